@@ -1,0 +1,130 @@
+# Every developer command. `make help` prints them.
+SHELL := bash
+.SHELLFLAGS := -eu -o pipefail -c
+MAKEFLAGS += --warn-undefined-variables --no-builtin-rules
+.DEFAULT_GOAL := help
+
+PYTHON ?= $(shell command -v python3.11 || command -v python3)
+VENV := .venv
+BIN := $(VENV)/bin
+STAMP := $(VENV)/.ready
+GEN := .venv-gen
+GEN_STAMP := $(GEN)/.ready
+PROTOS := $(sort $(wildcard proto/recollect/v1/*.proto))
+OUT := client/python
+SOURCES := client/python/recollect server/recollect_server
+PYTEST := $(BIN)/python -m pytest
+ARGS ?=
+export UV_PYTHON_DOWNLOADS := never
+
+.PHONY: help
+help: ## Print this help
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  \033[36m%-18s\033[0m %s\n", $$1, $$2}' $(firstword $(MAKEFILE_LIST))
+
+# --- set-up -----------------------------------------------------------------------------------------------------------
+.PHONY: setup
+setup: $(STAMP) ## Make .venv from requirements.lock and install the project into it
+
+$(STAMP): requirements.lock pyproject.toml
+	@echo "==> preparing $(VENV)"
+	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check uv
+	$(BIN)/uv pip install --quiet --python $(BIN)/python --require-hashes -r requirements.lock
+	$(BIN)/uv pip install --quiet --python $(BIN)/python --no-deps --editable .
+	touch $@
+
+.PHONY: lock
+lock: setup ## Write requirements.lock anew from pyproject.toml
+	$(BIN)/uv export --quiet --python $(BIN)/python --format requirements.txt --all-extras --no-emit-project --no-header > requirements.lock
+
+# --- running ----------------------------------------------------------------------------------------------------------
+.PHONY: serve
+serve: setup ## Run the server on SQLite in ./data (ARGS="--help" for its flags)
+	$(BIN)/recollect serve $(ARGS)
+
+# --- checking ---------------------------------------------------------------------------------------------------------
+.PHONY: test
+test: setup ## Run every test (brings PostgreSQL up by itself)
+	$(PYTEST) $(ARGS)
+
+.PHONY: test-unit
+test-unit: setup ## Run the pure tests: domain, conversion, configuration
+	$(PYTEST) tests/unit $(ARGS)
+
+.PHONY: test-store
+test-store: setup ## Run the store suite on memory, SQLite and PostgreSQL
+	$(PYTEST) tests/store $(ARGS)
+
+.PHONY: test-api
+test-api: setup ## Run the tests through the SDK, HTTP and the command line
+	$(PYTEST) tests/api $(ARGS)
+
+.PHONY: test-migration
+test-migration: setup ## Run the schema migration tests
+	$(PYTEST) tests/migration $(ARGS)
+
+.PHONY: test-faults
+test-faults: setup ## Run the fault tests: kill -9, full disk, lost database (RECOLLECT_KILLS=50)
+	$(PYTEST) tests/faults $(ARGS)
+
+.PHONY: lint
+lint: setup check-gen check-sync ## Check style, types, layering, protos, drift and sizes
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy $(SOURCES) tools
+	$(BIN)/lint-imports
+	cd proto && ../$(BIN)/buf lint
+	cd proto && ../$(BIN)/buf format --diff --exit-code
+	cd proto && ../$(BIN)/buf breaking --against released.binpb
+	$(BIN)/python tools/size_report.py
+
+.PHONY: format
+format: setup ## Format Python and protos
+	$(BIN)/ruff check --fix-only --quiet .
+	$(BIN)/ruff format .
+	cd proto && ../$(BIN)/buf format --write
+
+# --- generated code ---------------------------------------------------------------------------------------------------
+$(GEN_STAMP): tools/requirements-gen.txt | $(STAMP)
+	$(PYTHON) -m venv $(GEN)
+	$(BIN)/uv pip install --quiet --python $(GEN)/bin/python --require-hashes -r $<
+	touch $@
+
+.PHONY: proto
+proto: $(GEN_STAMP) ## Generate the Python stubs from proto/
+	rm -rf $(OUT)/recollect/v1
+	$(GEN)/bin/python -m grpc_tools.protoc -Iproto --plugin=protoc-gen-mypy=$(GEN)/bin/protoc-gen-mypy \
+	  --plugin=protoc-gen-mypy_grpc=$(GEN)/bin/protoc-gen-mypy_grpc \
+	  --python_out=$(OUT) --grpc_python_out=$(OUT) --mypy_out=quiet:$(OUT) --mypy_grpc_out=quiet:$(OUT) $(PROTOS)
+	find $(OUT)/recollect/v1 -name '*_pb2_grpc.py*' ! -name '*_service_pb2_grpc.py*' -delete
+	printf '"""Generated from proto/recollect/v1 by `make proto`. Do not edit."""\n' > $(OUT)/recollect/v1/__init__.py
+
+.PHONY: check-gen
+check-gen: proto ## Fail if the generated stubs differ from what is committed
+	@git diff --exit-code --stat -- $(OUT)/recollect/v1
+	@test -z "$$(git ls-files --others --exclude-standard -- $(OUT)/recollect/v1 | tee /dev/stderr)"
+
+.PHONY: release-image
+release-image: setup ## Record the protos as released: what `buf breaking` compares with
+	cd proto && ../$(BIN)/buf build -o released.binpb
+
+.PHONY: sync-client
+sync-client: setup ## Generate the synchronous client from the asynchronous one
+	$(BIN)/python tools/async_to_sync.py
+
+.PHONY: check-sync
+check-sync: setup ## Fail if the synchronous client differs from what would be generated
+	$(BIN)/python tools/async_to_sync.py --check
+
+# --- measuring --------------------------------------------------------------------------------------------------------
+.PHONY: bench
+bench: setup ## Measure against raw baselines of the same run; writes bench.json
+	$(BIN)/python -m tests.bench $(ARGS)
+
+.PHONY: bench-peers
+bench-peers: setup ## Measure beside other session stores, each in its own environment
+	$(BIN)/python -m tests.bench.peers $(ARGS)
+
+.PHONY: clean
+clean: ## Remove environments, caches and build output (never ./data)
+	rm -rf $(VENV) $(GEN) .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache build dist bench.json

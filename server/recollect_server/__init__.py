@@ -1,0 +1,1 @@
+"""The Recollect server. `app` puts the layers together; see the map in README.md."""

@@ -1,0 +1,168 @@
+"""Every way a call can fail. The class names are those of `error_reason.proto`; a test holds the two sets equal."""
+
+from __future__ import annotations
+
+from enum import Enum
+from typing import ClassVar
+
+from .model import SessionRef
+
+
+class Kind(Enum):
+    """The canonical code of a failure; the values are those of google.rpc.Code."""
+
+    INVALID_ARGUMENT = 3
+    DEADLINE_EXCEEDED = 4
+    NOT_FOUND = 5
+    ALREADY_EXISTS = 6
+    PERMISSION_DENIED = 7
+    RESOURCE_EXHAUSTED = 8
+    FAILED_PRECONDITION = 9
+    ABORTED = 10
+    INTERNAL = 13
+    UNAVAILABLE = 14
+    UNAUTHENTICATED = 16
+
+
+class RecollectError(Exception):
+    """Base of all. `metadata` travels in ErrorInfo and holds nothing that the caller did not send or may not know."""
+
+    reason: ClassVar[str]
+    kind: ClassVar[Kind]
+
+    def __init__(self, message: str, **metadata: str) -> None:
+        super().__init__(message)
+        self.message = message
+        self.metadata = metadata
+
+
+class InvalidField(RecollectError):
+    reason, kind = "INVALID_FIELD", Kind.INVALID_ARGUMENT
+
+    def __init__(self, field: str, problem: str) -> None:
+        super().__init__(f"{field} {problem}", field=field, problem=problem)
+
+
+class InvalidPageToken(RecollectError):
+    reason, kind = "INVALID_PAGE_TOKEN", Kind.INVALID_ARGUMENT
+
+    def __init__(self, problem: str) -> None:
+        message = f"page_token {problem}; start again from the first page"
+        super().__init__(message, field="page_token", problem=problem)
+
+
+class EventTooLarge(RecollectError):
+    reason, kind = "EVENT_TOO_LARGE", Kind.INVALID_ARGUMENT
+
+    def __init__(self, field: str, size: int, limit: int) -> None:
+        message = f"{field} has {size} bytes, the limit is {limit}; send media by URI or raise RECOLLECT_MAX_EVENT_BYTES"
+        super().__init__(message, field=field, size=str(size), limit=str(limit))
+
+
+class BatchTooLarge(RecollectError):
+    reason, kind = "BATCH_TOO_LARGE", Kind.INVALID_ARGUMENT
+
+    def __init__(self, field: str, size: int, limit: int, unit: str) -> None:
+        message = f"{field} has {size} {unit}, the limit is {limit}; send several batches"
+        super().__init__(message, field=field, size=str(size), limit=str(limit), unit=unit)
+
+
+def _named(ref: SessionRef) -> dict[str, str]:
+    return {"app": ref.app, "user_id": ref.user_id, "session_id": ref.session_id}
+
+
+class SessionNotFound(RecollectError):
+    reason, kind = "SESSION_NOT_FOUND", Kind.NOT_FOUND
+
+    def __init__(self, ref: SessionRef) -> None:
+        message = f"no session {ref.session_id!r}; create it, or append with create_if_missing"
+        super().__init__(message, **_named(ref))
+
+
+class EventNotFound(RecollectError):
+    reason, kind = "EVENT_NOT_FOUND", Kind.NOT_FOUND
+
+    def __init__(self, ref: SessionRef, event_id: str) -> None:
+        message = f"no event {event_id!r} in session {ref.session_id!r}"
+        super().__init__(message, session_id=ref.session_id, event_id=event_id)
+
+
+class SessionAlreadyExists(RecollectError):
+    reason, kind = "SESSION_ALREADY_EXISTS", Kind.ALREADY_EXISTS
+
+    def __init__(self, ref: SessionRef) -> None:
+        message = f"session {ref.session_id!r} exists; use it, or create with return_existing"
+        super().__init__(message, **_named(ref))
+
+
+class EventIdConflict(RecollectError):
+    reason, kind = "EVENT_ID_CONFLICT", Kind.ALREADY_EXISTS
+
+    def __init__(self, field: str, event_id: str, seq: int) -> None:
+        message = f"{field}: event {event_id!r} is stored at seq {seq} with other content; give new content a new id"
+        super().__init__(message, field=field, event_id=event_id, seq=str(seq))
+
+
+class VersionMismatch(RecollectError):
+    reason, kind = "VERSION_MISMATCH", Kind.ABORTED
+
+    def __init__(self, ref: SessionRef, *, expected: str, actual: str) -> None:
+        message = f"session {ref.session_id!r} is at {actual!r}, not at {expected!r}; read it again and retry"
+        super().__init__(message, session_id=ref.session_id, expected=expected, actual=actual)
+
+
+class AmbiguousSession(RecollectError):
+    reason, kind = "AMBIGUOUS_SESSION", Kind.FAILED_PRECONDITION
+
+    def __init__(self, session_id: str) -> None:
+        message = f"several sessions are called {session_id!r}; name session.app and session.user_id"
+        super().__init__(message, session_id=session_id)
+
+
+class Unauthenticated(RecollectError):
+    reason, kind = "UNAUTHENTICATED", Kind.UNAUTHENTICATED
+
+    def __init__(self) -> None:
+        super().__init__("send 'authorization: Bearer <token>' with a token that this server knows")
+
+
+class PermissionDenied(RecollectError):
+    reason, kind = "PERMISSION_DENIED", Kind.PERMISSION_DENIED
+
+    def __init__(self, field: str) -> None:
+        super().__init__(f"the credential does not reach what {field} names", field=field)
+
+
+class ServerDraining(RecollectError):
+    reason, kind = "SERVER_DRAINING", Kind.UNAVAILABLE
+
+    def __init__(self) -> None:
+        super().__init__("the server is shutting down; reconnect and retry")
+
+
+class StoreUnavailable(RecollectError):
+    reason, kind = "STORE_UNAVAILABLE", Kind.UNAVAILABLE
+
+    def __init__(self, problem: str) -> None:
+        super().__init__(f"the store refused: {problem}; nothing was acknowledged, retry with the same ids", problem=problem)
+
+
+class RateLimited(RecollectError):
+    reason, kind = "RATE_LIMITED", Kind.RESOURCE_EXHAUSTED
+
+    def __init__(self, limit: str) -> None:
+        super().__init__(f"too many {limit.replace('_', ' ')}; slow down and retry", limit=limit)
+
+
+class DeadlineExceeded(RecollectError):
+    reason, kind = "DEADLINE_EXCEEDED", Kind.DEADLINE_EXCEEDED
+
+    def __init__(self) -> None:
+        super().__init__("the deadline passed; an append may be committed, retry it with the same ids to learn")
+
+
+class Internal(RecollectError):
+    reason, kind = "INTERNAL", Kind.INTERNAL
+
+    def __init__(self, request_id: str) -> None:
+        super().__init__(f"a fault of the server; its log has the details under {request_id}", request_id=request_id)

@@ -1,0 +1,177 @@
+"""EventFilter: the executable specification. Every store must select what `select` selects.
+
+Rows F-01 to F-58 and B-01 to B-16 of the semantics name the rules.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from typing import TypeVar
+
+from .branches import visible_from
+from .errors import InvalidField
+from .model import EventFacts, Role
+from .text import fold
+
+E = TypeVar("E", bound=EventFacts)
+
+
+@dataclass(frozen=True, slots=True)
+class Authors:
+    """Authors by id or by role; an event without a role is matched by id only."""
+
+    ids: frozenset[str] = frozenset()
+    roles: frozenset[str] = frozenset()
+
+    def __or__(self, other: Authors) -> Authors:
+        return Authors(self.ids | other.ids, self.roles | other.roles)
+
+    def match(self, event: EventFacts) -> bool:
+        return event.author in self.ids or (bool(event.author_role) and event.author_role in self.roles)
+
+
+@dataclass(frozen=True, slots=True)
+class AuthorStep:
+    """One step of the chain: keep only these authors, or drop them."""
+
+    include: bool
+    authors: Authors
+
+
+@dataclass(frozen=True, slots=True)
+class EventFilter:
+    """Conditions (AND) and at most one window: `last_n`, or `page` of `page_size`.
+
+    Construction normalises and validates, so a filter that exists is a filter that can be run.
+    """
+
+    from_time: int | None = None
+    to_time: int | None = None
+    after_seq: int | None = None
+    before_seq: int | None = None
+    roles: frozenset[Role] = frozenset()
+    authors: tuple[AuthorStep, ...] = ()
+    exclude_synthetic: bool = False
+    exclude_archived: bool = False
+    keyword: str = ""
+    keywords: tuple[str, ...] = ()
+    match_all: bool = False
+    branch: str = ""
+    last_n: int | None = None
+    page: int | None = None
+    page_size: int | None = None
+
+    def __post_init__(self) -> None:
+        set_ = object.__setattr__
+        set_(self, "keyword", fold(self.keyword) if self.keyword.strip() else "")
+        set_(self, "keywords", tuple(dict.fromkeys(fold(term) for term in self.keywords if term.strip())))
+        set_(self, "match_all", self.match_all and bool(self.keywords))
+        set_(self, "authors", _merge_steps(self.authors))
+        self._check_window()
+
+    def _check_window(self) -> None:
+        if self.last_n is not None and self.last_n < 1:
+            raise InvalidField("filter.last_n", "must be at least 1")
+        if self.page_size is not None and self.page_size < 1:
+            raise InvalidField("filter.page.page_size", "must be at least 1")
+        if self.page is not None and self.page_size is None:
+            raise InvalidField("filter.page.page_size", "is required with page")
+        if self.page is not None and self.page < 0:
+            raise InvalidField("filter.page.page", "must not be negative")
+        if self.last_n is not None and self.page_size is not None:
+            raise InvalidField("filter.last_n", "and page are mutually exclusive")
+        if self.page_size is not None and self.page is None:
+            object.__setattr__(self, "page", 0)
+
+    @property
+    def terms(self) -> tuple[str, ...]:
+        """Folded terms; the text must satisfy `holds` on them."""
+        return (*((self.keyword,) if self.keyword else ()), *self.keywords)
+
+    @property
+    def has_window(self) -> bool:
+        return self.last_n is not None or self.page_size is not None
+
+    @property
+    def offset(self) -> int:
+        """Matches that a numbered page skips."""
+        return (self.page or 0) * (self.page_size or 0)
+
+    def holds(self, folded: str) -> bool:
+        """Whether an event's folded text satisfies the text conditions."""
+        if self.keyword and self.keyword not in folded:
+            return False
+        combine = all if self.match_all else any
+        return not self.keywords or combine(term in folded for term in self.keywords)
+
+    def without_window(self) -> EventFilter:
+        return replace(self, last_n=None, page=None, page_size=None)
+
+
+ALL = EventFilter()
+
+
+def _merge_steps(steps: Sequence[AuthorStep]) -> tuple[AuthorStep, ...]:
+    """Steps of one kind merge into the place of the first of that kind."""
+    merged: dict[bool, Authors] = {}
+    for step in steps:
+        merged[step.include] = merged[step.include] | step.authors if step.include in merged else step.authors
+    return tuple(AuthorStep(include, authors) for include, authors in merged.items())
+
+
+def matches(event: EventFacts, wanted: EventFilter) -> bool:
+    """Whether an event meets every condition; windows aside."""
+    if wanted.exclude_synthetic and event.synthetic:
+        return False
+    if wanted.exclude_archived and event.archived:
+        return False
+    if wanted.from_time is not None and event.time < wanted.from_time:
+        return False
+    if wanted.to_time is not None and event.time > wanted.to_time:
+        return False
+    if wanted.after_seq is not None and event.seq <= wanted.after_seq:
+        return False
+    if wanted.before_seq is not None and event.seq >= wanted.before_seq:
+        return False
+    if wanted.roles and event.role not in wanted.roles:
+        return False
+    if any(step.authors.match(event) is not step.include for step in wanted.authors):
+        return False
+    if wanted.branch and event.branch not in visible_from(wanted.branch):
+        return False
+    return not wanted.terms or wanted.holds(fold(event.text))
+
+
+def select(events: Iterable[E], wanted: EventFilter) -> list[E]:
+    """The events, given in window order, that the filter selects: conditions first, then the window."""
+    found = [event for event in events if matches(event, wanted)]
+    if wanted.last_n is not None:
+        return found[_last_n_start(found, wanted) :]
+    if wanted.page_size is not None:
+        return found[wanted.offset : wanted.offset + wanted.page_size]
+    return found
+
+
+def _last_n_start(found: Sequence[EventFacts], wanted: EventFilter) -> int:
+    """Where a last_n window starts: it is not to begin in the middle of a turn, unless text was searched for."""
+    start = max(0, len(found) - (wanted.last_n or 0))
+    if start == 0 or wanted.terms or found[start].turn_start:
+        return start
+    return next((i for i in range(start - 1, -1, -1) if found[i].turn_start), start)
+
+
+def merge(base: EventFilter, other: EventFilter) -> EventFilter:
+    """`base` refined by `other`: what other sets wins, exclusions add up, the window is one unit."""
+    changes: dict[str, object] = {
+        name: value
+        for name in ("from_time", "to_time", "after_seq", "before_seq", "roles", "authors", "keyword", "branch")
+        if (value := getattr(other, name)) not in (None, "", (), frozenset())
+    }
+    if other.keywords:
+        changes |= {"keywords": other.keywords, "match_all": other.match_all}
+    if other.has_window:
+        changes |= {"last_n": other.last_n, "page": other.page, "page_size": other.page_size}
+    changes["exclude_synthetic"] = base.exclude_synthetic or other.exclude_synthetic
+    changes["exclude_archived"] = base.exclude_archived or other.exclude_archived
+    return replace(base, **changes)  # type: ignore[arg-type]

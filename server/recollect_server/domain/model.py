@@ -1,0 +1,172 @@
+"""The nouns of the domain. Times are integer nanoseconds since the Unix epoch, UTC."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from enum import IntEnum
+
+SECOND_NS = 1_000_000_000
+
+
+class Role(IntEnum):
+    """Who speaks; the numbers are those of recollect.v1.Role."""
+
+    USER = 1
+    ASSISTANT = 2
+    SYSTEM = 3
+    TOOL = 4
+
+
+@dataclass(frozen=True, slots=True)
+class Caller:
+    """Who calls, as the credential says. user_id None: not bound to a user, may act for all of the tenant."""
+
+    tenant: str
+    user_id: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class SessionRef:
+    """Names a session within a tenant. With neither app nor user_id the session_id alone is looked up."""
+
+    app: str
+    user_id: str
+    session_id: str
+
+    @property
+    def is_bare(self) -> bool:
+        return not self.app and not self.user_id
+
+
+@dataclass(frozen=True, slots=True)
+class Usage:
+    """Token usage as a provider reported it."""
+
+    input: int = 0
+    output: int = 0
+    total: int = 0
+    cached: int = 0
+    reasoning: int = 0
+
+    def __add__(self, other: Usage) -> Usage:
+        return Usage(
+            self.input + other.input,
+            self.output + other.output,
+            self.total + other.total,
+            self.cached + other.cached,
+            self.reasoning + other.reasoning,
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Counters:
+    """Counts over the active window."""
+
+    events: int = 0
+    turns: int = 0
+    bytes: int = 0
+    tokens: int = 0
+
+    def __add__(self, other: Counters) -> Counters:
+        return Counters(
+            self.events + other.events, self.turns + other.turns, self.bytes + other.bytes, self.tokens + other.tokens
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class NewSession:
+    """A session about to be created. `uid` and times are made by the service, not by the store."""
+
+    ref: SessionRef
+    uid: str
+    create_time: int
+    expire_time: int | None
+    metadata_json: str = ""
+    labels: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Session:
+    """A session's metadata; it never carries events."""
+
+    ref: SessionRef
+    uid: str
+    create_time: int
+    update_time: int
+    expire_time: int | None
+    metadata_json: str
+    labels: Mapping[str, str]
+    log_version: int = 0
+    window_version: int = 0
+    last_seq: int = 0
+    window: Counters = Counters()
+    usage: Usage = Usage()
+
+
+@dataclass(frozen=True, slots=True)
+class SessionChange:
+    """What UpdateSession sets. A field that is not in `fields` is left as it is."""
+
+    fields: frozenset[str]
+    update_time: int
+    expire_time: int | None = None
+    metadata_json: str = ""
+    labels: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class EventDraft:
+    """An event to append: the caller's protobuf bytes, verbatim, beside what was read out of them once.
+
+    `event_id` is never empty here; `generated_id` says that the server made it, so it cannot be a replay.
+    """
+
+    event_id: str
+    body: bytes
+    role: Role
+    generated_id: bool = False
+    author: str = ""
+    author_role: str = ""
+    branch: str = ""
+    event_time: int | None = None
+    synthetic: bool = False
+    token_estimate: int = 0
+    usage: Usage = Usage()
+
+    @property
+    def turn_start(self) -> bool:
+        """A real USER event on the root branch starts a turn."""
+        return self.role is Role.USER and not self.synthetic and not self.branch
+
+    @property
+    def counters(self) -> Counters:
+        return Counters(1, int(self.turn_start), len(self.body), self.token_estimate)
+
+
+@dataclass(frozen=True, slots=True)
+class EventFacts:
+    """What filters look at. `time` is the event time, or the record time where the caller gave none."""
+
+    seq: int
+    time: int
+    role: Role
+    author: str = ""
+    author_role: str = ""
+    branch: str = ""
+    synthetic: bool = False
+    archived: bool = False
+    text: str = ""
+
+    @property
+    def turn_start(self) -> bool:
+        return self.role is Role.USER and not self.synthetic and not self.branch
+
+
+@dataclass(frozen=True, slots=True)
+class StoredEvent:
+    """An event as a reader gets it: `body` is the whole sealed event (see store.base.Codec) except `archived`."""
+
+    seq: int
+    body: bytes
+    archived: bool

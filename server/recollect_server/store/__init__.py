@@ -1,0 +1,1 @@
+"""Where logs live. `base` is the contract; `memory` is what it means; `sql` is what it runs on."""

@@ -1,0 +1,238 @@
+"""The Store contract. Every implementation passes tests/store/suite.py; `memory.MemoryStore` is the reference.
+
+Rules that hold for every method:
+- `tenant` comes from the credential and bounds everything that is read or written.
+- A bare ref (neither app nor user_id) is looked up by session_id alone: SessionNotFound if none, AmbiguousSession if several.
+- Errors are those of `domain.errors`. StoreUnavailable: nothing was changed, or (append) a retry with the same ids tells.
+- Cancelling a call that has not started stops it; a commit that has started is completed and its result dropped.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Protocol
+
+from ..domain.filters import ALL, EventFilter
+from ..domain.model import Counters, EventDraft, NewSession, Session, SessionChange, SessionRef, StoredEvent
+
+
+class Codec(Protocol):
+    """What a store needs to know of an event's bytes without parsing them itself."""
+
+    def seal(self, draft: EventDraft, seq: int, record_time: int) -> bytes:
+        """The bytes to store: the draft's body, unchanged, followed by what the server adds (seq, record time, sizes)."""
+        ...
+
+    def text(self, body: bytes) -> str:
+        """The message text of sealed bytes: text parts joined by a line feed. Not folded."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class AppendRequest:
+    """One atomic append. At most one of the two expectations is set. Ids differ within `drafts`."""
+
+    tenant: str
+    ref: SessionRef
+    drafts: Sequence[EventDraft]
+    now: int
+    expected_log_version: int | None = None
+    expected_last_event_id: str | None = None
+    ignore_existing: bool = False
+    create: NewSession | None = None
+
+    @property
+    def size(self) -> int:
+        return sum(len(draft.body) for draft in self.drafts)
+
+
+@dataclass(frozen=True, slots=True)
+class AppendedEvent:
+    event_id: str
+    seq: int
+    replayed: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Appended:
+    """What an append did; counters as after it."""
+
+    events: Sequence[AppendedEvent]
+    log_version: int
+    last_seq: int
+    window: Counters
+    session_created: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Cursor:
+    """Where a list of events goes on: beyond `position`, and not past `stop`, which a window has fixed."""
+
+    position: int
+    stop: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class EventQuery:
+    """Which events, how many at most, in which direction. `cursor` replaces the filter's window."""
+
+    filter: EventFilter = ALL
+    descending: bool = False
+    limit: int = 100
+    max_bytes: int = 1 << 62
+    cursor: Cursor | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class EventPage:
+    """`cursor` is set when more of what was asked for (of the window, if there is one) remains."""
+
+    events: Sequence[StoredEvent]
+    cursor: Cursor | None = None
+    log_version: int = 0
+    last_seq: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class SessionQuery:
+    """Newest created first. `cursor` is opaque: the one of the previous page."""
+
+    app: str | None = None
+    user_id: str | None = None
+    labels: dict[str, str] = field(default_factory=dict)
+    limit: int = 100
+    cursor: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class SessionPage:
+    sessions: Sequence[Session]
+    cursor: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class UserScope:
+    """A user's sessions, of one app or (None) of all."""
+
+    user_id: str
+    app: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class SearchCursor:
+    """Beyond this hit, in the order (time, session, position)."""
+
+    time: int
+    session: int
+    position: int
+
+
+@dataclass(frozen=True, slots=True)
+class SearchQuery:
+    """What to look for: `filter` has at least one text condition; of windows it may hold a numbered page, not last_n."""
+
+    scope: SessionRef | UserScope
+    filter: EventFilter
+    limit: int = 10
+    max_bytes: int = 1 << 62
+    cursor: SearchCursor | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class SearchHit:
+    ref: SessionRef
+    event: StoredEvent
+
+
+@dataclass(frozen=True, slots=True)
+class SearchPage:
+    hits: Sequence[SearchHit]
+    cursor: SearchCursor | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Totals:
+    sessions: int
+    events: int
+
+
+@dataclass(frozen=True, slots=True)
+class StoreInfo:
+    """What the store is. `index_lag` counts committed change batches that the search index does not hold yet."""
+
+    store_id: str
+    engine: str
+    durability: str
+    schema_version: int
+    indexed: bool
+    index_lag: int
+    totals: Totals | None = None
+
+
+class Store(Protocol):
+    """Durable, ordered, atomic storage of sessions and their logs."""
+
+    async def create_session(self, tenant: str, new: NewSession, *, return_existing: bool) -> tuple[Session, bool]:
+        """Creates the session; the flag says whether it did. Of concurrent creators of one ref exactly one wins.
+
+        Raises SessionAlreadyExists unless return_existing, which returns the stored session unchanged.
+        """
+        ...
+
+    async def get_session(self, tenant: str, ref: SessionRef) -> Session:
+        """The session, expired or not. Raises SessionNotFound, AmbiguousSession."""
+        ...
+
+    async def list_sessions(self, tenant: str, query: SessionQuery) -> SessionPage:
+        """Sessions that satisfy app, user and every label, newest created first."""
+        ...
+
+    async def update_session(self, tenant: str, ref: SessionRef, change: SessionChange) -> Session:
+        """Sets the named fields; never touches events, versions or create_time. Raises SessionNotFound, AmbiguousSession."""
+        ...
+
+    async def delete_session(self, tenant: str, ref: SessionRef) -> int | None:
+        """Deletes the session and its log; the number of events, or None if there was nothing. Raises AmbiguousSession."""
+        ...
+
+    async def delete_expired(self, tenant: str | None, now: int, limit: int) -> int:
+        """Deletes up to `limit` sessions whose expire_time <= now (tenant None: of all); how many. A session that is extended
+        meanwhile survives; several servers may sweep at once."""
+        ...
+
+    async def append(self, request: AppendRequest) -> Appended:
+        """Appends all drafts or none, durably. seq is last_seq+1.. without gaps, in commit order.
+
+        A draft whose id is stored with the same body is a replay: nothing is stored, its seq is returned; with another body
+        EventIdConflict, unless ignore_existing. A request of replays only bumps no version and ignores expectations.
+        Raises SessionNotFound (unless `create`), AmbiguousSession, VersionMismatch, EventIdConflict, RateLimited,
+        StoreUnavailable. A failed request never affects another.
+        """
+        ...
+
+    async def get_event(self, tenant: str, ref: SessionRef, event_id: str) -> StoredEvent:
+        """Raises SessionNotFound, AmbiguousSession, EventNotFound."""
+        ...
+
+    async def list_events(self, tenant: str, ref: SessionRef, query: EventQuery) -> EventPage:
+        """What `domain.filters.select` selects, in window order (or the reverse). An unknown session gives an empty page.
+        A page ends early rather than exceed max_bytes, but holds at least one event if any is left."""
+        ...
+
+    async def search(self, tenant: str, query: SearchQuery) -> SearchPage:
+        """Events of the scope that match, everything committed before the call included. One session: in window order; a
+        user's: by (time, session creation, position). Raises SessionNotFound, AmbiguousSession for a session scope."""
+        ...
+
+    async def info(self, tenant: str, *, totals: bool) -> StoreInfo:
+        """Facts; counting totals costs a scan of the tenant's sessions."""
+        ...
+
+    async def ping(self) -> None:
+        """Raises StoreUnavailable if the database does not answer."""
+        ...
+
+    async def aclose(self) -> None:
+        """Completes what was accepted, then releases everything."""
+        ...
