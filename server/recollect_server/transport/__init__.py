@@ -1,0 +1,1 @@
+"""The wire: the only layer that knows grpc, protobuf and HTTP."""

@@ -1,0 +1,38 @@
+"""Who calls: from the credential, never from a request field alone."""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+from collections.abc import Mapping
+
+from ..domain.errors import Unauthenticated
+from ..domain.model import Caller
+
+DEFAULT_TENANT = "default"
+_PREFIX = "bearer "
+
+
+class Authenticator:
+    """Knows callers by bearer token. Without any token configured every caller is the default tenant's, bound to no user."""
+
+    def __init__(self, tokens: Mapping[str, Caller]) -> None:
+        self._callers = {_digest(token): caller for token, caller in tokens.items()}
+        self._anonymous = None if tokens else Caller(DEFAULT_TENANT)
+
+    def caller(self, authorization: str | None) -> Caller:
+        """Raises Unauthenticated. `authorization` is the header's value."""
+        if self._anonymous is not None:
+            return self._anonymous
+        value = authorization or ""
+        if not value[: len(_PREFIX)].lower() == _PREFIX:
+            raise Unauthenticated
+        offered = _digest(value[len(_PREFIX) :].strip())
+        for known, caller in self._callers.items():
+            if hmac.compare_digest(known, offered):
+                return caller
+        raise Unauthenticated
+
+
+def _digest(token: str) -> bytes:
+    return hashlib.sha256(token.encode("utf-8", "surrogateescape")).digest()

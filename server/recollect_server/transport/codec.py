@@ -1,0 +1,36 @@
+"""Between an event's protobuf bytes and what the store keeps: the draft's bytes stay verbatim, the rest is appended.
+
+Protobuf parsers merge concatenated encodings of one message, so sealing an event is appending the server's fields to
+the caller's bytes, and handing it to a reader is copying bytes.
+"""
+
+from __future__ import annotations
+
+from recollect.v1 import event_pb2, message_pb2
+
+from ..domain.model import SECOND_NS, EventDraft, StoredEvent
+
+# SessionEvent.archived = true: field 15, wire type varint.
+_ARCHIVED = bytes((15 << 3, 1))
+
+
+class EventCodec:
+    """store.base.Codec for recollect.v1.SessionEvent."""
+
+    def seal(self, draft: EventDraft, seq: int, record_time: int) -> bytes:
+        added = event_pb2.SessionEvent(seq=seq, token_estimate=draft.token_estimate, size_bytes=len(draft.body))
+        added.record_time.seconds, added.record_time.nanos = divmod(record_time, SECOND_NS)
+        return draft.body + added.SerializeToString()
+
+    def text(self, body: bytes) -> str:
+        return message_text(event_pb2.SessionEvent.FromString(body).message)
+
+
+def message_text(message: message_pb2.ChatMessage) -> str:
+    """The text that keyword filters and substring search look at."""
+    return "\n".join([part.text.text for part in message.parts if part.HasField("text")])
+
+
+def published(event: StoredEvent) -> bytes:
+    """The encoding of recollect.v1.SessionEvent that a reader gets."""
+    return event.body + _ARCHIVED if event.archived else event.body

@@ -1,0 +1,69 @@
+"""The RPCs of a servicer, found by walking its service's descriptor, so that gRPC and HTTP serve the very same methods.
+
+A servicer method takes `(request, caller)` and returns the response message, or its encoding as bytes where stored bytes
+are handed through. It raises domain errors and knows no transport.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from typing import Any
+
+from google.protobuf.descriptor import MethodDescriptor, ServiceDescriptor
+from google.protobuf.message import Message
+from google.protobuf.message_factory import GetMessageClass
+
+# Any: the request's class differs by method and is fixed by the descriptor.
+Handler = Callable[[Any, Any], Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Method:
+    """One RPC. Bidirectional ones take an async iterator of requests and return an async iterator of responses."""
+
+    service: str
+    name: str
+    request_type: type[Message]
+    response_type: type[Message]
+    streaming: bool
+    idempotent: bool
+    read_only: bool
+    call: Handler
+
+    @property
+    def path(self) -> str:
+        return f"/{self.service}/{self.name}"
+
+
+@dataclass(frozen=True, slots=True)
+class Service:
+    """A proto service and the object that serves it."""
+
+    descriptor: ServiceDescriptor
+    servicer: object
+
+    def methods(self) -> list[Method]:
+        return [self._method(descriptor) for descriptor in self.descriptor.methods]
+
+    def _method(self, descriptor: MethodDescriptor) -> Method:
+        options = descriptor.GetOptions()
+        read_only = options.idempotency_level == options.NO_SIDE_EFFECTS
+        return Method(
+            service=self.descriptor.full_name,
+            name=descriptor.name,
+            request_type=GetMessageClass(descriptor.input_type),
+            response_type=GetMessageClass(descriptor.output_type),
+            streaming=bool(descriptor.client_streaming or descriptor.server_streaming),
+            idempotent=read_only or options.idempotency_level == options.IDEMPOTENT,
+            read_only=read_only,
+            call=getattr(self.servicer, descriptor.name),
+        )
+
+
+def encode(response: Message | bytes) -> bytes:
+    """The response's encoding."""
+    return response if isinstance(response, bytes) else response.SerializeToString()
+
+
+Unary = Callable[[Any, Any], Awaitable[Message | bytes]]
