@@ -1,0 +1,298 @@
+"""The reference store: what the contract means, in lists and dictionaries. Nothing outlives the process.
+
+It is written to be read beside `base.py`: every list is gone through from end to end, and what a filter selects is what
+`domain.filters.select` says. No method awaits anything, so each is atomic on its event loop.
+"""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from itertools import count
+
+from ..domain import errors
+from ..domain.filters import select
+from ..domain.model import EventDraft, EventFacts, NewSession, Session, SessionChange, SessionRef, StoredEvent
+from .base import (
+    Appended,
+    AppendedEvent,
+    AppendRequest,
+    Codec,
+    Cursor,
+    EventPage,
+    EventQuery,
+    SearchCursor,
+    SearchHit,
+    SearchPage,
+    SearchQuery,
+    SessionPage,
+    SessionQuery,
+    StoreInfo,
+    Totals,
+    UserScope,
+)
+
+# Positions leave room between appended events, where a compaction puts its summary.
+POSITION_SHIFT = 20
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Entry(EventFacts):
+    """An event of a log: the facts that filters look at, and its bytes as sent and as stored."""
+
+    event_id: str
+    session: int
+    position: int
+    sent: bytes
+    sealed: bytes
+
+    @property
+    def stored(self) -> StoredEvent:
+        return StoredEvent(self.seq, self.sealed, self.archived)
+
+
+@dataclass(slots=True)
+class _Log:
+    """A session and its events in window order. `number` grows with creation and is never used again."""
+
+    number: int
+    session: Session
+    entries: list[_Entry] = field(default_factory=list)
+
+    def find(self, event_id: str) -> _Entry | None:
+        return next((entry for entry in self.entries if entry.event_id == event_id), None)
+
+    @property
+    def last_event_id(self) -> str:
+        return max(self.entries, key=lambda entry: entry.seq).event_id if self.entries else ""
+
+
+class MemoryStore:
+    """store.base.Store in memory."""
+
+    def __init__(self, codec: Codec) -> None:
+        self._codec = codec
+        self._store_id = uuid.uuid4().hex
+        self._numbers = count(1)
+        # In order of creation, as dictionaries keep it.
+        self._logs: dict[tuple[str, SessionRef], _Log] = {}
+
+    async def create_session(self, tenant: str, new: NewSession, *, return_existing: bool) -> tuple[Session, bool]:
+        existing = self._logs.get((tenant, new.ref))
+        if existing is None:
+            return self._create(tenant, new).session, True
+        if not return_existing:
+            raise errors.SessionAlreadyExists(new.ref)
+        return existing.session, False
+
+    async def get_session(self, tenant: str, ref: SessionRef) -> Session:
+        return self._existing(tenant, ref).session
+
+    async def list_sessions(self, tenant: str, query: SessionQuery) -> SessionPage:
+        found = [
+            log
+            for log in sorted(self._of(tenant), key=lambda log: log.number, reverse=True)
+            if (query.cursor is None or log.number < query.cursor)
+            and query.app in (None, log.session.ref.app)
+            and query.user_id in (None, log.session.ref.user_id)
+            and query.labels.items() <= log.session.labels.items()
+        ]
+        page = found[: query.limit]
+        return SessionPage([log.session for log in page], page[-1].number if len(page) < len(found) else None)
+
+    async def update_session(self, tenant: str, ref: SessionRef, change: SessionChange) -> Session:
+        log = self._existing(tenant, ref)
+        changes = {name: getattr(change, name) for name in change.fields}
+        if "labels" in changes:
+            changes["labels"] = dict(change.labels)
+        update_time = max(log.session.update_time, change.update_time)
+        log.session = replace(log.session, update_time=update_time, **changes)
+        return log.session
+
+    async def delete_session(self, tenant: str, ref: SessionRef) -> int | None:
+        log = self._find(tenant, ref)
+        if log is None:
+            return None
+        del self._logs[tenant, log.session.ref]
+        return len(log.entries)
+
+    async def delete_expired(self, tenant: str | None, now: int, limit: int) -> int:
+        expired = [
+            key
+            for key, log in self._logs.items()
+            if tenant in (None, key[0]) and log.session.expire_time is not None and log.session.expire_time <= now
+        ][:limit]
+        for key in expired:
+            del self._logs[key]
+        return len(expired)
+
+    async def append(self, request: AppendRequest) -> Appended:
+        log = self._find(request.tenant, request.ref)
+        if log is None and request.create is None:
+            raise errors.SessionNotFound(request.ref)
+        known = [log.find(draft.event_id) if log else None for draft in request.drafts]
+        if not request.ignore_existing:
+            for index, (draft, entry) in enumerate(zip(request.drafts, known, strict=True)):
+                if entry is not None and entry.sent != draft.body:
+                    raise errors.EventIdConflict(f"events[{index}].event_id", draft.event_id, entry.seq)
+        created = log is None
+        if None in known:
+            _check_expectations(request, log)
+        if log is None:
+            assert request.create is not None  # noqa: S101 - told above; mypy cannot see it
+            log = self._create(request.tenant, request.create)
+        if None in known:
+            update_time = max(log.session.update_time, request.now)
+            log.session = replace(log.session, log_version=log.session.log_version + 1, update_time=update_time)
+        events = [
+            AppendedEvent(entry.event_id, entry.seq, replayed=True) if entry else self._add(log, draft, request.now)
+            for draft, entry in zip(request.drafts, known, strict=True)
+        ]
+        session = log.session
+        return Appended(events, session.log_version, session.last_seq, session.window, created)
+
+    async def get_event(self, tenant: str, ref: SessionRef, event_id: str) -> StoredEvent:
+        entry = self._existing(tenant, ref).find(event_id)
+        if entry is None:
+            raise errors.EventNotFound(ref, event_id)
+        return entry.stored
+
+    async def list_events(self, tenant: str, ref: SessionRef, query: EventQuery) -> EventPage:
+        log = self._find(tenant, ref)
+        if log is None:
+            return EventPage([])
+        cursor = query.cursor
+        if cursor is None:
+            found = select(log.entries, query.filter)
+        else:
+            first, last = (cursor.stop, cursor.position) if query.descending else (cursor.position, cursor.stop)
+            found = [
+                entry
+                for entry in select(log.entries, query.filter.without_window())
+                if entry.position != cursor.position
+                and (first is None or entry.position >= first)
+                and (last is None or entry.position <= last)
+            ]
+        if query.descending:
+            found.reverse()
+        page = _cut(found, query.limit, query.max_bytes)
+        following = None
+        if len(page) < len(found):
+            # A window is fixed by its first page: what is appended later does not get into it.
+            fixed = query.filter.has_window or (cursor is not None and cursor.stop is not None)
+            following = Cursor(page[-1].position, found[-1].position if fixed else None)
+        return EventPage([entry.stored for entry in page], following, log.session.log_version, log.session.last_seq)
+
+    async def search(self, tenant: str, query: SearchQuery) -> SearchPage:
+        logs = {log.number: log for log in self._within(tenant, query.scope)}
+        # One session is read in window order; several are interleaved by time.
+        order = _in_window if isinstance(query.scope, SessionRef) else _in_time
+        entries = sorted((entry for log in logs.values() for entry in log.entries), key=order)
+        if query.cursor is None:
+            found = select(entries, query.filter)
+        else:
+            beyond = (query.cursor.time, query.cursor.session, query.cursor.position)
+            found = select([entry for entry in entries if order(entry) > beyond], query.filter.without_window())
+        page = _cut(found, query.limit, query.max_bytes)
+        following = SearchCursor(*order(page[-1])) if len(page) < len(found) else None
+        return SearchPage([SearchHit(logs[entry.session].session.ref, entry.stored) for entry in page], following)
+
+    async def info(self, tenant: str, *, totals: bool) -> StoreInfo:
+        logs = list(self._of(tenant))
+        return StoreInfo(
+            store_id=self._store_id,
+            engine="memory",
+            durability="none: lost when the process ends",
+            schema_version=0,
+            indexed=False,
+            index_lag=0,
+            totals=Totals(len(logs), sum(len(log.entries) for log in logs)) if totals else None,
+        )
+
+    async def ping(self) -> None:
+        """Memory answers."""
+
+    async def aclose(self) -> None:
+        """There is nothing to release."""
+
+    def _of(self, tenant: str) -> Iterator[_Log]:
+        return (log for (owner, _), log in self._logs.items() if owner == tenant)
+
+    def _find(self, tenant: str, ref: SessionRef) -> _Log | None:
+        if not ref.is_bare:
+            return self._logs.get((tenant, ref))
+        found = [log for log in self._of(tenant) if log.session.ref.session_id == ref.session_id]
+        if len(found) > 1:
+            raise errors.AmbiguousSession(ref.session_id)
+        return found[0] if found else None
+
+    def _existing(self, tenant: str, ref: SessionRef) -> _Log:
+        log = self._find(tenant, ref)
+        if log is None:
+            raise errors.SessionNotFound(ref)
+        return log
+
+    def _within(self, tenant: str, scope: SessionRef | UserScope) -> list[_Log]:
+        if isinstance(scope, SessionRef):
+            return [self._existing(tenant, scope)]
+        owned = [log for log in self._of(tenant) if log.session.ref.user_id == scope.user_id]
+        return [log for log in owned if scope.app in (None, log.session.ref.app)]
+
+    def _create(self, tenant: str, new: NewSession) -> _Log:
+        session = Session(
+            new.ref, new.uid, new.create_time, new.create_time, new.expire_time, new.metadata_json, dict(new.labels)
+        )
+        log = self._logs[tenant, new.ref] = _Log(next(self._numbers), session)
+        return log
+
+    def _add(self, log: _Log, draft: EventDraft, record_time: int) -> AppendedEvent:
+        seq = log.session.last_seq + 1
+        sealed = self._codec.seal(draft, seq, record_time)
+        log.entries.append(
+            _Entry(
+                seq=seq,
+                time=record_time if draft.event_time is None else draft.event_time,
+                role=draft.role,
+                author=draft.author,
+                author_role=draft.author_role,
+                branch=draft.branch,
+                synthetic=draft.synthetic,
+                text=self._codec.text(sealed),
+                event_id=draft.event_id,
+                session=log.number,
+                position=seq << POSITION_SHIFT,
+                sent=draft.body,
+                sealed=sealed,
+            )
+        )
+        window, usage = log.session.window + draft.counters, log.session.usage + draft.usage
+        log.session = replace(log.session, last_seq=seq, window=window, usage=usage)
+        return AppendedEvent(draft.event_id, seq, replayed=False)
+
+
+def _check_expectations(request: AppendRequest, log: _Log | None) -> None:
+    """A session that is not there yet is at version 0 and has no last event."""
+    version, last = (log.session.log_version, log.last_event_id) if log else (0, "")
+    if request.expected_log_version is not None and request.expected_log_version != version:
+        raise errors.VersionMismatch(request.ref, expected=str(request.expected_log_version), actual=str(version))
+    if request.expected_last_event_id is not None and request.expected_last_event_id != last:
+        raise errors.VersionMismatch(request.ref, expected=request.expected_last_event_id, actual=last)
+
+
+def _in_window(entry: _Entry) -> tuple[int, int, int]:
+    return 0, entry.session, entry.position
+
+
+def _in_time(entry: _Entry) -> tuple[int, int, int]:
+    return entry.time, entry.session, entry.position
+
+
+def _cut(found: Sequence[_Entry], limit: int, max_bytes: int) -> Sequence[_Entry]:
+    """As many as fit, but at least one."""
+    size = 0
+    for taken, entry in enumerate(found):
+        size += len(entry.sealed)
+        if taken == limit or (taken and size > max_bytes):
+            return found[:taken]
+    return found
