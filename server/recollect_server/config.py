@@ -1,0 +1,347 @@
+"""The server's settings: one frozen object from flags, environment, file and defaults, in that order of precedence.
+
+The environment variable of a field is `RECOLLECT_` and its name in capitals. The file is TOML with the fields' names as
+keys: the one named by a flag or by `RECOLLECT_CONFIG`, otherwise `recollect.toml` in the working directory if there is one.
+"""
+
+from __future__ import annotations
+
+import difflib
+import os
+import sys
+import tomllib
+from collections.abc import Mapping
+from datetime import timedelta
+from pathlib import Path
+from typing import Annotated, Any, Literal, Self
+
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    PrivateAttr,
+    ValidationError,
+    field_validator,
+    model_validator,
+)
+from pydantic_settings import (
+    BaseSettings,
+    EnvSettingsSource,
+    PydanticBaseSettingsSource,
+    SettingsConfigDict,
+    SettingsError,
+)
+
+from .config_forms import (
+    MASK,
+    above_zero,
+    duration,
+    lower,
+    masked_url,
+    normalised_url,
+    not_negative,
+    shown_duration,
+    size,
+    split_address,
+    upper,
+)
+
+__all__ = ["DEFAULT_FILE", "ENV_PREFIX", "MASK", "ConfigError", "Principal", "Settings", "load_settings", "split_address"]
+
+ENV_PREFIX = "RECOLLECT_"
+DEFAULT_FILE = "recollect.toml"
+_MIB = 1024 * 1024
+_SECRETS = frozenset({"auth_tokens", "database_url"})
+_EMPTY_MEANS_SOMETHING = frozenset({"http_address", "database_url"})
+
+
+class ConfigError(Exception):
+    """Settings that cannot be used. Each problem names the field, where its value came from, and what to do."""
+
+    def __init__(self, problems: list[str]) -> None:
+        self.problems = problems
+        super().__init__("\n".join(problems))
+
+
+Duration = Annotated[timedelta, BeforeValidator(duration), AfterValidator(not_negative)]
+Interval = Annotated[timedelta, BeforeValidator(duration), AfterValidator(above_zero)]
+Bytes = Annotated[int, BeforeValidator(size), Field(ge=1024)]
+
+
+def _default_log_format() -> Literal["text", "json"]:
+    return "text" if sys.stderr is not None and sys.stderr.isatty() else "json"
+
+
+class Principal(BaseModel):
+    """Whom a bearer token stands for."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", hide_input_in_errors=True)
+
+    tenant: str = Field(min_length=1, max_length=256, description="The tenant the caller belongs to.")
+    user_id: str | None = Field(
+        None, min_length=1, max_length=256, description="The one user the caller may act for; absent: any user of the tenant."
+    )
+
+
+class Settings(BaseSettings):
+    """Every setting of the server. Made by `load_settings`; constructed directly it reads neither environment nor file."""
+
+    model_config = SettingsConfigDict(
+        env_prefix=ENV_PREFIX, frozen=True, extra="forbid", validate_default=True, hide_input_in_errors=True
+    )
+
+    data_dir: Path = Field(
+        Path("data"), description="Directory for the SQLite file. Made at start; relative to the working directory."
+    )
+    database_url: str = Field(
+        "",
+        repr=False,
+        description="Where sessions are kept: `sqlite:///path` or `postgresql://user:password@host:port/database`. "
+        "Empty: the SQLite file `recollect.db` inside `data_dir`.",
+    )
+    grpc_address: str = Field(
+        "127.0.0.1:7443",
+        description="host:port that gRPC listens on. Port 0 picks a free one; 0.0.0.0 listens on all interfaces.",
+    )
+    http_address: str = Field(
+        "127.0.0.1:7480", description="host:port for JSON, Connect, gRPC-Web, /healthz and /readyz. Empty: no HTTP."
+    )
+    auth_tokens: dict[str, Principal] = Field(
+        default_factory=dict,
+        repr=False,
+        description="Bearer tokens and whom they stand for: a table of `token = {tenant, user_id}` (JSON in the environment); "
+        "`user_id` is optional and binds the caller to that user. No token at all: every caller is tenant `default`.",
+    )
+    auth_tokens_file: Path | None = Field(
+        None, description="TOML file with more tokens, of the form of `auth_tokens`. To keep secrets out of the settings file."
+    )
+    tls_certificate: Path | None = Field(
+        None, description="PEM file with the certificate chain for both ports. Needs `tls_private_key`. Absent: plain text."
+    )
+    tls_private_key: Path | None = Field(None, description="PEM file with the certificate's private key.")
+    sqlite_synchronous: Annotated[Literal["NORMAL", "FULL", "EXTRA"], BeforeValidator(upper)] = Field(
+        "FULL",
+        description="SQLite's `synchronous`: with FULL and EXTRA an acknowledged append survives a power cut; with NORMAL it "
+        "survives a crash of the server only.",
+    )
+    sqlite_readers: int = Field(4, ge=1, le=64, description="SQLite connections for reads, beside the one that writes.")
+    postgres_pool_size: int = Field(8, ge=2, le=1000, description="Most connections to PostgreSQL from this server.")
+    max_event_bytes: Bytes = Field(16 * _MIB, le=512 * _MIB, description="Largest encoded event, in bytes (`16MiB` is a form).")
+    max_batch_events: int = Field(1000, ge=1, le=100_000, description="Most events in one append.")
+    max_batch_bytes: Bytes = Field(
+        32 * _MIB, le=1024 * _MIB, description="Largest append, in bytes of its events. At least `max_event_bytes`."
+    )
+    max_page_size: int = Field(1000, ge=1, le=100_000, description="Most items in one page; a larger `page_size` is cut to it.")
+    max_response_bytes: Bytes = Field(
+        3_670_016,
+        le=512 * _MIB,
+        description="Bytes at which a page ends early, 3.5 MiB by default: gRPC clients refuse messages above 4 MiB unless "
+        "told otherwise. A single larger event is still returned, alone.",
+    )
+    max_pending_bytes: Bytes = Field(
+        64 * _MIB, description="Bytes of appends waiting to be committed; above it appends wait. At least `max_batch_bytes`."
+    )
+    default_ttl: Duration = Field(
+        timedelta(days=60), description="How long a session lives after its creation if the caller does not say. 0: for ever."
+    )
+    sweep_interval: Interval = Field(timedelta(seconds=60), description="Time between two sweeps that delete expired sessions.")
+    change_retention: Interval = Field(
+        timedelta(days=7), description="How long the record of changes is kept, which subscriptions resume from."
+    )
+    search_index: bool = Field(
+        True, description="Keep a trigram index for substring search. Off: answers stay the same and come from a scan."
+    )
+    drain_grace: Duration = Field(
+        timedelta(seconds=10), description="How long calls in flight may finish after SIGTERM, before they are cut off."
+    )
+    log_level: Annotated[Literal["debug", "info", "warning", "error"], BeforeValidator(lower)] = Field(
+        "info", description="Least severe log level that is written: debug, info, warning or error."
+    )
+    log_format: Annotated[Literal["text", "json"], BeforeValidator(lower)] = Field(
+        default_factory=_default_log_format,
+        description="Log lines on standard error: `text` or `json`. Default: text on a terminal, otherwise json.",
+    )
+    reflection: bool = Field(True, description="Offer gRPC server reflection, which `grpcurl` and `buf curl` use.")
+    channelz: bool = Field(True, description="Offer gRPC channelz, which shows connections and their counters.")
+
+    _sources: dict[str, str] = PrivateAttr(default_factory=dict)
+
+    @classmethod
+    def settings_customise_sources(
+        cls,
+        settings_cls: type[BaseSettings],
+        init_settings: PydanticBaseSettingsSource,
+        env_settings: PydanticBaseSettingsSource,
+        dotenv_settings: PydanticBaseSettingsSource,
+        file_secret_settings: PydanticBaseSettingsSource,
+    ) -> tuple[PydanticBaseSettingsSource, ...]:
+        return (init_settings,)
+
+    @field_validator("data_dir", "auth_tokens_file", "tls_certificate", "tls_private_key")
+    @classmethod
+    def _home(cls, value: Path | None) -> Path | None:
+        return value if value is None else value.expanduser()
+
+    @field_validator("grpc_address", "http_address")
+    @classmethod
+    def _address(cls, value: str) -> str:
+        value = value.strip()
+        if value:
+            split_address(value)
+        return value
+
+    @field_validator("database_url")
+    @classmethod
+    def _database_url(cls, value: str) -> str:
+        return value and normalised_url(value.strip())
+
+    @field_validator("auth_tokens")
+    @classmethod
+    def _tokens(cls, value: dict[str, Principal]) -> dict[str, Principal]:
+        if any(not token.strip() or token != token.strip() for token in value):
+            raise ValueError("must not hold an empty token, nor one that begins or ends with a blank")
+        return value
+
+    @model_validator(mode="after")
+    def _consistent(self) -> Self:
+        problems: list[str] = []
+        if not self.grpc_address:
+            problems.append("grpc_address: must not be empty: gRPC is always served; set host:port")
+        if self.grpc_address == self.http_address and split_address(self.grpc_address)[1] != 0:
+            problems.append("http_address: must differ from grpc_address; choose another port, or empty for no HTTP")
+        if (self.tls_certificate is None) != (self.tls_private_key is None):
+            absent = "tls_private_key" if self.tls_private_key is None else "tls_certificate"
+            problems.append(f"{absent}: must be set too: TLS needs both tls_certificate and tls_private_key")
+        for name in ("tls_certificate", "tls_private_key"):
+            path = getattr(self, name)
+            if path is not None and not path.is_file():
+                problems.append(f"{name}: there is no file {str(path)!r}; give the path of a PEM file")
+        if self.max_event_bytes > self.max_batch_bytes:
+            problems.append("max_batch_bytes: must be at least max_event_bytes; raise it or lower max_event_bytes")
+        if self.max_batch_bytes > self.max_pending_bytes:
+            problems.append("max_pending_bytes: must be at least max_batch_bytes; raise it or lower max_batch_bytes")
+        if problems:
+            raise ConfigError(problems)
+        return self
+
+    @property
+    def resolved_database_url(self) -> str:
+        """The URL in the form the store takes: `sqlite:///path` or `postgresql+asyncpg://...`."""
+        return self.database_url or f"sqlite:///{self.data_dir / 'recollect.db'}"
+
+    @property
+    def sources(self) -> Mapping[str, str]:
+        """Where each value came from: flag, environment variable, file or default."""
+        return {name: self._sources.get(name, "default") for name in type(self).model_fields}
+
+    def public(self) -> dict[str, object]:
+        """Every value in a form fit for JSON and for other eyes: without tokens and without the database's password."""
+        values: dict[str, object] = {name: _shown(getattr(self, name)) for name in type(self).model_fields}
+        values["database_url"] = masked_url(self.resolved_database_url)
+        bound = (principal.model_dump(exclude_none=True) for principal in self.auth_tokens.values())
+        values["auth_tokens"] = [{"token": MASK, **each} for each in bound]
+        return values
+
+
+def load_settings(config_file: Path | None = None, **flags: object) -> Settings:
+    """The settings of this process. A flag that is None was not given. Raises ConfigError."""
+    path = _config_path(config_file)
+    in_file = {} if path is None else _read_toml(path, "config file")
+    _refuse_unknown(in_file, f"file {path}")
+    in_flags = {name: value for name, value in flags.items() if value is not None}
+    _refuse_unknown(in_flags, "flag")
+    in_environment = _environment()
+    sources = dict.fromkeys(in_file, f"file {path}")
+    sources |= {name: f"environment {ENV_PREFIX}{name.upper()}" for name in in_environment}
+    sources |= dict.fromkeys(in_flags, "flag")
+    settings = _checked({**in_file, **in_environment, **in_flags}, sources)
+    if settings.auth_tokens_file is not None:
+        tokens = _read_toml(settings.auth_tokens_file, "auth_tokens_file")
+        if twice := len(tokens.keys() & settings.auth_tokens.keys()):
+            raise ConfigError([f"auth_tokens_file: {twice} of its tokens are in auth_tokens too; keep each in one place"])
+        origin = f"file {settings.auth_tokens_file}"
+        sources["auth_tokens"] = f"{sources['auth_tokens']}, {origin}" if "auth_tokens" in sources else origin
+        tokens = {**settings.auth_tokens, **tokens}
+        settings = _checked({**in_file, **in_environment, **in_flags, "auth_tokens": tokens}, sources)
+    return settings
+
+
+def _checked(values: dict[str, Any], sources: dict[str, str]) -> Settings:
+    try:
+        settings = Settings(**values)
+    except ConfigError as error:
+        raise ConfigError([_located(problem, sources) for problem in error.problems]) from None
+    except ValidationError as error:
+        raise ConfigError([_problem(dict(each), values, sources) for each in error.errors()]) from None
+    settings._sources = sources  # noqa: SLF001  private to this module's two makers
+    return settings
+
+
+def _located(problem: str, sources: Mapping[str, str]) -> str:
+    name, _, text = problem.partition(":")
+    return f"{name} (from {sources[name]}):{text}" if name in sources else problem
+
+
+def _problem(error: dict[str, Any], values: Mapping[str, object], sources: Mapping[str, str]) -> str:
+    """One line for one of pydantic's errors. Tokens are keys of auth_tokens: its location is never printed."""
+    name = str(error["loc"][0])
+    text = str(error["msg"]).removeprefix("Value error, ")
+    text = text[0].lower() + text[1:]
+    if name == "auth_tokens":
+        inner = [str(each) for each in error["loc"][2:]]
+        where = f" ({'.'.join(inner)} of a token)" if inner else ""
+        text += f'{where}; the form is token = {{tenant = "...", user_id = "..."}}, user_id being optional'
+    elif name not in _SECRETS and name in values:
+        text += f"; it is {str(values[name])!r}"
+    return _located(f"{name}: {text}", sources)
+
+
+def _config_path(config_file: Path | None) -> Path | None:
+    if config_file is not None:
+        return config_file.expanduser()
+    if named := os.environ.get(f"{ENV_PREFIX}CONFIG"):
+        return Path(named).expanduser()
+    path = Path(DEFAULT_FILE)
+    return path if path.is_file() else None
+
+
+def _read_toml(path: Path, what: str) -> dict[str, Any]:
+    try:
+        return tomllib.loads(path.read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        raise ConfigError([f"{what}: there is no file {str(path)!r}; check the path"]) from None
+    except OSError as error:
+        raise ConfigError([f"{what}: cannot read {str(path)!r}: {error.strerror}"]) from None
+    except UnicodeDecodeError:
+        raise ConfigError([f"{what}: {str(path)!r} is not UTF-8 text"]) from None
+    except tomllib.TOMLDecodeError as error:
+        raise ConfigError([f"{what}: {str(path)!r} is not valid TOML: {error}"]) from None
+
+
+def _refuse_unknown(values: Mapping[str, object], source: str) -> None:
+    problems = []
+    for name in values:
+        if name not in Settings.model_fields:
+            close = difflib.get_close_matches(name, Settings.model_fields, n=1)
+            hint = f"did you mean {close[0]}?" if close else "`recollect config` prints every setting"
+            problems.append(f"{name} (from {source}): there is no such setting; {hint}")
+    if problems:
+        raise ConfigError(problems)
+
+
+def _environment() -> dict[str, Any]:
+    """What the environment sets. An empty variable counts as unset, except where empty has a meaning."""
+    try:
+        found = EnvSettingsSource(Settings)()
+    except SettingsError:
+        name = f"{ENV_PREFIX}AUTH_TOKENS"
+        raise ConfigError([f'auth_tokens (from environment {name}): must be JSON: {{"token": {{"tenant": "..."}}}}']) from None
+    return {name: value for name, value in found.items() if value != "" or name in _EMPTY_MEANS_SOMETHING}
+
+
+def _shown(value: object) -> object:
+    if isinstance(value, timedelta):
+        return shown_duration(value)
+    return str(value) if isinstance(value, Path) else value
