@@ -109,15 +109,15 @@ class EventFilter:
         return replace(self, last_n=None, page=None, page_size=None)
 
 
-ALL = EventFilter()
-
-
 def _merge_steps(steps: Sequence[AuthorStep]) -> tuple[AuthorStep, ...]:
     """Steps of one kind merge into the place of the first of that kind."""
     merged: dict[bool, Authors] = {}
     for step in steps:
         merged[step.include] = merged[step.include] | step.authors if step.include in merged else step.authors
     return tuple(AuthorStep(include, authors) for include, authors in merged.items())
+
+
+ALL = EventFilter()
 
 
 def matches(event: EventFacts, wanted: EventFilter) -> bool:
