@@ -1,0 +1,105 @@
+"""Short ways to say what nearly every store test says."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from itertools import count
+from typing import Any
+
+from recollect_server.domain.filters import ALL, EventFilter
+from recollect_server.domain.model import EventDraft, NewSession, Session, SessionRef, StoredEvent
+from recollect_server.store.base import Appended, AppendRequest, EventQuery, SearchHit, SearchQuery, Store, UserScope
+
+from tests.support.clock import NOW
+
+TENANT = "acme"
+_numbers = count(1)
+
+
+def ref(session_id: str = "s1", *, user: str = "alice", app: str = "shop") -> SessionRef:
+    return SessionRef(app, user, session_id)
+
+
+def new_session(
+    session_id: str = "s1",
+    *,
+    user: str = "alice",
+    app: str = "shop",
+    create_time: int = NOW,
+    expire_time: int | None = None,
+    metadata_json: str = "",
+    labels: Mapping[str, str] | None = None,
+) -> NewSession:
+    uid = f"uid-{next(_numbers)}"
+    return NewSession(ref(session_id, user=user, app=app), uid, create_time, expire_time, metadata_json, labels or {})
+
+
+async def create(store: Store, session_id: str = "s1", *, tenant: str = TENANT, **fields: Any) -> Session:
+    session, created = await store.create_session(tenant, new_session(session_id, **fields), return_existing=False)
+    assert created
+    return session
+
+
+async def append(
+    store: Store, *drafts: EventDraft, to: SessionRef | None = None, tenant: str = TENANT, now: int = NOW, **options: Any
+) -> Appended:
+    return await store.append(AppendRequest(tenant, to or ref(), drafts, now, **options))
+
+
+async def session_with(store: Store, *drafts: EventDraft, session_id: str = "s1", **fields: Any) -> SessionRef:
+    """A session that holds these events, appended one by one."""
+    session = await create(store, session_id, **fields)
+    for draft in drafts:
+        await append(store, draft, to=session.ref)
+    return session.ref
+
+
+async def read(store: Store, wanted: EventFilter = ALL, *, of: SessionRef | None = None, **query: Any) -> list[StoredEvent]:
+    """Everything that the filter selects, in one page."""
+    query = {"limit": 1 << 20} | query
+    page = await store.list_events(TENANT, of or ref(), EventQuery(wanted, **query))
+    assert page.cursor is None
+    return list(page.events)
+
+
+async def read_in_pages(
+    store: Store, wanted: EventFilter = ALL, *, of: SessionRef | None = None, tenant: str = TENANT, **query: Any
+) -> list[list[StoredEvent]]:
+    """Everything that the filter selects, page by page."""
+    pages: list[list[StoredEvent]] = []
+    cursor = None
+    while True:
+        page = await store.list_events(tenant, of or ref(), EventQuery(wanted, cursor=cursor, **query))
+        pages.append(list(page.events))
+        cursor = page.cursor
+        if cursor is None:
+            return pages
+        assert page.events, "a page that is followed by another is not empty"
+
+
+async def search(
+    store: Store,
+    wanted: EventFilter | str,
+    scope: SessionRef | UserScope | None = None,
+    *,
+    tenant: str = TENANT,
+    limit: int = 1000,
+) -> list[SearchHit]:
+    """Every hit, in one page. A string is looked for as a keyword."""
+    wanted = EventFilter(keyword=wanted) if isinstance(wanted, str) else wanted
+    page = await store.search(tenant, SearchQuery(scope or ref(), wanted, limit=limit))
+    return list(page.hits)
+
+
+async def search_in_pages(
+    store: Store, wanted: EventFilter, scope: SessionRef | UserScope, **query: Any
+) -> list[list[SearchHit]]:
+    pages: list[list[SearchHit]] = []
+    cursor = None
+    while True:
+        page = await store.search(TENANT, SearchQuery(scope, wanted, cursor=cursor, **query))
+        pages.append(list(page.hits))
+        cursor = page.cursor
+        if cursor is None:
+            return pages
+        assert page.hits, "a page that is followed by another is not empty"
