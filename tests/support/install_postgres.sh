@@ -1,0 +1,34 @@
+#!/usr/bin/env bash
+# Installs PostgreSQL for the tests where none is found and the system's package manager may be used. It never fails: without
+# PostgreSQL the tests that need it are skipped and say how to get it (or fail, with RECOLLECT_REQUIRE_ALL=1).
+set -u
+
+package=postgresql-15
+
+found() {
+  [ -n "${RECOLLECT_TEST_PG_BIN:-}" ] || compgen -G '/usr/lib/postgresql/*/bin/initdb' > /dev/null || command -v initdb > /dev/null
+}
+
+as_root() {
+  if [ "$(id -u)" -eq 0 ]; then "$@"; else sudo -n "$@"; fi
+}
+
+found && exit 0
+
+if ! command -v apt-get > /dev/null || ! as_root true 2> /dev/null; then
+  echo "==> no PostgreSQL here, and no way to install it: its tests will say so" >&2
+  exit 0
+fi
+
+echo "==> installing $package for the tests"
+# The tests start their own clusters, so the package is not to make and start one.
+as_root mkdir -p /etc/postgresql-common
+[ -e /etc/postgresql-common/createcluster.conf ] ||
+  echo 'create_main_cluster = false' | as_root tee /etc/postgresql-common/createcluster.conf > /dev/null
+as_root apt-get update -qq > /dev/null 2>&1 || true
+# Debian 12 has 15; elsewhere the distribution's own version will do.
+DEBIAN_FRONTEND=noninteractive as_root apt-get install -y -qq --no-install-recommends "$package" > /dev/null 2>&1 ||
+  DEBIAN_FRONTEND=noninteractive as_root apt-get install -y -qq --no-install-recommends postgresql > /dev/null 2>&1 || true
+
+found || echo "==> PostgreSQL could not be installed: its tests will say so" >&2
+exit 0

@@ -1,0 +1,207 @@
+"""A throw-away PostgreSQL cluster for tests, without containers and without a running service.
+
+Binaries come from RECOLLECT_TEST_PG_BIN, else from Debian's /usr/lib/postgresql (the newest), else from PATH. The server
+refuses to run as root, so as root it is run as the user postgres or nobody.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import pwd
+import shutil
+import signal
+import socket
+import subprocess
+import tempfile
+import time
+from pathlib import Path
+from typing import Any
+
+HOW_TO_INSTALL = (
+    "no PostgreSQL found: run tests/support/install_postgres.sh, install your system's postgresql-15 or later, "
+    "or point RECOLLECT_TEST_PG_BIN at a directory that holds initdb and postgres"
+)
+_DEBIAN = Path("/usr/lib/postgresql")
+_READY_WITHIN = 30.0
+
+
+class PostgresError(RuntimeError):
+    """The cluster did not do what it was told; the text holds the end of its log."""
+
+
+def find_binaries() -> Path | None:
+    """The directory that holds initdb and postgres, or None."""
+    named = os.environ.get("RECOLLECT_TEST_PG_BIN")
+    if named:
+        return Path(named)
+    versions = [path for path in _DEBIAN.glob("*/bin") if (path / "initdb").exists()]
+    if versions:
+        return max(versions, key=lambda path: float(path.parent.name))
+    found = shutil.which("initdb")
+    return Path(found).resolve().parent if found else None
+
+
+def _unprivileged() -> dict[str, Any]:
+    """Arguments for subprocess: whom to run as."""
+    if os.geteuid() != 0:
+        return {}
+    for name in ("postgres", "nobody"):
+        with contextlib.suppress(KeyError):
+            user = pwd.getpwnam(name)
+            return {"user": user.pw_uid, "group": user.pw_gid, "extra_groups": []}
+    raise PostgresError("PostgreSQL refuses to run as root, and there is neither a user postgres nor nobody")
+
+
+def _free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return int(probe.getsockname()[1])
+
+
+class PostgresCluster:
+    """A cluster in a temporary directory; a context manager that starts it and removes it.
+
+    fsync is off: what these tests kill is the process, and the operating system still writes what it was given. Fault
+    tests that mean to show durability switch it on.
+    """
+
+    def __init__(self, binaries: Path, *, fsync: bool = False, settings: dict[str, str] | None = None) -> None:
+        self._binaries = binaries
+        self._run_as = _unprivileged()
+        self._root = Path(tempfile.mkdtemp(prefix="recollect-pg-"))
+        self._data = self._root / "data"
+        self._log = self._root / "log"
+        self._process: subprocess.Popen[bytes] | None = None
+        self.port = _free_port()
+        on = "on" if fsync else "off"
+        self._settings = {
+            "fsync": on,
+            "synchronous_commit": "on" if fsync else "off",
+            "full_page_writes": on,
+            "max_connections": "200",
+            "shared_buffers": "64MB",
+            **(settings or {}),
+        }
+
+    def __enter__(self) -> PostgresCluster:
+        try:
+            self._initdb()
+            self.start()
+        except BaseException:
+            self.remove()
+            raise
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.remove()
+
+    @property
+    def version(self) -> str:
+        told = subprocess.run([self._binaries / "postgres", "--version"], check=True, capture_output=True, text=True)
+        return told.stdout.strip()
+
+    def url(self, database: str) -> str:
+        return f"postgresql+asyncpg://test@127.0.0.1:{self.port}/{database}"
+
+    def start(self) -> None:
+        """Starts the server and returns when it answers."""
+        assert self._process is None, "it is running"
+        settings = [argument for name, value in self._settings.items() for argument in ("-c", f"{name}={value}")]
+        command = [
+            *(self._binaries / "postgres", "-D", self._data, "-h", "127.0.0.1", "-p", str(self.port), "-k", self._root),
+            *settings,
+        ]
+        with self._log.open("ab") as log:
+            self._process = subprocess.Popen(
+                command, stdin=subprocess.DEVNULL, stdout=log, stderr=log, cwd=self._root, **self._run_as
+            )
+        self._await_ready()
+
+    def stop(self, how: str = "fast") -> None:
+        """Ends the server in order: `fast` rolls back what is open, `immediate` leaves recovery to the next start."""
+        self._end({"smart": signal.SIGTERM, "fast": signal.SIGINT, "immediate": signal.SIGQUIT}[how])
+
+    def kill(self) -> None:
+        """kill -9: the postmaster dies at once; its children follow when they notice."""
+        self._end(signal.SIGKILL)
+        self._await_orphans()
+
+    def restart(self) -> None:
+        self.stop()
+        self.start()
+
+    def remove(self) -> None:
+        if self._process is not None:
+            self.stop("immediate")
+        shutil.rmtree(self._root, ignore_errors=True)
+
+    def create_database(self, name: str, *, template: str = "template1") -> str:
+        """A new database; its URL."""
+        self.execute(f'CREATE DATABASE "{name}" TEMPLATE "{template}"')
+        return self.url(name)
+
+    def drop_database(self, name: str) -> None:
+        self.execute(f'DROP DATABASE IF EXISTS "{name}" WITH (FORCE)')
+
+    def execute(self, sql: str, *, database: str = "postgres") -> str:
+        """Runs SQL by psql; what it printed, unaligned."""
+        command = [self._binaries / "psql", "-X", "-q", "-A", "-t", "-v", "ON_ERROR_STOP=1", "-h", "127.0.0.1"]
+        done = subprocess.run(
+            [*command, "-p", str(self.port), "-U", "test", "-d", database, "-c", sql],
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        if done.returncode != 0:
+            raise PostgresError(f"{sql}: {done.stderr}")
+        return done.stdout.strip()
+
+    def _initdb(self) -> None:
+        self._data.mkdir(mode=0o700)
+        self._log.touch()
+        if self._run_as:
+            for path in (self._root, self._data, self._log):
+                os.chown(path, self._run_as["user"], self._run_as["group"])
+        command = [self._binaries / "initdb", "-D", self._data, "-U", "test", "-A", "trust", "-E", "UTF8"]
+        done = subprocess.run(
+            [*command, "--locale=C.UTF-8", "--no-sync"],
+            cwd=self._root,
+            capture_output=True,
+            text=True,
+            check=False,
+            **self._run_as,
+        )
+        if done.returncode != 0:
+            raise PostgresError(f"initdb failed: {done.stdout}{done.stderr}")
+
+    def _await_ready(self) -> None:
+        process = self._process
+        assert process is not None
+        deadline = time.monotonic() + _READY_WITHIN
+        ready = [self._binaries / "pg_isready", "-q", "-h", "127.0.0.1", "-p", str(self.port)]
+        while subprocess.run(ready, check=False).returncode != 0:
+            if process.poll() is not None or time.monotonic() > deadline:
+                raise PostgresError(f"PostgreSQL did not start: {self._log.read_text(errors='replace')[-2000:]}")
+            time.sleep(0.05)
+
+    def _end(self, how: signal.Signals) -> None:
+        assert self._process is not None, "it is not running"
+        self._process.send_signal(how)
+        self._process.wait(timeout=_READY_WITHIN)
+        self._process = None
+
+    def _await_orphans(self) -> None:
+        """Until the children of a killed postmaster are gone, its shared memory is in use and a start would be refused."""
+        deadline = time.monotonic() + _READY_WITHIN
+        while self._has_orphans():
+            if time.monotonic() > deadline:
+                raise PostgresError("the children of the killed server do not end")
+            time.sleep(0.02)
+
+    def _has_orphans(self) -> bool:
+        for proc in Path("/proc").glob("[0-9]*"):
+            with contextlib.suppress(OSError):
+                if (proc / "cwd").readlink() == self._data:
+                    return True
+        return False
