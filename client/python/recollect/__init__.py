@@ -1,0 +1,102 @@
+"""Recollect: one session memory for every agent, in every language. The Python SDK."""
+
+from __future__ import annotations
+
+from importlib.metadata import version as _version
+
+from . import errors
+from ._async.client import AsyncClient, CreateOptions
+from ._sync.client import Client
+from .errors import RecollectError, error_of
+from .filters import event_filter, exclude, include
+from .messages import (
+    EventFields,
+    assistant,
+    data,
+    event,
+    media,
+    new_event_id,
+    reasoning,
+    system,
+    text,
+    text_of,
+    tool_call,
+    tool_result,
+    tool_result_part,
+    user,
+    with_ids,
+)
+from .v1.error_reason_pb2 import ErrorReason
+from .v1.event_pb2 import NativeContent, SessionEvent
+from .v1.event_service_pb2 import (
+    AppendedEvent,
+    AppendEventsResponse,
+    AppendStreamResult,
+    ListEventsResponse,
+    SortOrder,
+)
+from .v1.filter_pb2 import AuthorFilter, AuthorSet, EventFilter, KeywordMatch, LogView, PageWindow
+from .v1.message_pb2 import ChatMessage, Part, Role
+from .v1.recall_service_pb2 import SearchEventsResponse, SearchHit
+from .v1.server_service_pb2 import GetServerInfoResponse, ServerLimits
+from .v1.session_pb2 import Session, SessionParent, SessionRef, TokenUsage, WindowCounters
+from .v1.session_service_pb2 import DeleteExpiredSessionsResponse, DeleteSessionResponse, ListSessionsResponse
+
+__version__ = _version("recollect")
+
+__all__ = [
+    "AppendEventsResponse",
+    "AppendStreamResult",
+    "AppendedEvent",
+    "AsyncClient",
+    "AuthorFilter",
+    "AuthorSet",
+    "ChatMessage",
+    "Client",
+    "CreateOptions",
+    "DeleteExpiredSessionsResponse",
+    "DeleteSessionResponse",
+    "ErrorReason",
+    "EventFields",
+    "EventFilter",
+    "GetServerInfoResponse",
+    "KeywordMatch",
+    "ListEventsResponse",
+    "ListSessionsResponse",
+    "LogView",
+    "NativeContent",
+    "PageWindow",
+    "Part",
+    "RecollectError",
+    "Role",
+    "SearchEventsResponse",
+    "SearchHit",
+    "ServerLimits",
+    "Session",
+    "SessionEvent",
+    "SessionParent",
+    "SessionRef",
+    "SortOrder",
+    "TokenUsage",
+    "WindowCounters",
+    "__version__",
+    "assistant",
+    "data",
+    "error_of",
+    "errors",
+    "event",
+    "event_filter",
+    "exclude",
+    "include",
+    "media",
+    "new_event_id",
+    "reasoning",
+    "system",
+    "text",
+    "text_of",
+    "tool_call",
+    "tool_result",
+    "tool_result_part",
+    "user",
+    "with_ids",
+]

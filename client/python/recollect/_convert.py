@@ -1,0 +1,96 @@
+"""From Python values to protobuf: the conversions that clients, builders and filters share."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from datetime import UTC, datetime, timedelta
+from typing import Any, TypeVar
+
+from google.protobuf.duration_pb2 import Duration
+from google.protobuf.timestamp_pb2 import Timestamp
+
+from .v1.session_pb2 import Session, SessionRef
+from .v1.session_service_pb2 import Expiry
+
+T = TypeVar("T")
+SessionLike = str | SessionRef | Session
+Json = Mapping[str, Any] | Sequence[Any] | str
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+
+
+def check(value: object, kind: type[T] | tuple[type[T], ...], argument: str) -> T:
+    """The value if it is of that type; else TypeError naming the argument. A bool is not taken for a number."""
+    kinds = kind if isinstance(kind, tuple) else (kind,)
+    if not isinstance(value, kinds) or (isinstance(value, bool) and bool not in kinds):
+        raise TypeError(f"{argument} must be {' or '.join(k.__name__ for k in kinds)}, not {type(value).__name__}")
+    return value
+
+
+def json_text(value: Json | None, argument: str) -> str:
+    """JSON text: a str is kept verbatim, None is empty, anything else is written compactly."""
+    if value is None or isinstance(value, str):
+        return value or ""
+    if not isinstance(value, Mapping | Sequence) or isinstance(value, bytes | bytearray):
+        raise TypeError(f"{argument} must be a mapping, a sequence or JSON text, not {type(value).__name__}")
+    try:
+        text = json.dumps(value, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
+        text.encode()
+    except UnicodeEncodeError:  # a lone surrogate has no UTF-8 form; escaped it travels whole
+        text = json.dumps(value, separators=(",", ":"), allow_nan=False)
+    except TypeError as error:
+        raise TypeError(f"{argument} is not JSON: {error}") from None
+    except ValueError as error:
+        raise ValueError(f"{argument} is not JSON: {error}") from None
+    return text
+
+
+def timestamp(value: datetime | int | None, argument: str) -> Timestamp | None:
+    """A timestamp from an aware datetime or from nanoseconds since the epoch, without rounding."""
+    if value is None:
+        return None
+    if isinstance(value, datetime):
+        if value.tzinfo is None:
+            raise ValueError(f"{argument} must bear a time zone, for example datetime.now(UTC)")
+        value = (value - _EPOCH) // timedelta(microseconds=1) * 1000
+    seconds, nanos = divmod(check(value, int, argument), 1_000_000_000)
+    return Timestamp(seconds=seconds, nanos=nanos)
+
+
+def expiry(ttl: timedelta | None = None, expire_time: datetime | None = None, never_expires: bool = False) -> Expiry | None:
+    """When a session is to expire; None when nothing is said. At most one argument, else ValueError."""
+    if (ttl is not None) + (expire_time is not None) + never_expires > 1:
+        raise ValueError("give at most one of ttl, expire_time and never_expires")
+    if ttl is not None:
+        duration = Duration()
+        duration.FromTimedelta(check(ttl, timedelta, "ttl"))
+        return Expiry(ttl=duration)
+    if expire_time is not None:
+        return Expiry(expire_time=timestamp(check(expire_time, datetime, "expire_time"), "expire_time"))
+    return Expiry(never_expires=True) if never_expires else None
+
+
+def session_ref(session: SessionLike, app: str, user_id: str) -> SessionRef:
+    """The reference that a session argument means; `app` and `user_id` complete an id and nothing else."""
+    if isinstance(session, SessionRef):
+        return session
+    if isinstance(session, Session):
+        return session.ref
+    return SessionRef(app=app, user_id=user_id, session_id=_check_session(session))
+
+
+def _check_session(session: object) -> str:
+    if not isinstance(session, str):
+        raise TypeError(f"session must be str, SessionRef or Session, not {type(session).__name__}")
+    return session
+
+
+def enum_value(names: Mapping[str, int], prefix: str, value: int | str, argument: str) -> Any:
+    """An enum's number from its number or from its short name in any case, for example "user" for ROLE_USER."""
+    if isinstance(value, int) and not isinstance(value, bool):
+        return value
+    name = prefix + check(value, str, argument).upper()
+    if name not in names:
+        known = ", ".join(n.removeprefix(prefix).lower() for n in names)
+        raise ValueError(f"{argument} must be one of {known}, not {value!r}")
+    return names[name]

@@ -1,0 +1,101 @@
+# Generated from _async by `make sync-client`. Do not edit.
+"""One connection to one server: opening, calling, closing."""
+
+from __future__ import annotations
+
+import threading
+import math
+from collections.abc import Sequence
+from types import TracebackType
+from typing import Any, Self, TypeVar
+
+import grpc
+
+from .._channel import address_or_default, call_metadata, channel_options, credentials
+from .._convert import SessionLike, session_ref
+from ..errors import from_rpc_error
+from ..v1.event_service_pb2_grpc import EventServiceStub
+from ..v1.recall_service_pb2_grpc import RecallServiceStub
+from ..v1.server_service_pb2_grpc import ServerServiceStub
+from ..v1.session_pb2 import SessionRef
+from ..v1.session_service_pb2_grpc import SessionServiceStub
+
+Request = TypeVar("Request")
+Response = TypeVar("Response")
+
+
+class _Stubs:
+    """A channel and the services' stubs on it."""
+
+    def __init__(self, channel: grpc.Channel) -> None:
+        self.channel = channel
+        self.sessions = SessionServiceStub(channel)
+        self.events = EventServiceStub(channel)
+        self.recall = RecallServiceStub(channel)
+        self.server = ServerServiceStub(channel)
+
+
+class Connection:
+    """What every client is made of."""
+
+    def __init__(
+        self,
+        address: str | None = None,
+        *,
+        token: str | None = None,
+        app: str = "",
+        user_id: str = "",
+        timeout: float = 30.0,
+        tls: bool | grpc.ChannelCredentials = False,
+        options: Sequence[tuple[str, Any]] = (),
+    ) -> None:
+        self.address = address_or_default(address)
+        self.app = app
+        self.user_id = user_id
+        self.timeout = timeout
+        self._metadata = call_metadata(token)
+        self._credentials = credentials(tls)
+        self._options = channel_options(options)
+        self._opened: _Stubs | None = None
+        self._closed = False
+        self._opening = threading.Lock()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Close the connection; calls under way fail. Closing twice does nothing."""
+        with self._opening:
+            self._closed = True
+            if self._opened is not None:
+                self._opened.channel.close()
+
+    def _ref(self, session: SessionLike) -> SessionRef:
+        return session_ref(session, self.app, self.user_id)
+
+    def _stubs(self) -> _Stubs:
+        """The stubs; the first call makes the channel."""
+        with self._opening:
+            if self._closed:
+                raise RuntimeError("the client is closed")
+            if self._opened is None:
+                if self._credentials is None:
+                    channel = grpc.insecure_channel(self.address, self._options)
+                else:
+                    channel = grpc.secure_channel(self.address, self._credentials, self._options)
+                self._opened = _Stubs(channel)
+            return self._opened
+
+    def _call(
+        self, method: grpc.UnaryUnaryMultiCallable[Request, Response], request: Request, timeout: float | None
+    ) -> Response:
+        seconds = self.timeout if timeout is None else timeout
+        try:
+            return method(request, timeout=None if seconds == math.inf else seconds, metadata=self._metadata)
+        except grpc.RpcError as error:
+            raise from_rpc_error(error, self.address) from error

@@ -1,0 +1,224 @@
+"""Every way a call can fail: one class for each value of `ErrorReason`, all of them `RecollectError`."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import cast
+
+import grpc
+from google.protobuf.message import DecodeError
+from google.rpc.error_details_pb2 import ErrorInfo, RetryInfo  # type: ignore[import-untyped]
+from google.rpc.status_pb2 import Status  # type: ignore[import-untyped]
+
+from .v1.event_service_pb2 import AppendStreamResult
+
+
+class _Text:
+    """An attribute that is read from the error's metadata; empty when the server did not send it."""
+
+    def __set_name__(self, owner: type, name: str) -> None:
+        self._key = name
+
+    def __get__(self, error: RecollectError | None, owner: type) -> str:
+        return error.metadata.get(self._key, "") if error else ""
+
+
+class _Number(_Text):
+    """The same as an int; 0 when the server did not send it."""
+
+    def __get__(self, error: RecollectError | None, owner: type) -> int:  # type: ignore[override]
+        return int(super().__get__(error, owner) or 0)
+
+
+class RecollectError(Exception):
+    """Base of all errors of calls; raised itself for codes and reasons that this version has no class for.
+
+    `reason` is the name in ErrorReason without its prefix, empty when no Recollect server gave one. `code` is the gRPC
+    status code. `message` is for people. `metadata` is the reason's, always strings. `retry_after` is in seconds, None
+    when the server did not say; only errors that bear it or are `Unavailable` are worth an unchanged retry.
+    """
+
+    reason: str = ""
+
+    def __init__(
+        self,
+        message: str,
+        *,
+        reason: str = "",
+        code: grpc.StatusCode = grpc.StatusCode.UNKNOWN,
+        metadata: Mapping[str, str] | None = None,
+        retry_after: float | None = None,
+    ) -> None:
+        super().__init__(message)
+        self.message = message
+        self.reason = reason or type(self).reason
+        self.code = code
+        self.metadata = dict(metadata or {})
+        self.retry_after = retry_after
+
+
+class Unavailable(RecollectError):
+    """No server answered, or it could not serve now. Nothing was acknowledged; retry with the same event ids."""
+
+
+class InvalidField(RecollectError):
+    """`field` of the request is not valid, `problem` says why. A retry fails again."""
+
+    reason = "INVALID_FIELD"
+    field, problem = _Text(), _Text()
+
+
+class InvalidPageToken(RecollectError):
+    """The page token belongs to another request. Start again from the first page."""
+
+    reason = "INVALID_PAGE_TOKEN"
+    field, problem = _Text(), _Text()
+
+
+class EventTooLarge(RecollectError):
+    """`field` has `size` bytes, the server's limit is `limit`. Send media by URI."""
+
+    reason = "EVENT_TOO_LARGE"
+    field, size, limit = _Text(), _Number(), _Number()
+
+
+class BatchTooLarge(RecollectError):
+    """The batch has `size` of `unit` ("events" or "bytes"), the server's limit is `limit`. Send several."""
+
+    reason = "BATCH_TOO_LARGE"
+    field, size, limit, unit = _Text(), _Number(), _Number(), _Text()
+
+
+class SessionNotFound(RecollectError):
+    """No such session. Create it, or append with `create`."""
+
+    reason = "SESSION_NOT_FOUND"
+    app, user_id, session_id = _Text(), _Text(), _Text()
+
+
+class EventNotFound(RecollectError):
+    """No event `event_id` in the session."""
+
+    reason = "EVENT_NOT_FOUND"
+    session_id, event_id = _Text(), _Text()
+
+
+class SessionAlreadyExists(RecollectError):
+    """The session is there already. Use it, or create with `return_existing`."""
+
+    reason = "SESSION_ALREADY_EXISTS"
+    app, user_id, session_id = _Text(), _Text(), _Text()
+
+
+class EventIdConflict(RecollectError):
+    """`event_id` is stored, at `seq`, with other content. Give new content a new id."""
+
+    reason = "EVENT_ID_CONFLICT"
+    event_id, field, seq = _Text(), _Text(), _Number()
+
+
+class VersionMismatch(RecollectError):
+    """The log moved: it is at `actual`, not at `expected`; both are text, a log_version or an event id as was asked."""
+
+    reason = "VERSION_MISMATCH"
+    session_id, expected, actual = _Text(), _Text(), _Text()
+
+
+class AmbiguousSession(RecollectError):
+    """Several sessions bear this id. Name the app and the user."""
+
+    reason = "AMBIGUOUS_SESSION"
+    session_id = _Text()
+
+
+class Unauthenticated(RecollectError):
+    """No token, or not one the server knows."""
+
+    reason = "UNAUTHENTICATED"
+
+
+class PermissionDenied(RecollectError):
+    """The token does not reach what `field` names."""
+
+    reason = "PERMISSION_DENIED"
+    field = _Text()
+
+
+class ServerDraining(Unavailable):
+    """The server is shutting down. Retry after `retry_after`."""
+
+    reason = "SERVER_DRAINING"
+
+
+class StoreUnavailable(Unavailable):
+    """The database does not answer, is full or refuses writes, as `problem` says."""
+
+    reason = "STORE_UNAVAILABLE"
+    problem = _Text()
+
+
+class RateLimited(RecollectError):
+    """More calls wait than the server will hold; `limit` names which. Retry after `retry_after`."""
+
+    reason = "RATE_LIMITED"
+    limit = _Text()
+
+
+class DeadlineExceeded(RecollectError):
+    """The timeout passed. An append may or may not be committed; retry it with the same event ids to learn which."""
+
+    reason = "DEADLINE_EXCEEDED"
+
+
+class Internal(RecollectError):
+    """A fault of the server; its log has the details under `request_id`."""
+
+    reason = "INTERNAL"
+    request_id = _Text()
+
+
+BY_REASON: Mapping[str, type[RecollectError]] = {
+    cls.reason: cls for base in (RecollectError, Unavailable) for cls in base.__subclasses__() if cls.reason
+}
+_BY_CODE: Mapping[grpc.StatusCode, type[RecollectError]] = {
+    grpc.StatusCode.UNAVAILABLE: Unavailable,
+    grpc.StatusCode.DEADLINE_EXCEEDED: DeadlineExceeded,
+    grpc.StatusCode.UNAUTHENTICATED: Unauthenticated,
+    grpc.StatusCode.PERMISSION_DENIED: PermissionDenied,
+    grpc.StatusCode.INTERNAL: Internal,
+}
+_CODES: Mapping[int, grpc.StatusCode] = {code.value[0]: code for code in grpc.StatusCode}
+
+
+def from_rpc_error(error: grpc.RpcError, address: str) -> RecollectError:
+    """The typed error for what a gRPC call, synchronous or not, raised."""
+    call = cast("grpc.Call", error)
+    code, message = call.code(), call.details() or ""
+    info, retry_after = _details(call)
+    if info is not None:
+        kind = BY_REASON.get(info.reason, RecollectError)
+        return kind(message, reason=info.reason, code=code, metadata=info.metadata, retry_after=retry_after)
+    if code is grpc.StatusCode.UNAVAILABLE:
+        message = f"no server at {address} ({message}); start one with `recollect serve`"
+    return _BY_CODE.get(code, RecollectError)(message or code.name, code=code, retry_after=retry_after)
+
+
+def _details(call: grpc.Call) -> tuple[ErrorInfo | None, float | None]:
+    packed = next((value for key, value in call.trailing_metadata() or () if key == "grpc-status-details-bin"), b"")
+    try:
+        details = Status.FromString(cast("bytes", packed)).details
+        info, retry = ErrorInfo(), RetryInfo()
+        has_info = any(detail.Unpack(info) for detail in details)
+        has_retry = any(detail.Unpack(retry) for detail in details)
+    except DecodeError:
+        return None, None
+    return (info if has_info else None), (retry.retry_delay.ToTimedelta().total_seconds() if has_retry else None)
+
+
+def error_of(result: AppendStreamResult) -> RecollectError | None:
+    """The typed error of one result of `append_stream`, None when its batch was appended."""
+    if not result.HasField("error"):
+        return None
+    error = result.error
+    code = _CODES.get(error.code, grpc.StatusCode.UNKNOWN)
+    return BY_REASON.get(error.reason, RecollectError)(error.message, reason=error.reason, code=code, metadata=error.metadata)

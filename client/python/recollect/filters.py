@@ -1,0 +1,69 @@
+"""Building an `EventFilter`, the one filter that every read and search takes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from datetime import datetime
+
+from ._convert import enum_value, timestamp
+from .v1.filter_pb2 import AuthorFilter, AuthorSet, EventFilter, KeywordMatch, LogView, PageWindow
+from .v1.message_pb2 import Role
+
+
+def include(ids: Iterable[str] = (), *, roles: Iterable[str] = ()) -> AuthorFilter:
+    """A step that keeps only events of these agents: by id or by agent role. At least one."""
+    return AuthorFilter(include=AuthorSet(ids=ids, roles=roles))
+
+
+def exclude(ids: Iterable[str] = (), *, roles: Iterable[str] = ()) -> AuthorFilter:
+    """A step that drops events of these agents: by id or by agent role. At least one."""
+    return AuthorFilter(exclude=AuthorSet(ids=ids, roles=roles))
+
+
+def event_filter(
+    *,
+    from_time: datetime | int | None = None,
+    to_time: datetime | int | None = None,
+    after_seq: int | None = None,
+    before_seq: int | None = None,
+    roles: Iterable[Role.ValueType | str] = (),
+    authors: Iterable[AuthorFilter] = (),
+    exclude_synthetic: bool = False,
+    view: LogView.ValueType | str = LogView.LOG_VIEW_UNSPECIFIED,
+    keyword: str = "",
+    keywords: Iterable[str] = (),
+    match: KeywordMatch.ValueType | str = KeywordMatch.KEYWORD_MATCH_UNSPECIFIED,
+    branch: str = "",
+    last_n: int | None = None,
+    page: int | None = None,
+    page_size: int | None = None,
+) -> EventFilter:
+    """A filter; conditions combine with AND, values inside one with OR, then at most one window.
+
+    Times are aware datetimes or nanoseconds since the epoch, both inclusive; seqs are exclusive. `roles` are names such as
+    "user"; `authors` an ordered chain of `include` and `exclude`; `view` is "active" or "history" (the default, which
+    includes archived events); `keyword` (at most 1,024 characters) and `keywords` (at most 64) are literal substrings after
+    case folding, combined by `match`: "any" (the default) or "all". `branch`: what an agent on it sees; empty sees all.
+    `last_n` is the newest n matches, without a keyword extended to the start of a turn; or `page`, from 0, of `page_size`.
+    """
+    if last_n is not None and (page is not None or page_size is not None):
+        raise ValueError("give at most one window: last_n, or page and page_size")
+    window = None if page is None and page_size is None else PageWindow(page=page or 0, page_size=page_size or 0)
+    result = EventFilter(
+        from_time=timestamp(from_time, "from_time"),
+        to_time=timestamp(to_time, "to_time"),
+        after_seq=after_seq,
+        before_seq=before_seq,
+        roles=[enum_value(dict(Role.items()), "ROLE_", role, "roles") for role in roles],
+        author_filters=authors,
+        exclude_synthetic=exclude_synthetic,
+        view=enum_value(dict(LogView.items()), "LOG_VIEW_", view, "view"),
+        keyword=keyword,
+        keywords=keywords,
+        keyword_match=enum_value(dict(KeywordMatch.items()), "KEYWORD_MATCH_", match, "match"),
+        branch=branch,
+        page=window,
+    )
+    if last_n is not None:
+        result.last_n = last_n
+    return result

@@ -1,0 +1,91 @@
+"""Writes the synchronous client from the asynchronous one: `python tools/async_to_sync.py [--check]`.
+
+The rules are textual, so that code, docstrings and their examples change alike and the output does not depend on the
+version of Python. Whatever asynchronous syntax is left makes the program fail.
+"""
+
+from __future__ import annotations
+
+import argparse
+import ast
+import re
+import sys
+from pathlib import Path
+
+PACKAGE = Path(__file__).resolve().parent.parent / "client/python/recollect"
+HEADER = "# Generated from _async by `make sync-client`. Do not edit.\n"
+RULES = (
+    (r"import grpc\.aio\n", ""),
+    (r"\bgrpc\.aio\b", "grpc"),
+    (r"import asyncio\b", "import threading"),
+    (r"\basyncio\.(?=Lock|Semaphore)", "threading."),
+    (r"(?m)return \(await (.*)\)(\.\w+)$", r"return \1\2"),
+    (r"\(await (self\.\w+\(\))\)", r"\1"),
+    (r"\n\n\nasync def _each\((?s:.*)\Z", "\n"),
+    (r"\b_each\((\w+)\)", r"\1"),
+    (r"\nif TYPE_CHECKING:.*\n(    .*\n)+", ""),
+    (r"\bTYPE_CHECKING, |, cast\b", ""),
+    (r'\bcast\("\w+", (.*)\)', r"\1"),
+    (r"\bawait ", ""),
+    (r"\basync (?=def |for |with )", ""),
+    (r"\b__a(?=(enter|exit|iter|next)__)", "__"),
+    (r"\bAsyncIterable(\[.*\]) \| Iterable\1", r"Iterable\1"),
+    (r"\bAsyncIterable, AsyncIterator, Iterable\b", "Iterable, Iterator"),
+    (r"\bAsync(?=Iterable|Iterator|Client|Connection)", ""),
+    (r"\basynchronous\b", "synchronous"),
+    (r", which then belongs to the running event loop", ""),
+)
+ASYNC_NODES = (ast.AsyncFunctionDef, ast.AsyncFor, ast.AsyncWith, ast.Await)
+
+
+def to_sync(source: str, name: str) -> str:
+    """The synchronous form of a module."""
+    for pattern, replacement in RULES:
+        source = re.sub(pattern, replacement, source)
+    for node in ast.walk(ast.parse(source, name)):
+        identifier = getattr(node, "id", None) or getattr(node, "attr", None) or getattr(node, "name", None) or ""
+        if isinstance(node, ASYNC_NODES) or "async" in str(identifier).lower():
+            raise SystemExit(f"{name}: no rule for what becomes {ast.unparse(node)!r}")
+    return HEADER + source
+
+
+def generated(package: Path) -> dict[Path, str]:
+    """Every file of the synchronous client with its text."""
+    return {
+        package / "_sync" / path.name: to_sync(path.read_text(encoding="utf-8"), str(path))
+        for path in sorted((package / "_async").glob("*.py"))
+    }
+
+
+def drift(package: Path) -> list[str]:
+    """What differs from what would be generated: changed, missing and extra files."""
+    expected = generated(package)
+    present = set((package / "_sync").glob("*.py"))
+    changed = [path for path in present & expected.keys() if path.read_text(encoding="utf-8") != expected[path]]
+    return sorted(
+        [f"{path.name}: differs" for path in changed]
+        + [f"{path.name}: missing" for path in expected.keys() - present]
+        + [f"{path.name}: not generated" for path in present - expected.keys()]
+    )
+
+
+def main() -> int:
+    """Write, or with --check compare; the exit status is 1 when something differs."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--check", action="store_true", help="write nothing; fail if the output would differ")
+    if parser.parse_args().check:
+        problems = drift(PACKAGE)
+        for problem in problems:
+            print(f"_sync/{problem}; run `make sync-client`", file=sys.stderr)
+        return 1 if problems else 0
+    expected = generated(PACKAGE)
+    for path in set((PACKAGE / "_sync").glob("*.py")) - expected.keys():
+        path.unlink()
+    for path, source in expected.items():
+        path.parent.mkdir(exist_ok=True)
+        path.write_text(source, encoding="utf-8")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
