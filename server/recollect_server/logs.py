@@ -1,0 +1,66 @@
+"""Log lines on standard error, for people or for machines. Payloads and credentials are never handed to a logger."""
+
+from __future__ import annotations
+
+import json
+import logging
+import sys
+from datetime import UTC, datetime
+from typing import Any, TextIO
+
+# What every record has; whatever else a record has was given as `extra`.
+_STANDARD = frozenset(vars(logging.makeLogRecord({}))) | {"message", "asctime", "taskName", "color_message"}
+_CONTROL = {code: f"\\x{code:02x}" for code in (*range(0x20), 0x7F) if code not in (0x09, 0x0A)}
+# Libraries whose lines below WARNING tell an operator nothing.
+_QUIET = ("asyncio", "uvicorn", "uvicorn.error", "uvicorn.access", "alembic", "sqlalchemy", "asyncpg", "grpc")
+
+
+class JsonFormatter(logging.Formatter):
+    """One JSON object a line: ts (UTC), level, logger, message, the record's extra fields, and exception if there is one."""
+
+    def format(self, record: logging.LogRecord) -> str:
+        line: dict[str, Any] = {
+            "ts": _timestamp(record),
+            "level": record.levelname.lower(),
+            "logger": record.name,
+            "message": record.getMessage(),
+        }
+        line |= {key: value for key, value in _extra(record).items() if key not in line}
+        if record.exc_info:
+            line["exception"] = self.formatException(record.exc_info)
+        return json.dumps(line, default=str)
+
+
+class TextFormatter(logging.Formatter):
+    """Time, level, logger, message and `key=value` for the extra fields, with control characters made visible."""
+
+    def format(self, record: logging.LogRecord) -> str:
+        extra = "".join(f" {key}={value}" for key, value in _extra(record).items())
+        text = f"{record.getMessage()}{extra}".replace("\n", "\\n")
+        line = f"{_timestamp(record)} {record.levelname:<7} {record.name}: {text}"
+        if record.exc_info:
+            line += "\n" + self.formatException(record.exc_info)
+        return line.translate(_CONTROL)
+
+
+def setup_logging(level: str, format: str, stream: TextIO | None = None) -> None:  # noqa: A002  the setting's name
+    """Sends the process's log to `stream`, standard error by default, as `text` or `json` from `level` on."""
+    handler = logging.StreamHandler(sys.stderr if stream is None else stream)
+    handler.setFormatter(JsonFormatter() if format == "json" else TextFormatter())
+    root = logging.getLogger()
+    for old in root.handlers[:]:
+        root.removeHandler(old)
+        old.close()
+    root.addHandler(handler)
+    root.setLevel(level.upper())
+    for name in _QUIET:
+        logging.getLogger(name).setLevel(max(logging.WARNING, root.level))
+    logging.captureWarnings(capture=True)
+
+
+def _timestamp(record: logging.LogRecord) -> str:
+    return datetime.fromtimestamp(record.created, UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
+
+
+def _extra(record: logging.LogRecord) -> dict[str, Any]:
+    return {key: value for key, value in vars(record).items() if key not in _STANDARD}

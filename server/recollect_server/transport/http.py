@@ -1,0 +1,243 @@
+"""The HTTP port: the RPCs as JSON, Connect and gRPC-Web, and pages for probes and people."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import errno
+import json
+import math
+import socket
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, MutableMapping, Sequence
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
+
+import uvicorn
+
+from ..domain.errors import RecollectError, StoreUnavailable, Unauthenticated
+from .auth import Authenticator
+from .connect_adapter import ASGIApp, Receive, Scope, Send, connect_app
+from .errors import as_domain_error
+from .rpc import Method, Service
+
+Ready = Callable[[], Awaitable[None]]
+
+_READY_TIMEOUT_S = 5.0
+_JSON = b"application/json"
+_TEXT = b"text/plain; charset=utf-8"
+# What `curl -d` and a bare client send: nobody means a form by it here.
+_MEANS_JSON = frozenset({b"", b"application/x-www-form-urlencoded"})
+_GRPC_WEB = frozenset({b"application/grpc-web", b"application/grpc-web+proto", b"application/grpc-web+json"})
+_UNARY = frozenset({_JSON, b"application/proto"}) | _GRPC_WEB
+_STREAM = frozenset({b"application/connect+json", b"application/connect+proto"}) | _GRPC_WEB
+_EXPOSED = b"grpc-status, grpc-message, grpc-status-details-bin, content-encoding, connect-content-encoding"
+_LOOPBACK = frozenset({"localhost", "127.0.0.1", "::1"})
+
+
+class AddressInUse(OSError):
+    """Another process listens there."""
+
+
+class _Gateway:
+    def __init__(self, services: Sequence[Service], authenticator: Authenticator, ready: Ready, max_bytes: int) -> None:
+        self._rpcs = connect_app(services, authenticator, max_bytes=max_bytes)
+        self._kinds = {method.path: _kinds(method) for service in services for method in service.methods()}
+        self._ready = ready
+        self._open = _is_open(authenticator)
+        self._pages = {"/": self._home, "/healthz": self._healthz, "/readyz": self._readyz}
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http":
+            raise RuntimeError(f"only HTTP is served here, not {scope['type']}")
+        path, headers = scope["path"], dict(scope["headers"])
+        origin = headers.get(b"origin")
+        if origin is not None:
+            if not self._admits(origin.decode("latin-1")):
+                await _send_json(send, 403, _FOREIGN_ORIGIN)
+                return
+            send = _with_headers(send, _cors(headers))
+            if scope["method"] == "OPTIONS":
+                await _send(send, 204, _TEXT, b"")
+                return
+        if path in self._kinds:
+            await self._rpc(scope, receive, send, headers.get(b"content-type", b""))
+        elif page := self._pages.get(path):
+            if scope["method"] in {"GET", "HEAD"}:
+                await page(send)
+            else:
+                await _send_json(send, 405, {"code": "unimplemented", "message": f"{path} answers GET only"})
+        else:
+            message = f"there is nothing at {path}; RPCs are called by POST with JSON"
+            paths = sorted(self._kinds) + sorted(self._pages)
+            await _send_json(send, 404, {"code": "unimplemented", "message": message, "paths": paths})
+
+    async def _rpc(self, scope: Scope, receive: Receive, send: Send, content_type: bytes) -> None:
+        kind = content_type.partition(b";")[0].strip().lower()
+        if scope["method"] == "POST":
+            if kind in _MEANS_JSON:
+                kind = _JSON
+                kept = [(name, value) for name, value in scope["headers"] if name != b"content-type"]
+                scope = {**scope, "headers": [*kept, (b"content-type", kind)]}
+            if kind not in (kinds := self._kinds[scope["path"]]):
+                message = f"content-type must be one of {b', '.join(sorted(kinds)).decode()}; gRPC is served on its own port"
+                await _send_json(send, 415, {"code": "unimplemented", "message": message})
+                return
+        await self._rpcs(scope, receive, send)
+
+    def _admits(self, origin: str) -> bool:
+        """Whether a page of that origin may call. Where no token is asked for, pages of this machine only: otherwise
+        whatever page somebody visits could read the conversations on their own machine."""
+        return not self._open or urlsplit(origin).hostname in _LOOPBACK
+
+    async def _home(self, send: Send) -> None:
+        lines = ["Recollect: one session memory for every agent, in every language.", "", "POST JSON to one of:"]
+        lines += [f"  {path}" for path in sorted(self._kinds)]
+        lines += ["", "Also here: /healthz (the process lives) and /readyz (it can serve).", ""]
+        await _send(send, 200, _TEXT, "\n".join(lines).encode())
+
+    async def _healthz(self, send: Send) -> None:
+        await _send(send, 200, _TEXT, b"ok\n")
+
+    async def _readyz(self, send: Send) -> None:
+        error: RecollectError
+        try:
+            async with asyncio.timeout(_READY_TIMEOUT_S):
+                await self._ready()
+        except TimeoutError:
+            error = StoreUnavailable(f"no answer within {_READY_TIMEOUT_S:.0f} s")
+        except Exception as exc:
+            error = as_domain_error(exc)
+        else:
+            await _send_json(send, 200, {"status": "ready"})
+            return
+        await _send_json(send, 503, {"status": "not ready", "reason": error.reason, "message": error.message})
+
+
+_FOREIGN_ORIGIN = {
+    "code": "permission_denied",
+    "message": "without auth_tokens this server answers web pages of the same machine only; configure tokens to admit others",
+}
+
+
+def http_app(services: Sequence[Service], authenticator: Authenticator, *, ready: Ready, max_bytes: int) -> ASGIApp:
+    """The whole HTTP port. `ready` raises what keeps the server from serving; a request over `max_bytes` is refused."""
+    return _Gateway(services, authenticator, ready, max_bytes)
+
+
+@contextlib.asynccontextmanager
+async def serve_http(
+    app: ASGIApp,
+    host: str,
+    port: int,
+    *,
+    certificate: Path | None = None,
+    private_key: Path | None = None,
+    grace_s: float = 10.0,
+) -> AsyncIterator[int]:
+    """Serves in the running event loop and yields the bound port. On leaving, calls in flight have `grace_s` to finish.
+
+    Raises AddressInUse, or another OSError, if it cannot listen there.
+    """
+    with contextlib.ExitStack() as stack:
+        listener = stack.enter_context(await _listen(host, port))
+        config = uvicorn.Config(
+            app,
+            lifespan="off",
+            ws="none",
+            log_config=None,
+            log_level="warning",
+            access_log=False,
+            server_header=False,
+            proxy_headers=False,
+            ssl_certfile=certificate,
+            ssl_keyfile=private_key,
+            timeout_graceful_shutdown=math.ceil(grace_s),
+        )
+        server = _Server(config)
+        task = asyncio.create_task(server.serve(sockets=[listener]))
+        try:
+            task.add_done_callback(lambda _: server.settled.set())
+            await server.settled.wait()
+            if task.done():
+                await task
+            yield listener.getsockname()[1]
+        finally:
+            server.should_exit = True
+            await task
+
+
+class _Server(uvicorn.Server):
+    def __init__(self, config: uvicorn.Config) -> None:
+        super().__init__(config)
+        self.settled = asyncio.Event()
+
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        await super().startup(sockets)
+        self.settled.set()
+
+    @contextlib.contextmanager
+    def capture_signals(self) -> Iterator[None]:
+        """Signals belong to the process, not to one of its ports."""
+        yield
+
+
+async def _listen(host: str, port: int) -> socket.socket:
+    found = await asyncio.get_running_loop().getaddrinfo(host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)
+    family, kind, protocol, _, address = found[0]
+    listener = socket.socket(family, kind, protocol)
+    try:
+        listener.setblocking(False)
+        listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        listener.bind(address)
+        listener.listen(1024)
+    except OSError as error:
+        listener.close()
+        if error.errno == errno.EADDRINUSE:
+            raise AddressInUse(error.errno, f"HTTP address {host}:{port} is taken by another process") from None
+        raise OSError(error.errno, f"cannot listen for HTTP on {host}:{port}: {error.strerror}") from None
+    return listener
+
+
+def _kinds(method: Method) -> frozenset[bytes]:
+    """The content types a method can be called with."""
+    return _STREAM if method.streaming else _UNARY
+
+
+def _is_open(authenticator: Authenticator) -> bool:
+    try:
+        authenticator.caller(None)
+    except Unauthenticated:
+        return False
+    return True
+
+
+def _cors(request: dict[bytes, bytes]) -> list[tuple[bytes, bytes]]:
+    """Credentials stay forbidden: a token is sent on purpose, by script, or not at all."""
+    wanted = request.get(b"access-control-request-headers", b"*")
+    return [
+        (b"access-control-allow-origin", b"*"),
+        (b"access-control-allow-methods", b"GET, POST"),
+        (b"access-control-allow-headers", wanted),
+        (b"access-control-expose-headers", _EXPOSED),
+        (b"access-control-max-age", b"7200"),
+    ]
+
+
+def _with_headers(send: Send, headers: list[tuple[bytes, bytes]]) -> Send:
+    async def sending(event: MutableMapping[str, Any]) -> None:
+        if event["type"] == "http.response.start":
+            event = {**event, "headers": [*event.get("headers", ()), *headers]}
+        await send(event)
+
+    return sending
+
+
+async def _send_json(send: Send, status: int, value: object) -> None:
+    await _send(send, status, _JSON, json.dumps(value, ensure_ascii=False).encode() + b"\n")
+
+
+async def _send(send: Send, status: int, content_type: bytes, body: bytes) -> None:
+    headers = [(b"content-type", content_type), (b"content-length", str(len(body)).encode())]
+    await send({"type": "http.response.start", "status": status, "headers": headers})
+    await send({"type": "http.response.body", "body": body, "more_body": False})
