@@ -1,0 +1,1 @@
+"""`make bench`: Recollect against raw baselines of the same run."""

@@ -1,0 +1,163 @@
+"""The load generator, a process of its own: reads jobs as JSON lines, answers each with one JSON line.
+
+The same code drives the baseline and the server under test, so that what it costs itself cancels out of the ratios.
+"""
+
+import asyncio
+import itertools
+import json
+import sys
+import traceback
+from collections.abc import Awaitable, Callable
+from typing import Any
+
+import grpc
+import uvloop
+
+from tests.bench import echo, loads, payloads, raw
+
+OPTIONS = (
+    ("grpc.max_receive_message_length", 64 << 20),
+    ("grpc.max_send_message_length", 64 << 20),
+    ("grpc.use_local_subchannel_pool", 1),
+)
+_CREATE_TOGETHER = 32
+Job = dict[str, Any]
+
+
+class Driver:
+    """Runs one job at a time; keeps one channel per server."""
+
+    def __init__(self) -> None:
+        self._channels: dict[str, grpc.aio.Channel] = {}
+
+    def _channel(self, job: Job) -> grpc.aio.Channel:
+        target = str(job["target"])
+        if target not in self._channels:
+            self._channels[target] = grpc.aio.insecure_channel(target, options=OPTIONS)
+        return self._channels[target]
+
+    async def run(self, job: Job) -> Any:
+        """The job's result."""
+        operation: Callable[[Job], Awaitable[Any]] = getattr(self, f"do_{job['op']}")
+        return await asyncio.wait_for(operation(job), float(job["timeout"]))
+
+    async def close(self) -> None:
+        """Closes every channel."""
+        for channel in self._channels.values():
+            await channel.close()
+
+    async def do_forget(self, job: Job) -> None:
+        """Closes the channel to a server that is going away."""
+        channel = self._channels.pop(str(job["target"]), None)
+        if channel is not None:
+            await channel.close()
+
+    async def do_info(self, job: Job) -> dict[str, Any]:
+        """What the server says about itself."""
+        return await loads.info(self._channel(job))
+
+    async def do_create(self, job: Job) -> None:
+        """Makes the sessions."""
+        call = loads.unary(self._channel(job), payloads.CREATE)
+        for first in range(0, len(job["sessions"]), _CREATE_TOGETHER):
+            names = job["sessions"][first : first + _CREATE_TOGETHER]
+            await asyncio.gather(*(call(payloads.create(name), timeout=60) for name in names))
+
+    async def do_append(self, job: Job) -> dict[str, Any]:
+        """Unary appends, every worker to its own sessions in turn."""
+        templates = [payloads.append_template(name, job["batch"]) for name in job["sessions"]]
+        return await loads.closed_loop(
+            loads.unary(self._channel(job), payloads.APPEND), job, _in_turn([t.fill for t in templates])
+        )
+
+    async def do_echo(self, job: Job) -> dict[str, Any]:
+        """The same requests as `append`, sent to the echo."""
+        templates = [payloads.append_template(name, job["batch"]) for name in job["sessions"]]
+        return await loads.closed_loop(loads.unary(self._channel(job), echo.UNARY), job, _in_turn([t.fill for t in templates]))
+
+    async def do_last(self, job: Job) -> dict[str, Any]:
+        """Reads of the last 50 events."""
+        requests = [payloads.last(name) for name in job["sessions"]]
+        return await loads.closed_loop(
+            loads.unary(self._channel(job), payloads.LIST), job, _in_turn([_same(r) for r in requests])
+        )
+
+    async def do_bytes(self, job: Job) -> dict[str, Any]:
+        """Requests as long as those of `last`, answered by the echo with `size` bytes."""
+        request = echo.bytes_request(job["size"], payloads.last("s00000")[4:])
+        return await loads.closed_loop(loads.unary(self._channel(job), echo.BYTES), job, _in_turn([_same(request)]))
+
+    async def do_search(self, job: Job) -> dict[str, Any]:
+        """Searches of one term over the users in turn; the number of hits must be as expected."""
+        call = loads.unary(self._channel(job), payloads.SEARCH)
+        requests = [payloads.search(user, job["term"]) for user in job["users"]]
+        hits = await loads.count_hits(call, requests[0])
+        if hits != job["hits"]:
+            raise ValueError(f"{job['term']!r} was found {hits} times, not {job['hits']} times")
+        return await loads.closed_loop(call, job, _in_turn([_same(r) for r in requests]))
+
+    async def do_stream(self, job: Job) -> dict[str, Any]:
+        """Append streams with acknowledgements."""
+        channel = self._channel(job)
+        return await loads.streams(channel, payloads.APPEND_STREAM, job, loads.count_results)
+
+    async def do_echo_stream(self, job: Job) -> dict[str, Any]:
+        """The same messages as `stream`, sent to the echo."""
+        channel = self._channel(job)
+        return await loads.streams(channel, echo.STREAM, job, lambda ack: int.from_bytes(ack, "big"))
+
+    async def do_load(self, job: Job) -> dict[str, Any]:
+        """Fills sessions with events."""
+        return await loads.load(self._channel(job), job)
+
+    async def do_drain(self, job: Job) -> dict[str, Any]:
+        """Reads whole sessions page by page."""
+        return await loads.drain(self._channel(job), job)
+
+    async def do_raw_sqlite(self, job: Job) -> dict[str, Any]:
+        """Rows a second of sqlite3 alone."""
+        return raw.sqlite(job["path"], job["batch"], job["seconds"])
+
+    async def do_raw_postgres(self, job: Job) -> dict[str, Any]:
+        """Rows a second of asyncpg alone."""
+        return await raw.postgres(job["dsn"], job["batch"], job["seconds"], job["connections"])
+
+
+def _same(request: bytes) -> Callable[[], bytes]:
+    return lambda: request
+
+
+def _in_turn(makers: list[Callable[[], bytes]]) -> Callable[[], bytes]:
+    turn = itertools.cycle(makers)
+    return lambda: next(turn)()
+
+
+def _reason(error: BaseException) -> str:
+    while isinstance(error, BaseExceptionGroup):
+        error = error.exceptions[0]
+    if isinstance(error, grpc.aio.AioRpcError):
+        return f"{error.code().name}: {error.details()}"
+    return f"{type(error).__name__}: {error}"
+
+
+async def main() -> None:
+    """Answers jobs until stdin ends."""
+    reader = asyncio.StreamReader(limit=16 << 20)
+    loop = asyncio.get_running_loop()
+    await loop.connect_read_pipe(lambda: asyncio.StreamReaderProtocol(reader), sys.stdin)
+    driver = Driver()
+    while line := await reader.readline():
+        try:
+            answer = {"ok": await driver.run(json.loads(line))}
+        except Exception as error:
+            traceback.print_exc()
+            answer = {"error": _reason(error)}
+        sys.stdout.write(json.dumps(answer) + "\n")
+        sys.stdout.flush()
+    await driver.close()
+
+
+if __name__ == "__main__":
+    asyncio.set_event_loop_policy(uvloop.EventLoopPolicy())
+    asyncio.run(main())

@@ -1,0 +1,19 @@
+"""The lines of the table, by the name that --only takes."""
+
+from tests.bench.lines import appends, flat, fsync, indexing, memory, reads, search
+from tests.bench.lines.base import Measurement
+
+MEASUREMENTS: dict[str, Measurement] = {
+    "unary": Measurement("unary appends of 1 KB, 64 in flight, beside the echo", appends.unary),
+    "batch": Measurement("appends of 100 events, beside rows written raw", appends.batch),
+    "stream": Measurement("append streams with acks, beside rows written raw", appends.stream),
+    "fsync": Measurement("unary appends when every fsync takes 1 ms longer", fsync.slow),
+    "single": Measurement("latency of an append and of a read, one call in flight", reads.single),
+    "last": Measurement("last 50 events, beside an echo of the same bytes", reads.last),
+    "flat": Measurement("cost of an append and of a read in short and long sessions", flat.flat),
+    "indexing": Measurement("unary appends while the indexer works", indexing.indexing),
+    "search": Measurement("substring search of a user's events, beside the scan", search.search),
+    "memory": Measurement("the server's memory: idle, while importing, while exporting", memory.memory),
+}
+
+__all__ = ["MEASUREMENTS", "Measurement"]

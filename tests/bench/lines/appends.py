@@ -1,0 +1,72 @@
+"""Appends: one by one, by the hundred, and as streams."""
+
+from tests.bench.harness import Bench
+from tests.bench.lines.base import compared, cpu_note, raw_name, raw_rows
+from tests.bench.report import Line, at_least, at_most, medians
+
+SESSIONS = 64
+STREAMS = 16
+STREAM_WINDOW = 256
+BATCHES_IN_FLIGHT = 8
+ROWS = 100
+
+
+def unary(bench: Bench, engine: str) -> list[Line]:
+    """One event a call, 64 calls in flight, each answered once it is durable."""
+    with bench.database(engine) as database, bench.server(database) as server:
+        names = bench.create(server, SESSIONS)
+        results = bench.interleave(
+            f"unary appends on {engine}",
+            {
+                "echo": lambda: bench.measure(bench.echo, "echo", sessions=names),
+                "recollect": lambda: bench.measure(server, "append", sessions=names),
+                "raw": lambda: raw_rows(bench, database, 1, connections=16),
+            },
+        )
+        durability = bench.info(server)["durability"]
+    mine, echo = results["recollect"], results["echo"]
+    note = f"{durability}; {cpu_note(mine, echo)}"
+    return [
+        compared("unary", engine, "unary append of 1 KB, 64 in flight ÷ echo", "rate", mine, echo, at_least(0.80), note),
+        compared("unary", engine, "  its 99th percentile ÷ the echo's", "p99", mine, echo, at_most(2.5)),
+        compared("unary", engine, f"  its rate ÷ {raw_name(engine)}, 1 row a commit", "rate", mine, results["raw"]),
+    ]
+
+
+def batch(bench: Bench, engine: str) -> list[Line]:
+    """A hundred events a call."""
+    with bench.database(engine) as database, bench.server(database) as server:
+        names = bench.create(server, BATCHES_IN_FLIGHT)
+        results = bench.interleave(
+            f"appends of {ROWS} on {engine}",
+            {
+                "raw": lambda: raw_rows(bench, database, ROWS),
+                "recollect": lambda: bench.measure(server, "append", sessions=names, batch=ROWS, in_flight=BATCHES_IN_FLIGHT),
+            },
+        )
+    mine = results["recollect"]
+    text = f"append of {ROWS}, {BATCHES_IN_FLIGHT} in flight ÷ {raw_name(engine)}, {ROWS} rows a commit"
+    note = f"server CPU per event {medians(mine)['cpu'] * 1e6:,.0f} µs; events and rows a second"
+    return [compared("batch", engine, text, "rate", mine, results["raw"], at_least(0.35) if engine == "sqlite" else None, note)]
+
+
+def stream(bench: Bench, engine: str) -> list[Line]:
+    """One event a message, many messages under way, on several streams."""
+    with bench.database(engine) as database, bench.server(database) as server:
+        names = bench.create(server, STREAMS)
+        job = {"sessions": names, "window": STREAM_WINDOW, "warmup": 0.0}
+        results = bench.interleave(
+            f"append streams on {engine}",
+            {
+                "raw": lambda: raw_rows(bench, database, ROWS),
+                "recollect": lambda: bench.measure(server, "stream", **job),
+                "bare stream": lambda: bench.measure(bench.echo, "echo_stream", **job),
+            },
+        )
+    mine, bare = results["recollect"], results["bare stream"]
+    text = f"append stream, {STREAMS} streams, 1 event a message ÷ {raw_name(engine)}, {ROWS} rows a commit"
+    target = at_least(0.20) if engine == "sqlite" else None
+    return [
+        compared("stream", engine, text, "rate", mine, results["raw"], target, cpu_note(mine, bare)),
+        compared("stream", engine, "  its rate ÷ a bare stream, an ack per 32", "rate", mine, bare),
+    ]

@@ -1,0 +1,67 @@
+"""What to measure, how often and at what size."""
+
+import argparse
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+ENGINES = ("sqlite", "postgres")
+
+
+@dataclass(frozen=True)
+class Scale:
+    """Sizes of one run. Every loop of the benchmark is bounded by one of these."""
+
+    name: str
+    rounds: int  # interleaved rounds of each comparison
+    seconds: float  # measured time of one subject in one round
+    warmup: float  # seconds before each measurement that are not counted
+    flat_sizes: tuple[int, ...]  # events per session whose cost is compared; the first is the baseline
+    flat_sessions: int  # sessions of the first size, so that none grows much while it is measured
+    search_users: int
+    search_events_per_user: int
+    search_rounds: int
+    memory_events: int
+    memory_sessions: int
+
+
+QUICK = Scale("quick", 2, 0.3, 0.1, (20, 200), 4, 4, 500, 1, 2_000, 2)
+SMALL = Scale("small", 3, 1.5, 0.5, (100, 2_000, 10_000), 20, 20, 5_000, 2, 50_000, 5)
+FULL = Scale("full", 7, 3.0, 1.0, (100, 10_000, 100_000), 40, 20, 50_000, 3, 1_000_000, 10)
+SCALES = {scale.name: scale for scale in (QUICK, SMALL, FULL)}
+
+
+@dataclass(frozen=True)
+class Options:
+    """The command line, checked."""
+
+    scale: Scale
+    engines: tuple[str, ...]
+    only: tuple[str, ...]
+    output: Path
+    strict: bool
+
+
+def parse(argv: Sequence[str], names: dict[str, str]) -> Options:
+    """Reads the command line; `names` are the lines that can be chosen, with what each measures."""
+    listed = "\n".join(f"  {name:<12} {text}" for name, text in names.items())
+    parser = argparse.ArgumentParser(
+        prog="python -m tests.bench",
+        description="Measure Recollect against raw baselines taken in the same run.",
+        epilog=f"lines:\n{listed}",
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument("--scale", choices=("small", "full"), default="full", help="sizes and rounds (default: full)")
+    parser.add_argument("--quick", action="store_true", help="tiny sizes: shows that everything runs, measures nothing")
+    parser.add_argument("--engine", choices=(*ENGINES, "both"), default="both", help="database under test (default: both)")
+    parser.add_argument("--only", nargs="+", choices=tuple(names), default=[], metavar="NAME", help="only these lines")
+    parser.add_argument("--output", type=Path, default=Path("bench.json"), help="where the results go (default: bench.json)")
+    parser.add_argument("--strict", action="store_true", help="exit 1 when a line misses its target")
+    args = parser.parse_args(argv)
+    return Options(
+        scale=QUICK if args.quick else SCALES[args.scale],
+        engines=ENGINES if args.engine == "both" else (args.engine,),
+        only=tuple(args.only) or tuple(names),
+        output=args.output,
+        strict=args.strict,
+    )
