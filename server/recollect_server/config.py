@@ -81,7 +81,10 @@ class Principal(BaseModel):
 
     tenant: str = Field(min_length=1, max_length=256, description="The tenant the caller belongs to.")
     user_id: str | None = Field(
-        None, min_length=1, max_length=256, description="The one user the caller may act for; absent: any user of the tenant."
+        default=None,
+        min_length=1,
+        max_length=256,
+        description="The one user the caller may act for; absent: any of the tenant.",
     )
 
 
@@ -93,20 +96,20 @@ class Settings(BaseSettings):
     )
 
     data_dir: Path = Field(
-        Path("data"), description="Directory for the SQLite file. Made at start; relative to the working directory."
+        default=Path("data"), description="Directory for the SQLite file. Made at start; relative to the working directory."
     )
     database_url: str = Field(
-        "",
+        default="",
         repr=False,
         description="Where sessions are kept: `sqlite:///path` or `postgresql://user:password@host:port/database`. "
         "Empty: the SQLite file `recollect.db` inside `data_dir`.",
     )
     grpc_address: str = Field(
-        "127.0.0.1:7443",
+        default="127.0.0.1:7443",
         description="host:port that gRPC listens on. Port 0 picks a free one; 0.0.0.0 listens on all interfaces.",
     )
     http_address: str = Field(
-        "127.0.0.1:7480", description="host:port for JSON, Connect, gRPC-Web, /healthz and /readyz. Empty: no HTTP."
+        default="127.0.0.1:7480", description="host:port for JSON, Connect, gRPC-Web, /healthz and /readyz. Empty: no HTTP."
     )
     auth_tokens: dict[str, Principal] = Field(
         default_factory=dict,
@@ -115,56 +118,66 @@ class Settings(BaseSettings):
         "`user_id` is optional and binds the caller to that user. No token at all: every caller is tenant `default`.",
     )
     auth_tokens_file: Path | None = Field(
-        None, description="TOML file with more tokens, of the form of `auth_tokens`. To keep secrets out of the settings file."
+        default=None,
+        description="TOML file with more tokens, of the form of `auth_tokens`, to keep them out of the settings file.",
     )
     tls_certificate: Path | None = Field(
-        None, description="PEM file with the certificate chain for both ports. Needs `tls_private_key`. Absent: plain text."
+        default=None,
+        description="PEM file with the certificate chain of both ports. Needs `tls_private_key`. Absent: no TLS.",
     )
-    tls_private_key: Path | None = Field(None, description="PEM file with the certificate's private key.")
+    tls_private_key: Path | None = Field(default=None, description="PEM file with the certificate's private key.")
     sqlite_synchronous: Annotated[Literal["NORMAL", "FULL", "EXTRA"], BeforeValidator(upper)] = Field(
-        "FULL",
+        default="FULL",
         description="SQLite's `synchronous`: with FULL and EXTRA an acknowledged append survives a power cut; with NORMAL it "
         "survives a crash of the server only.",
     )
-    sqlite_readers: int = Field(4, ge=1, le=64, description="SQLite connections for reads, beside the one that writes.")
-    postgres_pool_size: int = Field(8, ge=2, le=1000, description="Most connections to PostgreSQL from this server.")
-    max_event_bytes: Bytes = Field(16 * _MIB, le=512 * _MIB, description="Largest encoded event, in bytes (`16MiB` is a form).")
-    max_batch_events: int = Field(1000, ge=1, le=100_000, description="Most events in one append.")
-    max_batch_bytes: Bytes = Field(
-        32 * _MIB, le=1024 * _MIB, description="Largest append, in bytes of its events. At least `max_event_bytes`."
+    sqlite_readers: int = Field(default=4, ge=1, le=64, description="SQLite connections for reads, beside the one that writes.")
+    postgres_pool_size: int = Field(default=8, ge=2, le=1000, description="Most connections to PostgreSQL from this server.")
+    max_event_bytes: Bytes = Field(
+        default=16 * _MIB, le=512 * _MIB, description="Largest encoded event, in bytes (`16MiB` is a form)."
     )
-    max_page_size: int = Field(1000, ge=1, le=100_000, description="Most items in one page; a larger `page_size` is cut to it.")
+    max_batch_events: int = Field(default=1000, ge=1, le=100_000, description="Most events in one append.")
+    max_batch_bytes: Bytes = Field(
+        default=32 * _MIB, le=1024 * _MIB, description="Largest append, in bytes of its events. At least `max_event_bytes`."
+    )
+    max_page_size: int = Field(
+        default=1000, ge=1, le=100_000, description="Most items in one page; a larger `page_size` is cut to it."
+    )
     max_response_bytes: Bytes = Field(
-        3_670_016,
+        default=3_670_016,
         le=512 * _MIB,
         description="Bytes at which a page ends early, 3.5 MiB by default: gRPC clients refuse messages above 4 MiB unless "
         "told otherwise. A single larger event is still returned, alone.",
     )
     max_pending_bytes: Bytes = Field(
-        64 * _MIB, description="Bytes of appends waiting to be committed; above it appends wait. At least `max_batch_bytes`."
+        default=64 * _MIB,
+        description="Bytes of appends that wait to be committed; above it callers wait. At least `max_batch_bytes`.",
     )
     default_ttl: Duration = Field(
-        timedelta(days=60), description="How long a session lives after its creation if the caller does not say. 0: for ever."
+        default=timedelta(days=60),
+        description="How long a session lives if its creator does not say. 0: for ever.",
     )
-    sweep_interval: Interval = Field(timedelta(seconds=60), description="Time between two sweeps that delete expired sessions.")
+    sweep_interval: Interval = Field(
+        default=timedelta(seconds=60), description="Time between two sweeps that delete expired sessions."
+    )
     change_retention: Interval = Field(
-        timedelta(days=7), description="How long the record of changes is kept, which subscriptions resume from."
+        default=timedelta(days=7), description="How long the record of changes is kept, which subscriptions resume from."
     )
     search_index: bool = Field(
-        True, description="Keep a trigram index for substring search. Off: answers stay the same and come from a scan."
+        default=True, description="Keep a trigram index for substring search. Off: answers stay the same and come from a scan."
     )
     drain_grace: Duration = Field(
-        timedelta(seconds=10), description="How long calls in flight may finish after SIGTERM, before they are cut off."
+        default=timedelta(seconds=10), description="How long calls in flight may finish after SIGTERM, before they are cut off."
     )
     log_level: Annotated[Literal["debug", "info", "warning", "error"], BeforeValidator(lower)] = Field(
-        "info", description="Least severe log level that is written: debug, info, warning or error."
+        default="info", description="Least severe log level that is written: debug, info, warning or error."
     )
     log_format: Annotated[Literal["text", "json"], BeforeValidator(lower)] = Field(
         default_factory=_default_log_format,
         description="Log lines on standard error: `text` or `json`. Default: text on a terminal, otherwise json.",
     )
-    reflection: bool = Field(True, description="Offer gRPC server reflection, which `grpcurl` and `buf curl` use.")
-    channelz: bool = Field(True, description="Offer gRPC channelz, which shows connections and their counters.")
+    reflection: bool = Field(default=True, description="Offer gRPC server reflection, which `grpcurl` and `buf curl` use.")
+    channelz: bool = Field(default=True, description="Offer gRPC channelz, which shows connections and their counters.")
 
     _sources: dict[str, str] = PrivateAttr(default_factory=dict)
 

@@ -48,9 +48,8 @@ def setup_logging(level: str, format: str, stream: TextIO | None = None) -> None
     handler = logging.StreamHandler(sys.stderr if stream is None else stream)
     handler.setFormatter(JsonFormatter() if format == "json" else TextFormatter())
     root = logging.getLogger()
-    for old in root.handlers[:]:
+    for old in [each for each in root.handlers if isinstance(each.formatter, JsonFormatter | TextFormatter)]:
         root.removeHandler(old)
-        old.close()
     root.addHandler(handler)
     root.setLevel(level.upper())
     for name in _QUIET:
