@@ -1,0 +1,1 @@
+"""The one SQL implementation of the store, on SQLite and PostgreSQL."""

@@ -1,0 +1,93 @@
+"""The schema's versions: bringing a database up to date, and refusing what this code cannot run on."""
+
+from __future__ import annotations
+
+import asyncio
+import uuid
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+from typing import TypeVar, cast
+
+import sqlalchemy as sa
+from alembic import command
+from alembic.config import Config
+from sqlalchemy import Connection
+
+from .engine import Engine, SqlOptions
+from .open import open_engine
+from .schema import OLDEST_CODE_THAT_CAN_RUN, SCHEMA_VERSION, meta
+
+T = TypeVar("T")
+
+
+class SchemaTooNew(RuntimeError):
+    """The database was migrated by newer code that this code must not run beside."""
+
+
+def migrate(connection: Connection) -> None:
+    """Brings the schema up to date; a unit of work that nobody else may run at the same time (see prepare)."""
+    stored, compatible = versions(connection)
+    if stored > SCHEMA_VERSION:
+        if compatible > SCHEMA_VERSION:
+            message = (
+                f"the database has schema {stored}, which needs a server that knows schema {compatible} or later; this one "
+                f"knows {SCHEMA_VERSION}: upgrade the server, or restore the backup made before the upgrade"
+            )
+            raise SchemaTooNew(message)
+        return  # newer, but made so that we can run
+    if stored == SCHEMA_VERSION:
+        return
+    config = Config()
+    config.set_main_option("script_location", str(Path(__file__).with_name("migrations")))
+    config.attributes["connection"] = connection
+    command.upgrade(config, "head")
+    _put(connection, "schema_version", str(SCHEMA_VERSION))
+    _put(connection, "oldest_code", str(OLDEST_CODE_THAT_CAN_RUN))
+    if get(connection, "store_id") is None:
+        _put(connection, "store_id", str(uuid.uuid4()))
+
+
+def versions(connection: Connection) -> tuple[int, int]:
+    """The database's schema version and the oldest code that can run on it; zeros for an empty database."""
+    if not sa.inspect(connection).has_table(meta.name):
+        return 0, 0
+    return int(get(connection, "schema_version") or 0), int(get(connection, "oldest_code") or 0)
+
+
+def get(connection: Connection, key: str) -> str | None:
+    return cast("str | None", connection.execute(sa.select(meta.c.value).where(meta.c.key == key)).scalar())
+
+
+def _put(connection: Connection, key: str, value: str) -> None:
+    connection.execute(meta.delete().where(meta.c.key == key))
+    connection.execute(meta.insert(), {"key": key, "value": value})
+
+
+async def prepare(engine: Engine) -> None:
+    """Migrates under a lock: of concurrent first starts one does the work, the others wait and find it done."""
+
+    def unit(connection: Connection) -> None:
+        if engine.exclusive:
+            connection.exec_driver_sql(engine.exclusive)
+        migrate(connection)
+
+    await engine.write(unit)
+
+
+def upgrade(url: str) -> None:
+    """Brings the database's schema up to date. Raises SchemaTooNew, DatabaseInUse."""
+    asyncio.run(_with_engine(url, prepare))
+
+
+def current(url: str) -> tuple[int, int]:
+    """The database's schema version (0: none yet) and the one that this code knows."""
+    stored, _ = asyncio.run(_with_engine(url, lambda engine: engine.read(versions)))
+    return stored, SCHEMA_VERSION
+
+
+async def _with_engine(url: str, work: Callable[[Engine], Awaitable[T]]) -> T:
+    engine = open_engine(url, SqlOptions())
+    try:
+        return await work(engine)
+    finally:
+        await engine.aclose()

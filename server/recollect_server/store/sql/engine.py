@@ -1,0 +1,72 @@
+"""Running units of work: one hop from the event loop for each, whatever it does inside.
+
+A unit is a synchronous function of a SQLAlchemy connection. On SQLite it runs in a thread that owns a connection; on
+PostgreSQL in a greenlet over asyncpg. So there is one implementation of every query, and a statement costs no hop of its own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, Protocol, TypeVar
+
+from sqlalchemy import Connection
+from sqlalchemy.sql import ColumnElement
+
+from .text_index import TextIndex
+
+T = TypeVar("T")
+Unit = Callable[[Connection], T]
+
+
+@dataclass(frozen=True, slots=True)
+class SqlOptions:
+    """What of the settings concerns SQL. Sizes are in connections; `statement_timeout` in seconds bounds one statement."""
+
+    sqlite_synchronous: str = "FULL"
+    sqlite_readers: int = 4
+    postgres_pool_size: int = 8
+    statement_timeout: float = 30.0
+    search_index: bool = True
+    max_pending_bytes: int = 64 << 20
+
+
+class Engine(Protocol):
+    """All that differs between databases."""
+
+    name: str
+    """The database and its version."""
+    durability: str
+    """What an acknowledged commit survives."""
+    exclusive: str
+    """SQL that keeps other servers out for the rest of a transaction; empty where a write transaction does so anyway."""
+
+    async def open_index(self) -> TextIndex:
+        """Learns what the database is and what it has; the best text index it offers."""
+        ...
+
+    async def read(self, unit: Unit[T], *, snapshot: bool = False) -> T:
+        """Runs a unit that writes nothing. `snapshot`: in a transaction, as streaming rows needs."""
+        ...
+
+    async def write(self, unit: Unit[T]) -> T:
+        """Runs a unit in a transaction that commits if it returns. Once begun it is not cancelled."""
+        ...
+
+    async def index(self, unit: Unit[T]) -> T:
+        """Like write, for units that write derived tables only: they never hold up writes to the log."""
+        ...
+
+    def contains(self, column: ColumnElement[Any], folded: str) -> ColumnElement[bool]:
+        """Literal substring."""
+        ...
+
+    def settled(self) -> ColumnElement[bool]:
+        """Which rows of `changes` can be passed by: no transaction still running can commit one that sorts before them."""
+        ...
+
+    def problem(self, error: BaseException) -> str | None:
+        """Why the database cannot do its work, in words fit for a client; None if the error is not of that kind."""
+        ...
+
+    async def aclose(self) -> None: ...

@@ -1,0 +1,134 @@
+"""The indexer: follows the log behind the appends and derives what searches need.
+
+Its position is stored with what it derived, in one transaction, so a crash loses nothing and repeats nothing. Several
+servers may run one each; a row lock lets one work at a time.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import logging
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import sqlalchemy as sa
+from sqlalchemy import Connection, Row
+from sqlalchemy.exc import SQLAlchemyError
+
+from ...domain.text import fold
+from ..base import Codec
+from .engine import Engine
+from .schema import APPENDED, DELETED, POSITION_STEP, changes, event_text, events, index_progress, sessions
+from .text_index import TextIndex, TextRow, scope_of
+
+_log = logging.getLogger(__name__)
+
+_EVENTS_AT_ONCE = 256
+_EVENTS_AT_ONCE_BUSY = 64
+_POLL_S = 1.0
+_RETRY_S = 5.0
+# While appends come in, the indexer rests this many times as long as it worked: it may lag, they may not.
+_REST_FACTOR = 9
+_LONGEST_REST_S = 0.5
+
+
+@dataclass(frozen=True, slots=True)
+class _Step:
+    """What one transaction did."""
+
+    rows: int
+    done: bool
+
+
+class Indexer:
+    """Runs until cancelled. `busy` tells whether appends came in lately."""
+
+    def __init__(self, engine: Engine, index: TextIndex, codec: Codec, *, busy: Callable[[], bool]) -> None:
+        self._engine = engine
+        self._index = index
+        self._codec = codec
+        self._busy = busy
+        self._hint = asyncio.Event()
+
+    def hint(self) -> None:
+        """Something was committed."""
+        self._hint.set()
+
+    async def run(self) -> None:
+        while True:
+            try:
+                await self._catch_up()
+            except (SQLAlchemyError, OSError) as exc:
+                _log.warning(
+                    "the search index cannot go on (%s); searches scan, next try in %g s", type(exc).__name__, _RETRY_S
+                )
+                await asyncio.sleep(_RETRY_S)
+            with contextlib.suppress(TimeoutError):
+                await asyncio.wait_for(self._hint.wait(), _POLL_S)
+            self._hint.clear()
+
+    async def _catch_up(self) -> None:
+        while True:
+            busy = self._busy()
+            started = time.monotonic()
+            step = await self._engine.index(lambda connection, busy=busy: self.step(connection, busy=busy))  # type: ignore[misc]
+            if step.done:
+                return
+            rest = (time.monotonic() - started) * _REST_FACTOR if busy else 0
+            await asyncio.sleep(min(rest, _LONGEST_REST_S))
+
+    def step(self, connection: Connection, *, busy: bool = False) -> _Step:
+        """Indexes some of what is next; a unit of work."""
+        at = connection.execute(sa.select(index_progress).with_for_update(skip_locked=True)).one_or_none()
+        if at is None:
+            return _Step(0, True)  # another server is at it
+        most = _EVENTS_AT_ONCE_BUSY if busy else _EVENTS_AT_ONCE
+        beyond = sa.tuple_(changes.c.xid, changes.c.id) > sa.tuple_(sa.literal(at.xid), sa.literal(at.change))
+        query = sa.select(changes).where(beyond, self._engine.settled()).order_by(changes.c.xid, changes.c.id)
+        batch, rows = [], 0
+        for change in connection.execute(query.limit(most)):
+            batch.append(change)
+            rows += change.last - change.first + 1 if change.kind == APPENDED else 1
+            if rows >= most:
+                break
+        if not batch:
+            return _Step(0, True)
+        self._add(connection, [change for change in batch if change.kind == APPENDED])
+        for change in batch:
+            if change.kind == DELETED:
+                self._remove(connection, change)
+        connection.execute(index_progress.update().values(xid=batch[-1].xid, change=batch[-1].id))
+        return _Step(rows, False)
+
+    def _add(self, connection: Connection, batch: list[Row[Any]]) -> None:
+        if not batch:
+            return
+        columns = (events.c.id, events.c.body, sessions.c.tenant, sessions.c.user_id)
+        joined = sa.join(changes, events, changes.c.session == events.c.session).join(
+            sessions, sessions.c.id == events.c.session
+        )
+        within = events.c.position.between(changes.c.first * POSITION_STEP, changes.c.last * POSITION_STEP)
+        query = sa.select(*columns).select_from(joined).where(changes.c.id.in_([change.id for change in batch]), within)
+        found: list[TextRow] = [
+            (row.id, scope_of(row.tenant, row.user_id), fold(self._codec.text(row.body))) for row in connection.execute(query)
+        ]
+        if found:
+            self._index.add(connection, sorted(found))
+
+    def _remove(self, connection: Connection, change: Row[Any]) -> None:
+        """Drops what was derived from a deleted session: in its span of ids, what no event is left for."""
+        left = sa.exists().where(events.c.id == event_text.c.id)
+        query = sa.select(event_text).where(event_text.c.id.between(change.first, change.last), ~left)
+        gone: list[TextRow] = [(row.id, row.scope, row.text) for row in connection.execute(query)]
+        if gone:
+            self._index.remove(connection, gone)
+
+
+def lag(connection: Connection) -> int:
+    """Change batches that are committed and not indexed."""
+    at = connection.execute(sa.select(index_progress)).one()
+    beyond = sa.tuple_(changes.c.xid, changes.c.id) > sa.tuple_(sa.literal(at.xid), sa.literal(at.change))
+    return int(connection.execute(sa.select(sa.func.count()).select_from(changes).where(beyond)).scalar_one())

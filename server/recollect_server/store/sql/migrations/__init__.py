@@ -1,0 +1,1 @@
+"""Schema migrations (Alembic). A revision never changes once released; `schema.py` is what they add up to."""

@@ -1,0 +1,129 @@
+"""PostgreSQL through asyncpg. Any number of servers may share one database."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any, TypeVar
+
+import sqlalchemy as sa
+from sqlalchemy.exc import DBAPIError
+from sqlalchemy.ext.asyncio import AsyncEngine, create_async_engine
+from sqlalchemy.sql import ColumnElement
+
+from .engine import SqlOptions, Unit
+from .schema import DERIVED, changes
+from .text_index import TextIndex, postgres_index
+
+T = TypeVar("T")
+
+# SQLSTATE classes and codes; https://www.postgresql.org/docs/current/errcodes-appendix.html
+_PROBLEMS = {
+    "08": "the connection to the database failed",
+    "53": "the database is out of resources",
+    "53100": "the database's disk is full",
+    "53300": "the database has too many connections",
+    "57": "the database is shutting down or cancelled the statement",
+    "57014": "the database cancelled the statement, it took too long",
+    "58": "the database's host reports an error",
+    "25006": "the database is read-only",
+}
+_RETRYABLE = ("40001", "40P01")
+_ATTEMPTS = 4
+
+
+class PostgresEngine:
+    """Engine on a PostgreSQL database."""
+
+    name = "postgresql"
+    durability = "unknown"
+    # Any number, as long as it is the same in every server.
+    exclusive = "SELECT pg_advisory_xact_lock(7443000001)"
+
+    def __init__(self, url: str, options: SqlOptions) -> None:
+        self._engine: AsyncEngine = create_async_engine(
+            url,
+            pool_size=options.postgres_pool_size,
+            max_overflow=0,
+            pool_timeout=options.statement_timeout,
+            connect_args={
+                "timeout": 10,
+                "server_settings": {
+                    "application_name": "recollect",
+                    "statement_timeout": str(int(options.statement_timeout * 1000)),
+                },
+            },
+            execution_options={"schema_translate_map": {DERIVED: None}},
+        )
+        self._single_statements = self._engine.execution_options(isolation_level="AUTOCOMMIT")
+
+    async def open_index(self) -> TextIndex:
+        def unit(connection: sa.Connection) -> tuple[str, str, TextIndex]:
+            version, commit, fsync = (
+                connection.execute(sa.text(f"SHOW {name}")).scalar_one()
+                for name in ("server_version", "synchronous_commit", "fsync")
+            )
+            durability = f"synchronous_commit={commit}, fsync={fsync}"
+            return f"postgresql {version.split()[0]}", durability, postgres_index(connection)
+
+        self.name, self.durability, index = await self.write(unit)
+        return index
+
+    async def read(self, unit: Unit[T], *, snapshot: bool = False) -> T:
+        try:
+            return await self._read(unit, snapshot)
+        except DBAPIError as exc:
+            # A pooled connection that died while idle: the pool has dropped it, reading again is safe.
+            if not exc.connection_invalidated:
+                raise
+            return await self._read(unit, snapshot)
+
+    async def _read(self, unit: Unit[T], snapshot: bool) -> T:
+        if snapshot:
+            async with self._engine.begin() as connection:
+                return await connection.run_sync(unit)
+        async with self._single_statements.connect() as connection:
+            return await connection.run_sync(unit)
+
+    async def write(self, unit: Unit[T]) -> T:
+        return await asyncio.shield(asyncio.ensure_future(self._write(unit)))
+
+    index = write
+
+    async def _write(self, unit: Unit[T]) -> T:
+        for attempt in range(_ATTEMPTS):
+            try:
+                async with self._engine.begin() as connection:
+                    return await connection.run_sync(unit)
+            except DBAPIError as exc:
+                if attempt + 1 == _ATTEMPTS or _sqlstate(exc) not in _RETRYABLE:
+                    raise
+                await asyncio.sleep(0.01 * 2**attempt)
+        raise AssertionError("unreachable")
+
+    def contains(self, column: ColumnElement[Any], folded: str) -> ColumnElement[bool]:
+        return sa.func.strpos(column, folded) > 0
+
+    def settled(self) -> ColumnElement[bool]:
+        # Ids are taken at insert and become visible at commit, so following them would skip rows for ever. A transaction
+        # below the oldest one still running is settled, and so is everything that sorts before it.
+        horizon = sa.text("pg_snapshot_xmin(pg_current_snapshot())::text::bigint")
+        return changes.c.xid < horizon
+
+    def problem(self, error: BaseException) -> str | None:
+        if isinstance(error, sa.exc.TimeoutError):
+            return "every connection to the database is busy"
+        if isinstance(error, OSError):
+            return "the database does not answer"
+        if not isinstance(error, DBAPIError):
+            return None
+        state = _sqlstate(error) or ""
+        if error.connection_invalidated or isinstance(error, sa.exc.InterfaceError):
+            return "the connection to the database failed"
+        return _PROBLEMS.get(state) or _PROBLEMS.get(state[:2])
+
+    async def aclose(self) -> None:
+        await self._engine.dispose()
+
+
+def _sqlstate(error: DBAPIError) -> str | None:
+    return getattr(error.orig, "sqlstate", None)

@@ -1,0 +1,69 @@
+"""From rows to the domain's nouns, and finding a session by what it is called."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import sqlalchemy as sa
+from sqlalchemy import Connection, Row, Select
+
+from ...domain.errors import AmbiguousSession, SessionNotFound
+from ...domain.model import Counters, Session, SessionRef, Usage
+from .schema import sessions
+
+
+def session_of(row: Row[Any]) -> Session:
+    return Session(
+        ref=ref_of(row),
+        uid=row.uid,
+        create_time=row.create_time,
+        update_time=row.update_time,
+        expire_time=row.expire_time,
+        metadata_json=row.metadata_json.decode(),
+        labels=json.loads(row.labels_json),
+        log_version=row.log_version,
+        window_version=row.window_version,
+        last_seq=row.last_seq,
+        window=counters_of(row),
+        usage=usage_of(row),
+    )
+
+
+def ref_of(row: Row[Any]) -> SessionRef:
+    return SessionRef(row.app, row.user_id, row.session_id)
+
+
+def counters_of(row: Row[Any]) -> Counters:
+    return Counters(row.window_events, row.window_turns, row.window_bytes, row.window_tokens)
+
+
+def usage_of(row: Row[Any]) -> Usage:
+    return Usage(row.usage_input, row.usage_output, row.usage_total, row.usage_cached, row.usage_reasoning)
+
+
+def labels_bytes(labels: Any) -> bytes:
+    return json.dumps(dict(labels), ensure_ascii=False, sort_keys=True).encode()
+
+
+def named(tenant: str, ref: SessionRef) -> sa.ColumnElement[bool]:
+    """The session rows that a ref may mean: one, or with a bare ref any that bear the id."""
+    known = sa.and_(sessions.c.tenant == tenant, sessions.c.session_id == ref.session_id)
+    return known if ref.is_bare else sa.and_(known, sessions.c.app == ref.app, sessions.c.user_id == ref.user_id)
+
+
+def find(connection: Connection, tenant: str, ref: SessionRef, *, columns: Select[Any] | None = None) -> Row[Any] | None:
+    """The one session row, or None. Raises AmbiguousSession."""
+    query = sa.select(sessions) if columns is None else columns
+    found = connection.execute(query.where(named(tenant, ref)).limit(2)).all()
+    if len(found) > 1:
+        raise AmbiguousSession(ref.session_id)
+    return found[0] if found else None
+
+
+def require(connection: Connection, tenant: str, ref: SessionRef, *, columns: Select[Any] | None = None) -> Row[Any]:
+    """The one session row. Raises SessionNotFound, AmbiguousSession."""
+    row = find(connection, tenant, ref, columns=columns)
+    if row is None:
+        raise SessionNotFound(ref)
+    return row

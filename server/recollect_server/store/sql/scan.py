@@ -1,0 +1,104 @@
+"""Reading candidate events and telling which of them match by text.
+
+The text of an event is not a column of its table: the indexer derives it behind the log. Where it is there the database
+compares; where it is not (the tail, or no index at all) the event is decoded here. So an answer is always complete.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import sqlalchemy as sa
+from sqlalchemy import Connection, Row
+from sqlalchemy.sql import ColumnElement, Select
+
+from ...domain.filters import EventFilter
+from ...domain.model import StoredEvent
+from ...domain.text import fold
+from ..base import Codec
+from .engine import Engine
+from .schema import event_text, events
+
+# Larger bodies are fetched one by one once it is known that they are wanted, so that a page of them is never in memory.
+_SMALL_BODY = 32_768
+_ROWS_AT_ONCE = 256
+
+_e = events.c
+EVENT_COLUMNS: list[ColumnElement[Any]] = [
+    _e.id,
+    _e.session,
+    _e.seq,
+    _e.position,
+    _e.time,
+    _e.turn_start,
+    _e.archived,
+    _e.size,
+    sa.case((_e.size <= _SMALL_BODY, _e.body)).label("body"),
+]
+
+
+@dataclass(frozen=True, slots=True)
+class Scanner:
+    """Runs event queries on one connection."""
+
+    connection: Connection
+    engine: Engine
+    codec: Codec
+
+    def rows(self, query: Select[Any], wanted: EventFilter, *, limit: int | None = None) -> Iterator[Row[Any]]:
+        """Rows of `query` (over EVENT_COLUMNS) whose text matches, in the query's order, at most `limit`."""
+        if not wanted.terms:
+            yield from self.connection.execute(query.limit(limit) if limit is not None else _streamed(query))
+            return
+        texts = event_text.c
+        joined = query.add_columns(texts.id.is_not(None).label("indexed")).outerjoin(event_text, texts.id == _e.id)
+        joined = joined.where(sa.or_(texts.id.is_(None), self.text_condition(wanted)))
+        matched = 0
+        for row in self.connection.execute(_streamed(joined)):
+            if row.indexed or self.decoded_matches(row, wanted):
+                yield row
+                matched += 1
+                if matched == limit:
+                    return
+
+    def text_condition(self, wanted: EventFilter) -> ColumnElement[bool]:
+        """EventFilter.holds over the derived text."""
+        has = [self.engine.contains(event_text.c.text, term) for term in wanted.keywords]
+        combined = (sa.and_ if wanted.match_all else sa.or_)(*has) if has else sa.true()
+        if wanted.keyword:
+            combined = sa.and_(self.engine.contains(event_text.c.text, wanted.keyword), combined)
+        return combined
+
+    def decoded_matches(self, row: Row[Any], wanted: EventFilter) -> bool:
+        body = row.body if row.body is not None else self.bodies([row])[row.id]
+        return wanted.holds(fold(self.codec.text(body)))
+
+    def bodies(self, rows: Sequence[Row[Any]]) -> dict[int, bytes]:
+        """The bodies by row id; those that were too large to come along are fetched now."""
+        found: dict[int, bytes] = {row.id: row.body for row in rows if row.body is not None}
+        missing = [row.id for row in rows if row.body is None]
+        if missing:
+            fetched = self.connection.execute(sa.select(_e.id, _e.body).where(_e.id.in_(missing)))
+            found |= {row.id: row.body for row in fetched}
+        return found
+
+    def stored(self, rows: Sequence[Row[Any]]) -> list[StoredEvent]:
+        bodies = self.bodies(rows)
+        # A session deleted between two statements takes its large bodies along; the events are gone, then, for us too.
+        return [StoredEvent(row.seq, bodies[row.id], bool(row.archived)) for row in rows if row.id in bodies]
+
+
+def _streamed(query: Select[Any]) -> Select[Any]:
+    return query.execution_options(yield_per=_ROWS_AT_ONCE)
+
+
+def fitting(rows: Sequence[Row[Any]], limit: int, max_bytes: int) -> Sequence[Row[Any]]:
+    """As many of the first rows as fit; one at least."""
+    total = 0
+    for count, row in enumerate(rows[:limit]):
+        total += row.size
+        if total > max_bytes and count:
+            return rows[:count]
+    return rows[:limit]

@@ -1,0 +1,156 @@
+"""The tables. Times are integer nanoseconds; JSON and payloads are bytes, for text columns cannot hold every string.
+
+`events.position` is the order of the window: seq * POSITION_STEP for what is appended, and values in between for what a
+compaction inserts. seq itself needs no index of its own (see `queries.conditions`).
+"""
+
+from __future__ import annotations
+
+from sqlalchemy import (
+    BigInteger,
+    Boolean,
+    Column,
+    ForeignKey,
+    Index,
+    Integer,
+    LargeBinary,
+    MetaData,
+    SmallInteger,
+    String,
+    Table,
+    Text,
+    UniqueConstraint,
+    text,
+)
+
+POSITION_STEP = 1 << 20
+
+# A database says which schema it has and the oldest schema number whose code can still run on it.
+SCHEMA_VERSION = 1
+OLDEST_CODE_THAT_CAN_RUN = 1
+
+metadata = MetaData()
+# SQLite makes rowids only of INTEGER PRIMARY KEY; AUTOINCREMENT keeps a deleted session's ids from being used again.
+_Id = BigInteger().with_variant(Integer, "sqlite")
+
+meta = Table("recollect_meta", metadata, Column("key", String(64), primary_key=True), Column("value", Text, nullable=False))
+
+sessions = Table(
+    "sessions",
+    metadata,
+    Column("id", _Id, primary_key=True, autoincrement=True),
+    Column("tenant", Text, nullable=False),
+    Column("app", Text, nullable=False),
+    Column("user_id", Text, nullable=False),
+    Column("session_id", Text, nullable=False),
+    Column("uid", Text, nullable=False),
+    Column("create_time", BigInteger, nullable=False),
+    Column("update_time", BigInteger, nullable=False),
+    Column("expire_time", BigInteger),
+    Column("metadata_json", LargeBinary, nullable=False),
+    Column("labels_json", LargeBinary, nullable=False),
+    Column("log_version", BigInteger, nullable=False),
+    Column("window_version", BigInteger, nullable=False),
+    Column("last_seq", BigInteger, nullable=False),
+    Column("window_events", BigInteger, nullable=False),
+    Column("window_turns", BigInteger, nullable=False),
+    Column("window_bytes", BigInteger, nullable=False),
+    Column("window_tokens", BigInteger, nullable=False),
+    Column("usage_input", BigInteger, nullable=False),
+    Column("usage_output", BigInteger, nullable=False),
+    Column("usage_total", BigInteger, nullable=False),
+    Column("usage_cached", BigInteger, nullable=False),
+    Column("usage_reasoning", BigInteger, nullable=False),
+    UniqueConstraint("tenant", "app", "user_id", "session_id", name="sessions_ref"),
+    Index("sessions_session_id", "tenant", "session_id"),
+    Index("sessions_user", "tenant", "user_id", "id"),
+    Index("sessions_app", "tenant", "app", "id"),
+    Index(
+        "sessions_expiry",
+        "expire_time",
+        sqlite_where=text("expire_time IS NOT NULL"),
+        postgresql_where=text("expire_time IS NOT NULL"),
+    ),
+    sqlite_autoincrement=True,
+)
+
+session_labels = Table(
+    "session_labels",
+    metadata,
+    Column("session", _Id, ForeignKey("sessions.id", ondelete="CASCADE"), primary_key=True),
+    Column("key", Text, primary_key=True),
+    Column("value", Text, nullable=False),
+    Index("session_labels_value", "key", "value", "session"),
+)
+
+_INSERTED = f"position % {POSITION_STEP} <> 0"
+
+events = Table(
+    "events",
+    metadata,
+    Column("id", _Id, primary_key=True, autoincrement=True),
+    Column("session", _Id, nullable=False),
+    Column("seq", BigInteger, nullable=False),
+    Column("position", BigInteger, nullable=False),
+    Column("event_id", Text, nullable=False),
+    Column("time", BigInteger, nullable=False),
+    Column("role", SmallInteger, nullable=False),
+    Column("author", Text, nullable=False),
+    Column("author_role", Text, nullable=False),
+    Column("branch", Text, nullable=False),
+    Column("synthetic", Boolean, nullable=False),
+    Column("turn_start", Boolean, nullable=False),
+    Column("archived", Boolean, nullable=False),
+    Column("size", BigInteger, nullable=False),
+    Column("tokens", BigInteger, nullable=False),
+    Column("body", LargeBinary, nullable=False),
+    UniqueConstraint("session", "position", name="events_position"),
+    UniqueConstraint("session", "event_id", name="events_event_id"),
+    Index("events_turn_start", "session", "position", sqlite_where=text("turn_start"), postgresql_where=text("turn_start")),
+    # What compactions inserted: few rows, so that appends pay nothing for finding them by seq.
+    Index("events_inserted", "session", "seq", sqlite_where=text(_INSERTED), postgresql_where=text(_INSERTED)),
+    sqlite_autoincrement=True,
+)
+
+APPENDED, DELETED = 1, 2
+
+# One row for each committed change of a session. `xid` orders them safely on PostgreSQL (see dialects.Dialect.settled).
+# `first` and `last` are seqs of what was appended, or ids (events.id) of what was deleted.
+changes = Table(
+    "changes",
+    metadata,
+    Column("id", _Id, primary_key=True, autoincrement=True),
+    Column("xid", BigInteger, nullable=False, server_default=text("0")),
+    Column("kind", SmallInteger, nullable=False),
+    Column("session", _Id, nullable=False),
+    Column("time", BigInteger, nullable=False),
+    Column("first", BigInteger, nullable=False),
+    Column("last", BigInteger, nullable=False),
+    Index("changes_order", "xid", "id"),
+    sqlite_autoincrement=True,
+)
+
+# --- derived tables: made and remade by text_index, never migrated. On SQLite they live in a file of their own, so that
+# indexing never holds the log's write lock.
+DERIVED = "search"
+derived = MetaData(schema=DERIVED)
+
+# Folded text by event, made behind the log by the indexer. `scope` stands for (tenant, user): see text_index.scope_of.
+event_text = Table(
+    "event_text",
+    derived,
+    Column("id", _Id, primary_key=True, autoincrement=False),
+    Column("scope", Text, nullable=False),
+    Column("text", Text, nullable=False),
+    Index("event_text_scope", "scope", "id"),
+)
+
+# How far the indexer has come in the order of `changes`. One row.
+index_progress = Table(
+    "index_progress",
+    derived,
+    Column("one", SmallInteger, primary_key=True, autoincrement=False),
+    Column("version", Integer, nullable=False),
+    Column("xid", BigInteger, nullable=False),
+    Column("change", BigInteger, nullable=False),
+)

@@ -1,0 +1,124 @@
+"""Units of work that search one session, or all sessions of a user."""
+
+from __future__ import annotations
+
+import heapq
+from collections.abc import Iterator
+from typing import Any
+
+import sqlalchemy as sa
+from sqlalchemy import Row
+from sqlalchemy.sql import ColumnElement, Select
+
+from ...domain.filters import EventFilter
+from ...domain.model import SessionRef
+from ..base import Cursor, EventQuery, SearchCursor, SearchHit, SearchPage, SearchQuery, UserScope
+from .conditions import conditions
+from .list_unit import SessionLog
+from .rows import ref_of, require
+from .scan import EVENT_COLUMNS, Scanner, fitting
+from .schema import APPENDED, POSITION_STEP, changes, event_text, events, index_progress, sessions
+from .text_index import TextIndex, scope_of
+
+_ORDER = (events.c.time, events.c.session, events.c.position)
+
+
+def search_session(scanner: Scanner, tenant: str, ref: SessionRef, query: SearchQuery) -> SearchPage:
+    session = require(scanner.connection, tenant, ref)
+    cursor = None if query.cursor is None else Cursor(query.cursor.position, query.cursor.time or None)
+    wanted = EventQuery(query.filter, limit=query.limit, max_bytes=query.max_bytes, cursor=cursor)
+    page = SessionLog(scanner, session.id, query.filter).page(wanted)
+    onward = None if page.cursor is None else SearchCursor(page.cursor.stop or 0, session.id, page.cursor.position)
+    return SearchPage([SearchHit(ref_of(session), event) for event in page.events], onward)
+
+
+def search_user(scanner: Scanner, index: TextIndex | None, tenant: str, scope: UserScope, query: SearchQuery) -> SearchPage:
+    rows = _UserSearch(scanner, index, tenant, scope, query).matches()
+    wanted = query.filter
+    if wanted.page_size is not None:
+        limit = min(query.limit, wanted.page_size)
+        taken = _taken(rows, wanted.offset, limit)
+    else:
+        limit = query.limit
+        taken = _taken(rows, 0, limit + 1)
+    page = fitting(taken, limit, query.max_bytes)
+    last = page[-1] if len(page) < len(taken) else None
+    cursor = None if last is None else SearchCursor(last.time, last.session, last.position)
+    stored = {(row.session, row.seq): ref_of(row) for row in page}
+    hits = [SearchHit(ref, event) for (ref, event) in zip(stored.values(), scanner.stored(page), strict=True)]
+    return SearchPage(hits, cursor)
+
+
+def _taken(rows: Iterator[Row[Any]], skip: int, count: int) -> list[Row[Any]]:
+    """The rows in order, each once: one that was indexed between two statements turns up in both."""
+    taken: list[Row[Any]] = []
+    previous = -1
+    for row in rows:
+        if row.id == previous:
+            continue
+        previous = row.id
+        if skip:
+            skip -= 1
+            continue
+        taken.append(row)
+        if len(taken) == count:
+            break
+    return taken
+
+
+class _UserSearch:
+    """A search over a user's sessions: what the index has, and the tail that it has not."""
+
+    def __init__(self, scanner: Scanner, index: TextIndex | None, tenant: str, scope: UserScope, query: SearchQuery) -> None:
+        self._scanner = scanner
+        self._index = index
+        self._wanted = query.filter
+        self._scope_key = scope_of(tenant, scope.user_id)
+        self._where: list[ColumnElement[bool]] = [
+            sessions.c.tenant == tenant,
+            sessions.c.user_id == scope.user_id,
+            *([] if scope.app is None else [sessions.c.app == scope.app]),
+            *conditions(query.filter),
+        ]
+        if (cursor := query.cursor) is not None:
+            self._where.append(sa.tuple_(*_ORDER) > sa.tuple_(cursor.time, cursor.session, cursor.position))
+
+    def matches(self) -> Iterator[Row[Any]]:
+        if self._index is None:
+            return self._scanner.rows(self._candidates(), self._wanted)
+        # The tail first: what is indexed after this statement is found by the next, so nothing falls between them.
+        tail = [row for row in self._streamed(self._tail()) if self._scanner.decoded_matches(row, self._wanted)]
+        return heapq.merge(tail, self._streamed(self._indexed(self._index)), key=_sort_key)
+
+    def _streamed(self, query: Select[Any]) -> Iterator[Row[Any]]:
+        return self._scanner.rows(query, _NO_TEXT)
+
+    def _candidates(self) -> Select[Any]:
+        columns = [*EVENT_COLUMNS, sessions.c.app, sessions.c.user_id, sessions.c.session_id]
+        joined = sa.join(events, sessions, events.c.session == sessions.c.id)
+        return sa.select(*columns).select_from(joined).where(*self._where).order_by(*_ORDER)
+
+    def _indexed(self, index: TextIndex) -> Select[Any]:
+        return (
+            self._candidates()
+            .join(event_text, event_text.c.id == events.c.id)
+            .where(index.candidates(self._scope_key, self._wanted), self._scanner.text_condition(self._wanted))
+        )
+
+    def _tail(self) -> Select[Any]:
+        beyond = sa.tuple_(changes.c.xid, changes.c.id) > sa.tuple_(
+            sa.select(index_progress.c.xid).scalar_subquery(), sa.select(index_progress.c.change).scalar_subquery()
+        )
+        within = events.c.position.between(changes.c.first * POSITION_STEP, changes.c.last * POSITION_STEP)
+        return (
+            self._candidates()
+            .join(changes, sa.and_(changes.c.session == events.c.session, changes.c.kind == APPENDED, within))
+            .where(beyond)
+        )
+
+
+_NO_TEXT = EventFilter()
+
+
+def _sort_key(row: Row[Any]) -> tuple[int, int, int]:
+    return row.time, row.session, row.position

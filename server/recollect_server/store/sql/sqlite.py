@@ -1,0 +1,199 @@
+"""SQLite: one writer connection, a pool of readers, and a third lane for the search index, each in threads of their own."""
+
+from __future__ import annotations
+
+import asyncio
+import errno
+import fcntl
+import os
+import sqlite3
+import threading
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
+from pathlib import Path
+from typing import Any, TypeVar
+
+import sqlalchemy as sa
+from sqlalchemy import Connection, event
+from sqlalchemy.pool import NullPool
+from sqlalchemy.sql import ColumnElement
+
+from .engine import SqlOptions, Unit
+from .schema import DERIVED
+from .text_index import TextIndex, sqlite_index
+
+T = TypeVar("T")
+
+_PROBLEMS = {
+    sqlite3.SQLITE_FULL: "the disk is full",
+    sqlite3.SQLITE_READONLY: "the database file is read-only",
+    sqlite3.SQLITE_CANTOPEN: "the database file cannot be opened",
+    sqlite3.SQLITE_IOERR: "the disk reports an I/O error",
+    sqlite3.SQLITE_BUSY: "the database file is locked by another program",
+    sqlite3.SQLITE_CORRUPT: "the database file is damaged",
+    sqlite3.SQLITE_NOTADB: "the file is not a database",
+    sqlite3.SQLITE_PERM: "the database file may not be accessed",
+}
+
+
+class DatabaseInUse(RuntimeError):
+    """Another server holds the database file."""
+
+
+class _FileLock:
+    """Held as long as the engine lives; the kernel drops it when the process dies, however it dies."""
+
+    def __init__(self, database: Path) -> None:
+        self._path = database.with_name(database.name + ".lock")
+        self._fd = os.open(self._path, os.O_RDWR | os.O_CREAT, 0o600)
+        try:
+            fcntl.flock(self._fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError as exc:
+            os.close(self._fd)
+            if exc.errno not in (errno.EAGAIN, errno.EACCES):
+                raise
+            message = (
+                f"{database} is in use by another Recollect server; stop it, or give this one another file "
+                "(RECOLLECT_DATABASE_URL) or a PostgreSQL database, which several servers can share"
+            )
+            raise DatabaseInUse(message) from None
+
+    def release(self) -> None:
+        os.close(self._fd)
+
+
+class _Lane:
+    """Threads that each own one connection and run units on it, begun by `begin`."""
+
+    def __init__(self, connect: Callable[[], sqlite3.Connection], *, name: str, threads: int, begin: str) -> None:
+        self._engine = sa.create_engine("sqlite://", creator=connect, poolclass=NullPool)
+        event.listen(self._engine, "begin", lambda connection: connection.exec_driver_sql(begin))
+        self._local = threading.local()
+        self._opened: list[Connection] = []
+        self._threads = ThreadPoolExecutor(threads, thread_name_prefix=f"sqlite-{name}")
+
+    def _connection(self) -> Connection:
+        connection: Connection | None = getattr(self._local, "connection", None)
+        if connection is None:
+            connection = self._local.connection = self._engine.connect()
+            self._opened.append(connection)
+        return connection
+
+    def _run(self, unit: Unit[T], job: _Job) -> T:
+        connection = self._connection()
+        job.start(connection)
+        try:
+            with connection.begin():
+                return unit(connection)
+        finally:
+            job.finish()
+
+    async def run(self, unit: Unit[T], *, interruptible: bool) -> T:
+        job = _Job()
+        future = asyncio.get_running_loop().run_in_executor(self._threads, self._run, unit, job)
+        try:
+            return await (future if interruptible else asyncio.shield(future))
+        except asyncio.CancelledError:
+            if interruptible:
+                job.interrupt()
+            raise
+
+    def close(self) -> None:
+        self._threads.shutdown(wait=True)
+        for connection in self._opened:
+            connection.close()
+        self._engine.dispose()
+
+
+class _Job:
+    """Lets a cancelled read stop the statement it runs, and no later one."""
+
+    def __init__(self) -> None:
+        self._guard = threading.Lock()
+        self._running: sqlite3.Connection | None = None
+        self._cancelled = False
+
+    def start(self, connection: Connection) -> None:
+        with self._guard:
+            if self._cancelled:
+                raise asyncio.CancelledError
+            self._running = connection.connection.dbapi_connection  # type: ignore[assignment]
+
+    def finish(self) -> None:
+        with self._guard:
+            self._running = None
+
+    def interrupt(self) -> None:
+        with self._guard:
+            self._cancelled = True
+            if self._running is not None:
+                self._running.interrupt()
+
+
+def _connect(path: Path, options: SqlOptions) -> sqlite3.Connection:
+    # isolation_level None: SQLAlchemy's begin event decides how a transaction begins, not the driver.
+    connection = sqlite3.connect(path, isolation_level=None, check_same_thread=False, timeout=options.statement_timeout)
+    connection.execute("PRAGMA journal_mode=WAL")
+    connection.execute(f"PRAGMA synchronous={options.sqlite_synchronous}")
+    connection.execute("PRAGMA foreign_keys=ON")
+    connection.execute("PRAGMA cache_size=-8192")
+    return connection
+
+
+def _connect_derived(path: Path, options: SqlOptions) -> sqlite3.Connection:
+    """With the derived tables. Not for the writer: BEGIN IMMEDIATE would lock them too."""
+    connection = _connect(path, options)
+    connection.execute("ATTACH DATABASE ? AS " + DERIVED, (f"{path}.search",))
+    # What is derived can be derived again: after a power cut it may lag, but WAL keeps it whole.
+    connection.execute(f"PRAGMA {DERIVED}.journal_mode=WAL")
+    connection.execute(f"PRAGMA {DERIVED}.synchronous=NORMAL")
+    return connection
+
+
+class SqliteEngine:
+    """Engine on one SQLite file, which it locks against other servers."""
+
+    exclusive = ""  # BEGIN IMMEDIATE
+
+    def __init__(self, path: Path, options: SqlOptions) -> None:
+        if not path.parent.is_dir():
+            path.parent.mkdir(parents=True)
+        self._lock = _FileLock(path)
+        self.name = f"sqlite {sqlite3.sqlite_version}"
+        self.durability = f"synchronous={options.sqlite_synchronous}"
+        with_derived = partial(_connect_derived, path, options)
+        self._writer = _Lane(partial(_connect, path, options), name="writer", threads=1, begin="BEGIN IMMEDIATE")
+        self._readers = _Lane(with_derived, name="reader", threads=options.sqlite_readers, begin="BEGIN")
+        self._indexer = _Lane(with_derived, name="indexer", threads=1, begin="BEGIN")
+
+    async def open_index(self) -> TextIndex:
+        return sqlite_index()
+
+    async def read(self, unit: Unit[T], *, snapshot: bool = False) -> T:
+        return await self._readers.run(unit, interruptible=True)
+
+    async def write(self, unit: Unit[T]) -> T:
+        return await self._writer.run(unit, interruptible=False)
+
+    async def index(self, unit: Unit[T]) -> T:
+        return await self._indexer.run(unit, interruptible=False)
+
+    def contains(self, column: ColumnElement[Any], folded: str) -> ColumnElement[bool]:
+        return sa.func.instr(column, folded) > 0
+
+    def settled(self) -> ColumnElement[bool]:
+        # One writer: what is visible sorts before whatever is yet to come.
+        return sa.true()
+
+    def problem(self, error: BaseException) -> str | None:
+        cause = error.orig if isinstance(error, sa.exc.DBAPIError) else error
+        if isinstance(cause, OSError):
+            return cause.strerror or "the disk reports an error"
+        code = getattr(cause, "sqlite_errorcode", None)
+        return _PROBLEMS.get(code & 0xFF) if isinstance(code, int) else None
+
+    async def aclose(self) -> None:
+        for lane in (self._indexer, self._readers, self._writer):
+            await asyncio.to_thread(lane.close)
+        self._lock.release()

@@ -1,0 +1,196 @@
+"""The SQL store: the contract of store.base on the engines of this package."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import time
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from contextlib import AsyncExitStack, asynccontextmanager
+from typing import TypeVar
+
+import sqlalchemy as sa
+from sqlalchemy import Connection
+
+from ...domain.errors import RecollectError, StoreUnavailable
+from ...domain.model import NewSession, Session, SessionChange, SessionRef, StoredEvent
+from ..base import (
+    Appended,
+    AppendRequest,
+    Codec,
+    EventPage,
+    EventQuery,
+    SearchPage,
+    SearchQuery,
+    SessionPage,
+    SessionQuery,
+    StoreInfo,
+)
+from . import admin, list_unit, search_unit, session_units
+from .append_unit import AppendUnit, Outcome
+from .engine import Engine, SqlOptions, Unit
+from .indexer import Indexer, lag
+from .open import open_engine
+from .rows import require, session_of
+from .scan import Scanner
+from .text_index import TextIndex
+from .writer import Writer
+
+T = TypeVar("T")
+
+
+class SqlStore:
+    """Store on a database. Made by `open_store`, which owns what runs beside it."""
+
+    def __init__(
+        self,
+        engine: Engine,
+        codec: Codec,
+        clock: Callable[[], int],
+        index: TextIndex | None,
+        options: SqlOptions,
+        store_id: str,
+    ) -> None:
+        self._engine = engine
+        self._codec = codec
+        self._clock = clock
+        self._index = index
+        self._store_id = store_id
+        self._append = AppendUnit(codec)
+        self._writer = Writer(self._commit, engine.problem, max_pending_bytes=options.max_pending_bytes)
+        self._indexer = None if index is None else Indexer(engine, index, codec, busy=self._writer.busy)
+        self._tasks: list[asyncio.Task[None]] = []
+
+    def start(self) -> None:
+        self._tasks.append(asyncio.create_task(self._writer.run(), name="writer"))
+        if self._indexer is not None:
+            self._tasks.append(asyncio.create_task(self._indexer.run(), name="indexer"))
+
+    async def aclose(self) -> None:
+        self._writer.close()
+        for task in reversed(self._tasks):
+            if task.get_name() == "indexer":
+                task.cancel()
+            with contextlib.suppress(asyncio.CancelledError):
+                await task
+        self._tasks.clear()
+
+    # --- sessions
+
+    async def create_session(self, tenant: str, new: NewSession, *, return_existing: bool) -> tuple[Session, bool]:
+        return await self._write(lambda connection: session_units.create(connection, tenant, new, return_existing))
+
+    async def get_session(self, tenant: str, ref: SessionRef) -> Session:
+        return session_of(await self._read(lambda connection: require(connection, tenant, ref)))
+
+    async def list_sessions(self, tenant: str, query: SessionQuery) -> SessionPage:
+        return await self._read(lambda connection: session_units.list_page(connection, tenant, query))
+
+    async def update_session(self, tenant: str, ref: SessionRef, change: SessionChange) -> Session:
+        return await self._write(lambda connection: session_units.update(connection, tenant, ref, change))
+
+    async def delete_session(self, tenant: str, ref: SessionRef) -> int | None:
+        now = self._clock()
+        deleted = await self._write(lambda connection: session_units.delete(connection, tenant, ref, now))
+        self._changed()
+        return deleted
+
+    async def delete_expired(self, tenant: str | None, now: int, limit: int) -> int:
+        deleted = await self._write(lambda connection: session_units.delete_expired(connection, tenant, now, limit))
+        self._changed()
+        return deleted
+
+    # --- events
+
+    async def append(self, request: AppendRequest) -> Appended:
+        return await self._writer.append(request)
+
+    async def get_event(self, tenant: str, ref: SessionRef, event_id: str) -> StoredEvent:
+        return await self._scan(lambda scanner: list_unit.get_event(scanner, tenant, ref, event_id))
+
+    async def list_events(self, tenant: str, ref: SessionRef, query: EventQuery) -> EventPage:
+        streams = bool(query.filter.terms) or query.filter.has_window
+        return await self._scan(lambda scanner: list_unit.list_events(scanner, tenant, ref, query), snapshot=streams)
+
+    async def search(self, tenant: str, query: SearchQuery) -> SearchPage:
+        scope = query.scope
+
+        def unit(scanner: Scanner) -> SearchPage:
+            if isinstance(scope, SessionRef):
+                return search_unit.search_session(scanner, tenant, scope, query)
+            return search_unit.search_user(scanner, self._index, tenant, scope, query)
+
+        return await self._scan(unit, snapshot=True)
+
+    # --- the server's own
+
+    async def info(self, tenant: str, *, totals: bool) -> StoreInfo:
+        def unit(connection: Connection) -> StoreInfo:
+            return StoreInfo(
+                store_id=self._store_id,
+                engine=self._engine.name,
+                durability=self._engine.durability,
+                schema_version=admin.versions(connection)[0],
+                indexed=self._index is not None,
+                index_lag=0 if self._index is None else lag(connection),
+                totals=session_units.totals(connection, tenant) if totals else None,
+            )
+
+        return await self._read(unit)
+
+    async def ping(self) -> None:
+        await self._read(lambda connection: connection.execute(sa.select(1)).scalar())
+
+    # --- plumbing
+
+    async def _commit(self, requests: Sequence[AppendRequest]) -> list[Outcome]:
+        outcomes = await self._engine.write(lambda connection: self._append(connection, requests))
+        self._changed()
+        return outcomes
+
+    def _changed(self) -> None:
+        if self._indexer is not None:
+            self._indexer.hint()
+
+    async def _scan(self, unit: Callable[[Scanner], T], *, snapshot: bool = False) -> T:
+        def scan(connection: Connection) -> T:
+            return unit(Scanner(connection, self._engine, self._codec))
+
+        return await self._read(scan, snapshot=snapshot)
+
+    async def _read(self, unit: Unit[T], *, snapshot: bool = False) -> T:
+        return await self._explained(self._engine.read(unit, snapshot=snapshot))
+
+    async def _write(self, unit: Unit[T]) -> T:
+        return await self._explained(self._engine.write(unit))
+
+    async def _explained(self, work: Awaitable[T]) -> T:
+        try:
+            return await work
+        except RecollectError:
+            raise
+        except Exception as exc:
+            problem = self._engine.problem(exc)
+            if problem is None:
+                raise
+            raise StoreUnavailable(problem) from exc
+
+
+@asynccontextmanager
+async def open_store(
+    url: str, codec: Codec, *, clock: Callable[[], int] = time.time_ns, options: SqlOptions | None = None
+) -> AsyncIterator[SqlStore]:
+    """The store at a URL, migrated and running. Raises SchemaTooNew, DatabaseInUse, ValueError for an unknown scheme."""
+    options = options or SqlOptions()
+    async with AsyncExitStack() as stack:
+        engine = open_engine(url, options)
+        stack.push_async_callback(engine.aclose)
+        await admin.prepare(engine)
+        index = await engine.open_index()
+        if options.search_index:
+            await engine.index(index.prepare)
+        store_id = await engine.read(lambda connection: admin.get(connection, "store_id"))
+        store = SqlStore(engine, codec, clock, index if options.search_index else None, options, store_id or "")
+        stack.push_async_callback(store.aclose)
+        store.start()
+        yield store

@@ -1,0 +1,166 @@
+"""Substring indexes over the derived text: a prefilter only, every candidate is compared again.
+
+SQLite: an FTS5 trigram table without positions (`detail=none`), every document preceded by its scope's marker, so that one
+MATCH narrows by user and by text. PostgreSQL: pg_trgm where it can be had. Without either the derived text is scanned.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Sequence
+from typing import Protocol
+
+import sqlalchemy as sa
+from sqlalchemy import Connection
+from sqlalchemy.sql import ColumnElement
+
+from ...domain.filters import EventFilter
+from .schema import derived, event_text, index_progress
+
+# Made anew when this changes.
+VERSION = 1
+
+_TRIGRAM = 3
+_MOST_TRIGRAMS = 24  # enough to be selective; a longer phrase narrows no further
+_PRIVATE_USE, _PRIVATE_USE_SIZE = 0xE000, 6400
+
+TextRow = tuple[int, str, str]
+"""An event's row id, its scope and its folded text."""
+
+
+def scope_of(tenant: str, user_id: str) -> str:
+    """Three private-use characters that stand for a user. Two users may share them; a scope only narrows."""
+    digest = hashlib.blake2b(f"{len(tenant)}:{tenant}{user_id}".encode(), digest_size=12).digest()
+    parts = (int.from_bytes(digest[i : i + 4]) % _PRIVATE_USE_SIZE for i in (0, 4, 8))
+    return "".join(chr(_PRIVATE_USE + part) for part in parts)
+
+
+class TextIndex(Protocol):
+    """What narrows a search down before texts are compared."""
+
+    def prepare(self, connection: Connection) -> None:
+        """Makes what is missing; makes it anew if another version made it."""
+        ...
+
+    def add(self, connection: Connection, rows: Sequence[TextRow]) -> None: ...
+
+    def remove(self, connection: Connection, rows: Sequence[TextRow]) -> None: ...
+
+    def candidates(self, scope: str, wanted: EventFilter) -> ColumnElement[bool]:
+        """A condition on event_text that holds for every indexed match in the scope."""
+        ...
+
+
+def _prepare_tables(connection: Connection) -> bool:
+    """Whether they had to be made anew."""
+    derived.create_all(connection)
+    version = connection.execute(sa.select(index_progress.c.version)).scalar()
+    if version == VERSION:
+        return False
+    connection.execute(event_text.delete())
+    connection.execute(index_progress.delete())
+    connection.execute(index_progress.insert(), {"one": 1, "version": VERSION, "xid": 0, "change": 0})
+    return True
+
+
+class ScopedTexts:
+    """No index but that on scope: the derived text of the scope is scanned."""
+
+    def prepare(self, connection: Connection) -> None:
+        _prepare_tables(connection)
+
+    def add(self, connection: Connection, rows: Sequence[TextRow]) -> None:
+        values = [{"id": id_, "scope": scope, "text": text} for id_, scope, text in rows]
+        connection.execute(event_text.insert(), values)
+
+    def remove(self, connection: Connection, rows: Sequence[TextRow]) -> None:
+        connection.execute(event_text.delete().where(event_text.c.id.in_([row[0] for row in rows])))
+
+    def candidates(self, scope: str, wanted: EventFilter) -> ColumnElement[bool]:
+        return event_text.c.scope == scope
+
+
+class Fts5Trigrams(ScopedTexts):
+    """SQLite's FTS5. Its tokenizer yields nothing under three characters, so shorter terms scan the scope."""
+
+    def prepare(self, connection: Connection) -> None:
+        if _prepare_tables(connection):
+            connection.exec_driver_sql("DROP TABLE IF EXISTS search.event_fts")
+        connection.exec_driver_sql(
+            "CREATE VIRTUAL TABLE IF NOT EXISTS search.event_fts "
+            "USING fts5(text, content='', detail='none', columnsize=0, tokenize='trigram case_sensitive 1')"
+        )
+
+    def add(self, connection: Connection, rows: Sequence[TextRow]) -> None:
+        super().add(connection, rows)
+        documents = [(id_, scope + text) for id_, scope, text in rows]
+        connection.exec_driver_sql("INSERT INTO search.event_fts (rowid, text) VALUES (?, ?)", documents)
+
+    def remove(self, connection: Connection, rows: Sequence[TextRow]) -> None:
+        super().remove(connection, rows)
+        documents = [("delete", id_, scope + text) for id_, scope, text in rows]
+        connection.exec_driver_sql("INSERT INTO search.event_fts (event_fts, rowid, text) VALUES (?, ?, ?)", documents)
+
+    def candidates(self, scope: str, wanted: EventFilter) -> ColumnElement[bool]:
+        if not (match := _match(wanted)):
+            return super().candidates(scope, wanted)
+        found = sa.text("SELECT rowid FROM search.event_fts WHERE event_fts MATCH :trigrams")
+        bound = found.bindparams(trigrams=f'"{scope}" AND {match}').columns(sa.column("rowid", sa.Integer))
+        return event_text.c.id.in_(bound.scalar_subquery())
+
+
+def _match(wanted: EventFilter) -> str:
+    """The FTS5 query that every match satisfies; empty if trigrams cannot narrow."""
+    parts = [_all_trigrams(wanted.keyword)]
+    each = [_all_trigrams(term) for term in wanted.keywords]
+    if wanted.match_all:
+        parts += each
+    elif each and all(each):
+        parts.append("(" + " OR ".join(f"({term})" for term in each) + ")")
+    return " AND ".join(part for part in parts if part)
+
+
+def _all_trigrams(term: str) -> str:
+    grams = dict.fromkeys(term[i : i + _TRIGRAM] for i in range(len(term) - _TRIGRAM + 1))
+    return " AND ".join('"' + gram.replace('"', '""') + '"' for gram in list(grams)[:_MOST_TRIGRAMS])
+
+
+class PgTrigrams(ScopedTexts):
+    """PostgreSQL's pg_trgm."""
+
+    def prepare(self, connection: Connection) -> None:
+        super().prepare(connection)
+        connection.exec_driver_sql("CREATE INDEX IF NOT EXISTS event_text_trigrams ON event_text USING gin (text gin_trgm_ops)")
+
+    def candidates(self, scope: str, wanted: EventFilter) -> ColumnElement[bool]:
+        like = [_like(term) for term in wanted.keywords]
+        found = [event_text.c.scope == scope]
+        if wanted.keyword:
+            found.append(_like(wanted.keyword))
+        if like:
+            found.append((sa.and_ if wanted.match_all else sa.or_)(*like))
+        return sa.and_(*found)
+
+
+def _like(term: str) -> ColumnElement[bool]:
+    return event_text.c.text.contains(term, autoescape=True)
+
+
+def sqlite_index() -> TextIndex:
+    """The best index that this SQLite has."""
+    with sa.create_engine("sqlite://").connect() as probe:
+        try:
+            probe.exec_driver_sql("CREATE VIRTUAL TABLE t USING fts5(x, tokenize='trigram case_sensitive 1')")
+        except sa.exc.OperationalError:
+            return ScopedTexts()
+    return Fts5Trigrams()
+
+
+def postgres_index(connection: Connection) -> TextIndex:
+    """The best index that this database has or lets us have."""
+    try:
+        with connection.begin_nested():
+            connection.exec_driver_sql("CREATE EXTENSION IF NOT EXISTS pg_trgm")
+    except sa.exc.DBAPIError:
+        return ScopedTexts()
+    return PgTrigrams()
