@@ -16,7 +16,7 @@ import subprocess
 import tempfile
 import time
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 HOW_TO_INSTALL = (
     "no PostgreSQL found: run tests/support/install_postgres.sh, install your system's postgresql-15 or later, "
@@ -84,7 +84,7 @@ class PostgresCluster:
             **(settings or {}),
         }
 
-    def __enter__(self) -> PostgresCluster:
+    def __enter__(self) -> Self:
         try:
             self._initdb()
             self.start()
@@ -146,13 +146,9 @@ class PostgresCluster:
 
     def execute(self, sql: str, *, database: str = "postgres") -> str:
         """Runs SQL by psql; what it printed, unaligned."""
-        command = [self._binaries / "psql", "-X", "-q", "-A", "-t", "-v", "ON_ERROR_STOP=1", "-h", "127.0.0.1"]
-        done = subprocess.run(
-            [*command, "-p", str(self.port), "-U", "test", "-d", database, "-c", sql],
-            capture_output=True,
-            text=True,
-            check=False,
-        )
+        command = [self._binaries / "psql", "-XqAt", "-v", "ON_ERROR_STOP=1", "-h", "127.0.0.1", "-p", str(self.port)]
+        command += ["-U", "test", "-d", database, "-c", sql]
+        done = subprocess.run(command, capture_output=True, text=True, check=False)
         if done.returncode != 0:
             raise PostgresError(f"{sql}: {done.stderr}")
         return done.stdout.strip()
@@ -164,14 +160,8 @@ class PostgresCluster:
             for path in (self._root, self._data, self._log):
                 os.chown(path, self._run_as["user"], self._run_as["group"])
         command = [self._binaries / "initdb", "-D", self._data, "-U", "test", "-A", "trust", "-E", "UTF8"]
-        done = subprocess.run(
-            [*command, "--locale=C.UTF-8", "--no-sync"],
-            cwd=self._root,
-            capture_output=True,
-            text=True,
-            check=False,
-            **self._run_as,
-        )
+        command += ["--locale=C.UTF-8", "--no-sync"]
+        done = subprocess.run(command, cwd=self._root, capture_output=True, text=True, check=False, **self._run_as)
         if done.returncode != 0:
             raise PostgresError(f"initdb failed: {done.stdout}{done.stderr}")
 

@@ -1,0 +1,383 @@
+"""Sessions: creating, naming, listing, changing, deleting, expiring, and who may see them."""
+
+from __future__ import annotations
+
+import asyncio
+
+import pytest
+from recollect_server.domain.errors import AmbiguousSession, SessionAlreadyExists, SessionNotFound
+from recollect_server.domain.model import SECOND_NS, Counters, SessionChange, Usage
+from recollect_server.store.base import EventQuery, SessionQuery, Store, Totals, UserScope
+
+from tests.support.clock import NOW
+from tests.support.codec import draft, texts
+from tests.support.sessions import TENANT, append, create, new_session, read, ref, search, session_with
+
+HOUR = 3600 * SECOND_NS
+
+
+async def ids(store: Store, *, tenant: str = TENANT, **query: object) -> list[str]:
+    page = await store.list_sessions(tenant, SessionQuery(**query))  # type: ignore[arg-type]
+    assert page.cursor is None
+    return [session.ref.session_id for session in page.sessions]
+
+
+class SessionRows:
+    async def test_s_01_r_01_a_new_session_is_empty_and_bears_its_names(self, store: Store) -> None:
+        new = new_session("s1", user="alice", app="shop")
+        created, flag = await store.create_session(TENANT, new, return_existing=False)
+        assert flag is True
+        assert created == await store.get_session(TENANT, ref())
+        assert (created.ref, created.uid, created.create_time) == (ref(), new.uid, NOW)
+        assert (created.log_version, created.window_version, created.last_seq) == (0, 0, 0)
+        assert (created.window, created.usage) == (Counters(), Usage())
+        assert await read(store) == []
+
+    @pytest.mark.parametrize("expire_time", [None, 0, NOW + HOUR, NOW + 123_456_789, -1, 2**62])
+    async def test_s_02_to_s_05_r_02_z_01_the_expiry_is_kept_to_the_nanosecond(
+        self, store: Store, expire_time: int | None
+    ) -> None:
+        """The service computes it (60 days, the configured default or the request's); the store keeps it, never included."""
+        await create(store, expire_time=expire_time)
+        assert (await store.get_session(TENANT, ref())).expire_time == expire_time
+
+    @pytest.mark.parametrize(
+        "metadata",
+        ["", "{}", '{"a": 1.0, "b": 9007199254740993}', '{"nul": "\\u0000", "lone": "\\ud800"}', '{ "spaced" :"ÄÖ🦀\\n" }'],
+    )
+    async def test_r_02_metadata_is_kept_verbatim(self, store: Store, metadata: str) -> None:
+        await create(store, metadata_json=metadata)
+        assert (await store.get_session(TENANT, ref())).metadata_json == metadata
+
+    async def test_r_02_labels_are_kept(self, store: Store) -> None:
+        labels = {"team": "blue", "empty": "", "quoted": 'it\'s "50%"', "ключ": "値🦀"}
+        await create(store, labels=labels)
+        assert dict((await store.get_session(TENANT, ref())).labels) == labels
+
+    @pytest.mark.parametrize("name", ["it's", 'a"b', "50%_off", "back\\slash", "ÄÖ🦀漢字", "a/b?c=d", " x ", "x" * 255])
+    async def test_names_are_literal(self, store: Store, name: str) -> None:
+        names = ref(name, user=name, app=name)
+        await create(store, name, user=name, app=name)
+        await append(store, draft("hello"), to=names)
+        assert (await store.get_session(TENANT, names)).ref == names
+        assert texts(await read(store, of=names)) == ["hello"]
+        assert await ids(store, app=name, user_id=name) == [name]
+        with pytest.raises(SessionNotFound):
+            await store.get_session(TENANT, ref(name.swapcase() + "x", user=name, app=name))
+
+    async def test_names_are_compared_exactly(self, store: Store) -> None:
+        await create(store, "Session")
+        for other in ("session", "SESSION", "Session ", "Sessio_", "%"):
+            with pytest.raises(SessionNotFound):
+                await store.get_session(TENANT, ref(other))
+
+    async def test_r_03_r_37_an_update_sets_what_it_names_and_touches_nothing_else(self, store: Store) -> None:
+        names = await session_with(
+            store, draft("hello", usage=Usage(1, 2, 3)), expire_time=NOW + HOUR, metadata_json="{}", labels={"a": "1", "b": "2"}
+        )
+        before = await store.get_session(TENANT, names)
+        changed = await store.update_session(
+            TENANT, names, SessionChange(frozenset({"metadata_json"}), NOW + 5, metadata_json='{"x":1}')
+        )
+        assert changed == await store.get_session(TENANT, names)
+        assert changed.metadata_json == '{"x":1}'
+        assert changed.update_time == NOW + 5
+        assert (changed.uid, changed.create_time, changed.expire_time) == (before.uid, before.create_time, before.expire_time)
+        assert dict(changed.labels) == {"a": "1", "b": "2"}
+        assert (changed.log_version, changed.last_seq, changed.usage) == (1, 1, Usage(1, 2, 3))
+        assert texts(await read(store)) == ["hello"]
+
+    async def test_an_update_replaces_labels_as_a_whole(self, store: Store) -> None:
+        await create(store, labels={"a": "1", "b": "2"})
+        changed = await store.update_session(TENANT, ref(), SessionChange(frozenset({"labels"}), NOW, labels={"b": "3"}))
+        assert dict(changed.labels) == {"b": "3"}
+        assert await ids(store, labels={"b": "3"}) == ["s1"]
+        assert await ids(store, labels={"a": "1"}) == []
+        assert await ids(store, labels={"b": "2"}) == []
+
+    async def test_an_update_can_set_and_remove_the_expiry(self, store: Store) -> None:
+        await create(store)
+        later = await store.update_session(TENANT, ref(), SessionChange(frozenset({"expire_time"}), NOW, expire_time=NOW + 7))
+        assert later.expire_time == NOW + 7
+        never = await store.update_session(TENANT, ref(), SessionChange(frozenset({"expire_time"}), NOW))
+        assert never.expire_time is None
+
+    async def test_the_update_time_never_goes_back(self, store: Store) -> None:
+        await create(store)
+        await append(store, draft("a"), now=NOW + 50)
+        assert (await store.get_session(TENANT, ref())).update_time == NOW + 50
+        await append(store, draft("a"), now=NOW + 20)
+        changed = await store.update_session(TENANT, ref(), SessionChange(frozenset({"labels"}), NOW + 10))
+        assert changed.update_time == NOW + 50
+
+    async def test_s_09_r_04_r_06_r_22_nothing_is_left_of_a_deleted_session(self, store: Store) -> None:
+        await session_with(store, draft("a"), draft("b"))
+        assert await store.delete_session(TENANT, ref()) == 2
+        with pytest.raises(SessionNotFound):
+            await store.get_session(TENANT, ref())
+        assert await read(store) == []
+        assert await ids(store) == []
+        assert await search(store, "a", UserScope("alice")) == []
+        assert (await store.list_events(TENANT, ref(), EventQuery())).log_version == 0
+
+    async def test_deleting_what_is_not_there_is_told_apart_from_deleting_an_empty_session(self, store: Store) -> None:
+        assert await store.delete_session(TENANT, ref()) is None
+        await create(store)
+        assert await store.delete_session(TENANT, ref()) == 0
+
+    async def test_a_deleted_id_can_be_used_again(self, store: Store) -> None:
+        await session_with(store, draft("old", event_id="e1"), draft("older", event_id="e2"), labels={"a": "1"})
+        old = await store.get_session(TENANT, ref())
+        await store.delete_session(TENANT, ref())
+        new = await create(store)
+        assert new.uid != old.uid
+        assert (new.last_seq, new.log_version, dict(new.labels)) == (0, 0, {})
+        assert await read(store) == []
+        appended = await append(store, draft("new", event_id="e1"))
+        assert [(event.seq, event.replayed) for event in appended.events] == [(1, False)]
+        assert texts(await read(store)) == ["new"]
+        assert await search(store, "old", UserScope("alice")) == []
+
+    async def test_a_session_that_is_appended_to_and_recreated_in_turn_never_mixes_lives(self, store: Store) -> None:
+        for life in range(5):
+            await append(store, draft(f"life {life}"), create=new_session())
+            assert texts(await read(store)) == [f"life {life}"]
+            assert await store.delete_session(TENANT, ref()) == 1
+            with pytest.raises(SessionNotFound):
+                await append(store, draft("late"))
+
+    async def test_s_10_r_05_sessions_are_found_by_their_user(self, store: Store) -> None:
+        await create(store, "a1", user="alice")
+        await create(store, "b1", user="bob")
+        await create(store, "a2", user="alice")
+        assert await ids(store, user_id="alice") == ["a2", "a1"]
+        assert await ids(store, user_id="bob") == ["b1"]
+        assert await ids(store, user_id="carol") == []
+
+    async def test_sessions_are_listed_newest_first_by_app_user_and_every_label(self, store: Store) -> None:
+        await create(store, "s1", app="shop", labels={"tier": "gold", "lang": "de"})
+        await create(store, "s2", app="", labels={"tier": "gold"})
+        await create(store, "s3", app="shop", user="bob", labels={"tier": "gold", "lang": "fr"})
+        await create(store, "s4", app="shop")
+        assert await ids(store) == ["s4", "s3", "s2", "s1"]
+        assert await ids(store, app="shop") == ["s4", "s3", "s1"]
+        assert await ids(store, app="") == ["s2"]
+        assert await ids(store, app="shop", user_id="alice") == ["s4", "s1"]
+        assert await ids(store, labels={"tier": "gold"}) == ["s3", "s2", "s1"]
+        assert await ids(store, labels={"tier": "gold", "lang": "de"}) == ["s1"]
+        assert await ids(store, app="shop", user_id="bob", labels={"lang": "fr"}) == ["s3"]
+        assert await ids(store, labels={"tier": "Gold"}) == []
+        assert await ids(store, labels={"gold": "tier"}) == []
+
+    @pytest.mark.parametrize("limit", [1, 2, 3, 6, 7])
+    async def test_listing_sessions_page_by_page_gives_each_once(self, store: Store, limit: int) -> None:
+        for number in range(6):
+            await create(store, f"s{number}", labels={"even": str(number % 2 == 0)}, create_time=NOW + number)
+        await create(store, "other", user="bob")
+        for labels, wanted in (({}, ["s5", "s4", "s3", "s2", "s1", "s0"]), ({"even": "True"}, ["s4", "s2", "s0"])):
+            found: list[str] = []
+            cursor = None
+            while True:
+                query = SessionQuery(user_id="alice", labels=labels, limit=limit, cursor=cursor)
+                page = await store.list_sessions(TENANT, query)
+                found += [session.ref.session_id for session in page.sessions]
+                cursor = page.cursor
+                if cursor is None:
+                    break
+                assert len(page.sessions) == limit
+                await create(store, f"later-{len(found)}-{limit}-{len(wanted)}", labels=labels)  # moves no page
+            assert found == wanted
+
+    async def test_s_22_an_id_that_exists_is_refused_and_its_session_kept(self, store: Store) -> None:
+        first = await create(store, metadata_json='{"first":1}')
+        with pytest.raises(SessionAlreadyExists) as caught:
+            await create(store, metadata_json='{"second":1}')
+        assert caught.value.metadata == {"app": "shop", "user_id": "alice", "session_id": "s1"}
+        assert await store.get_session(TENANT, ref()) == first
+
+    async def test_s_25_return_existing_gives_the_loser_the_winners_session(self, store: Store) -> None:
+        await session_with(store, draft("hello"), metadata_json='{"first":1}')
+        session, created = await store.create_session(TENANT, new_session(metadata_json="{}"), return_existing=True)
+        assert created is False
+        assert session == await store.get_session(TENANT, ref())
+        assert (session.metadata_json, session.last_seq) == ('{"first":1}', 1)
+
+    async def test_one_id_may_belong_to_several_users_and_apps(self, store: Store) -> None:
+        names = [ref(user="alice"), ref(user="bob"), ref(app="other"), ref(app="")]
+        for name in names:
+            await create(store, user=name.user_id, app=name.app)
+            await append(store, draft(f"{name.app}/{name.user_id}"), to=name)
+        for name in names:
+            assert texts(await read(store, of=name)) == [f"{name.app}/{name.user_id}"]
+
+    async def test_r_38_of_concurrent_creators_exactly_one_wins(self, store: Store) -> None:
+        news = [new_session() for _ in range(16)]
+        outcomes = await asyncio.gather(
+            *(store.create_session(TENANT, new, return_existing=False) for new in news), return_exceptions=True
+        )
+        winners = [outcome[0] for outcome in outcomes if not isinstance(outcome, BaseException)]
+        assert len(winners) == 1
+        assert {type(outcome) for outcome in outcomes if isinstance(outcome, BaseException)} == {SessionAlreadyExists}
+        assert await store.get_session(TENANT, ref()) == winners[0]
+
+    async def test_s_25_of_concurrent_creators_who_take_what_is_there_all_get_one_session(self, store: Store) -> None:
+        outcomes = await asyncio.gather(*(store.create_session(TENANT, new_session(), return_existing=True) for _ in range(16)))
+        assert [created for _, created in outcomes].count(True) == 1
+        assert len({session.uid for session, _ in outcomes}) == 1
+
+    async def test_totals_count_the_tenants_own(self, store: Store) -> None:
+        assert (await store.info(TENANT, totals=True)).totals == Totals(0, 0)
+        await session_with(store, draft("a"), draft("b"))
+        await session_with(store, draft("c"), session_id="s2")
+        await create(store, tenant="other")
+        assert (await store.info(TENANT, totals=True)).totals == Totals(2, 3)
+        assert (await store.info("other", totals=True)).totals == Totals(1, 0)
+        assert (await store.info(TENANT, totals=False)).totals is None
+        await store.delete_session(TENANT, ref())
+        assert (await store.info(TENANT, totals=True)).totals == Totals(1, 1)
+
+    async def test_a_store_says_what_it_is(self, store: Store) -> None:
+        info = await store.info(TENANT, totals=False)
+        assert info.store_id
+        assert info.engine
+        assert info.durability
+        assert info == await store.info("other", totals=False)
+        await store.ping()
+
+
+class NamingRows:
+    """Bare refs and tenants."""
+
+    async def test_a_bare_ref_finds_the_one_session_that_bears_the_id(self, store: Store) -> None:
+        names = await session_with(store, draft("hello", event_id="e1"))
+        bare = ref(user="", app="")
+        assert (await store.get_session(TENANT, bare)).ref == names
+        assert texts(await read(store, of=bare)) == ["hello"]
+        assert (await store.get_event(TENANT, bare, "e1")).seq == 1
+        assert (await append(store, draft("again"), to=bare)).last_seq == 2
+        assert [hit.ref for hit in await search(store, "again", bare)] == [names]
+        change = SessionChange(frozenset({"labels"}), NOW, labels={"a": "b"})
+        assert (await store.update_session(TENANT, bare, change)).ref == names
+        assert await store.delete_session(TENANT, bare) == 2
+
+    async def test_a_bare_ref_that_several_sessions_bear_is_ambiguous_everywhere(self, store: Store) -> None:
+        await create(store, user="alice")
+        await create(store, user="bob")
+        bare = ref(user="", app="")
+        change = SessionChange(frozenset({"labels"}), NOW)
+        for call in (
+            store.get_session(TENANT, bare),
+            store.list_events(TENANT, bare, EventQuery()),
+            store.get_event(TENANT, bare, "e1"),
+            append(store, draft("x"), to=bare),
+            append(store, draft("x"), to=bare, create=new_session(user="carol")),
+            search(store, "x", bare),
+            store.update_session(TENANT, bare, change),
+            store.delete_session(TENANT, bare),
+        ):
+            with pytest.raises(AmbiguousSession) as caught:
+                await call
+            assert caught.value.metadata == {"session_id": "s1"}
+        assert len(await ids(store)) == 2
+
+    async def test_ambiguity_ends_when_the_other_session_is_deleted_and_begins_when_one_is_made(self, store: Store) -> None:
+        bare = ref(user="", app="")
+        await create(store, user="alice")
+        assert (await append(store, draft("x"), to=bare)).last_seq == 1
+        await create(store, user="bob")
+        with pytest.raises(AmbiguousSession):
+            await append(store, draft("x"), to=bare)
+        await store.delete_session(TENANT, ref(user="alice"))
+        assert (await store.get_session(TENANT, bare)).ref == ref(user="bob")
+        assert (await append(store, draft("y"), to=bare)).last_seq == 1
+
+    @pytest.mark.parametrize("half", [ref(user=""), ref(app="")])
+    async def test_a_ref_with_an_app_or_a_user_is_taken_as_given(self, store: Store, half: object) -> None:
+        await create(store)
+        with pytest.raises(SessionNotFound):
+            await store.get_session(TENANT, half)  # type: ignore[arg-type]
+
+    async def test_unknown_sessions_are_named_in_the_error(self, store: Store) -> None:
+        change = SessionChange(frozenset({"labels"}), NOW)
+        for names in (ref("nowhere"), ref("nowhere", user="", app="")):
+            for call in (
+                store.get_session(TENANT, names),
+                store.get_event(TENANT, names, "e1"),
+                append(store, draft("x"), to=names),
+                search(store, "x", names),
+                store.update_session(TENANT, names, change),
+            ):
+                with pytest.raises(SessionNotFound, match="nowhere"):
+                    await call
+
+    async def test_z_16_a_tenant_sees_nothing_of_another(self, store: Store) -> None:
+        await session_with(store, draft("secret", event_id="e1"), expire_time=1, labels={"a": "b"})
+        other, bare = "other", ref(user="", app="")
+        assert await ids(store, tenant=other) == []
+        assert await ids(store, tenant=other, labels={"a": "b"}) == []
+        for names in (ref(), bare):
+            for call in (
+                store.get_session(other, names),
+                store.get_event(other, names, "e1"),
+                append(store, draft("x"), to=names, tenant=other),
+                search(store, "secret", names, tenant=other),
+            ):
+                with pytest.raises(SessionNotFound):
+                    await call
+            assert list((await store.list_events(other, names, EventQuery())).events) == []
+            assert await store.delete_session(other, names) is None
+        assert await search(store, "secret", UserScope("alice"), tenant=other) == []
+        assert await store.delete_expired(other, NOW, 100) == 0
+        await create(store, tenant=other)
+        assert (await append(store, draft("x", event_id="e1"), tenant=other)).last_seq == 1
+        assert (await store.get_session(TENANT, bare)).last_seq == 1, "another tenant's session makes nothing ambiguous"
+        assert texts(await read(store)) == ["secret"]
+
+
+class ExpiryRows:
+    async def test_s_18_r_07_only_what_has_expired_is_deleted(self, store: Store) -> None:
+        await create(store, "live", expire_time=NOW + HOUR)
+        await create(store, "forever", expire_time=None)
+        await create(store, "edge", expire_time=NOW)
+        await session_with(store, draft("x"), session_id="gone", expire_time=NOW - HOUR)
+        assert await store.delete_expired(TENANT, NOW, 100) == 2
+        assert await ids(store) == ["forever", "live"]
+        assert await read(store, of=ref("gone")) == []
+        assert await search(store, "x", UserScope("alice")) == []
+        assert await store.delete_expired(TENANT, NOW, 100) == 0
+
+    async def test_s_19_s_20_nothing_expired_deletes_nothing(self, store: Store) -> None:
+        assert await store.delete_expired(TENANT, NOW, 100) == 0
+        await create(store, expire_time=NOW + 1)
+        assert await store.delete_expired(TENANT, NOW, 100) == 0
+        assert await store.delete_expired(None, NOW, 100) == 0
+
+    async def test_a_sweep_deletes_no_more_than_it_is_told_and_goes_on_next_time(self, store: Store) -> None:
+        for number in range(5):
+            await create(store, f"s{number}", expire_time=1)
+        assert [await store.delete_expired(TENANT, NOW, 2) for _ in range(4)] == [2, 2, 1, 0]
+
+    async def test_without_a_tenant_every_tenant_is_swept(self, store: Store) -> None:
+        for tenant in ("t1", "t2"):
+            await create(store, tenant=tenant, expire_time=1)
+        assert await store.delete_expired("t1", NOW, 100) == 1
+        await create(store, tenant="t1", expire_time=1)
+        assert await store.delete_expired(None, NOW, 100) == 2
+
+    async def test_z_13_an_expired_session_works_until_it_is_swept(self, store: Store) -> None:
+        await create(store, expire_time=1)
+        await append(store, draft("hello"))
+        assert texts(await read(store)) == ["hello"]
+        assert await ids(store) == ["s1"]
+        with pytest.raises(SessionAlreadyExists):
+            await create(store)
+        change = SessionChange(frozenset({"expire_time"}), NOW, expire_time=NOW + HOUR)
+        assert (await store.update_session(TENANT, ref(), change)).expire_time == NOW + HOUR
+        assert await store.delete_expired(TENANT, NOW, 100) == 0
+        assert texts(await read(store)) == ["hello"]
+
+    async def test_several_sweeps_at_once_delete_each_session_once(self, store: Store) -> None:
+        for number in range(20):
+            await session_with(store, draft("x"), session_id=f"s{number}", expire_time=1)
+        assert sum(await asyncio.gather(*(store.delete_expired(None, NOW, 7) for _ in range(6)))) == 20
+        assert (await store.info(TENANT, totals=True)).totals == Totals(0, 0)

@@ -1,0 +1,16 @@
+"""The suite on the reference store. It lives in the process alone, so there is nothing to open again."""
+
+from __future__ import annotations
+
+import pytest
+from recollect_server.store.base import Store
+from recollect_server.store.memory import MemoryStore
+
+from tests.store.suite import StoreSuite
+from tests.support.codec import CODEC
+
+
+class TestMemory(StoreSuite):
+    @pytest.fixture
+    def store(self) -> Store:
+        return MemoryStore(CODEC)

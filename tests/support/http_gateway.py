@@ -1,0 +1,146 @@
+"""A gateway over a servicer that only tells what it was called with, and a client for it."""
+
+from __future__ import annotations
+
+import asyncio
+import base64
+import contextlib
+import http.client
+import json
+import struct
+from collections.abc import AsyncIterator
+from dataclasses import dataclass
+from typing import Any
+
+from google.protobuf.message import Message
+from google.rpc import error_details_pb2
+from recollect.v1 import event_pb2, event_service_pb2
+from recollect_server.domain.errors import ServerDraining, SessionNotFound
+from recollect_server.domain.model import Caller, SessionRef
+from recollect_server.transport.auth import Authenticator
+from recollect_server.transport.http import http_app, serve_http
+from recollect_server.transport.rpc import Service
+
+_SERVICE = event_service_pb2.DESCRIPTOR.services_by_name["EventService"]
+LIST = "/recollect.v1.EventService/ListEvents"
+GET = "/recollect.v1.EventService/GetEvent"
+APPEND = "/recollect.v1.EventService/AppendEvents"
+STREAM = "/recollect.v1.EventService/AppendStream"
+MAX_BYTES = 10_000
+JSON = {"content-type": "application/json"}
+
+
+class FakeServicer:
+    """Answers with what it was asked; some session ids bring trouble."""
+
+    def __init__(self) -> None:
+        self.cancelled = asyncio.Event()
+
+    async def ListEvents(self, request: event_service_pb2.ListEventsRequest, caller: Caller) -> bytes:
+        session_id = request.session.session_id
+        if session_id == "gone":
+            raise SessionNotFound(SessionRef(app="", user_id="", session_id=session_id))
+        if session_id == "fault":
+            raise RuntimeError("postgresql://user:hush@host")
+        if session_id == "slow":
+            try:
+                await asyncio.sleep(60)
+            except asyncio.CancelledError:
+                self.cancelled.set()
+                raise
+        event = event_pb2.SessionEvent(event_id=session_id, seq=2**53 + 1)
+        response = event_service_pb2.ListEventsResponse(events=[event], next_page_token=f"{caller.tenant}/{caller.user_id}")
+        return response.SerializeToString()
+
+    async def GetEvent(self, _: Message, __: Caller) -> event_service_pb2.GetEventResponse:
+        return event_service_pb2.GetEventResponse(event=event_pb2.SessionEvent(event_id="é😀"))
+
+    async def AppendEvents(self, request: event_service_pb2.AppendEventsRequest, _: Caller) -> Message:
+        await asyncio.sleep(0.2)
+        return event_service_pb2.AppendEventsResponse(last_seq=len(request.events))
+
+    async def AppendStream(self, requests: AsyncIterator[Message], _: Caller) -> AsyncIterator[Message]:
+        index = 0
+        async for request in requests:
+            assert isinstance(request, event_service_pb2.AppendStreamRequest)
+            if request.append.session.session_id == "drain":
+                raise ServerDraining
+            result = event_service_pb2.AppendStreamResult(index=index)
+            yield event_service_pb2.AppendStreamResponse(results=[result])
+            index += 1
+
+
+@dataclass
+class Answer:
+    status: int
+    headers: dict[str, str]
+    body: bytes
+
+    @property
+    def json(self) -> Any:
+        return json.loads(self.body)
+
+    def error(self) -> tuple[int, str, str]:
+        """HTTP status, Connect code, and the reason of the one ErrorInfo."""
+        infos = [each for each in self.json["details"] if each["type"] == "google.rpc.ErrorInfo"]
+        assert len(infos) == 1
+        info = error_details_pb2.ErrorInfo.FromString(base64.b64decode(infos[0]["value"] + "==="))
+        assert info.domain == "recollect.dev"
+        assert infos[0]["debug"]["reason"] == info.reason
+        return self.status, self.json["code"], info.reason
+
+
+class Gateway:
+    """A gateway on a free port."""
+
+    def __init__(self, tokens: dict[str, Caller] | None = None) -> None:
+        self.servicer = FakeServicer()
+        self.not_ready: Exception | None = None
+        services = [Service(_SERVICE, self.servicer)]
+        self.app = http_app(services, Authenticator(tokens or {}), ready=self._ready, max_bytes=MAX_BYTES)
+        self.port = 0
+
+    async def _ready(self) -> None:
+        if self.not_ready is not None:
+            raise self.not_ready
+
+    async def call(self, method: str, path: str, body: bytes | str = b"", headers: dict[str, str] | None = None) -> Answer:
+        return await asyncio.to_thread(self._call, method, path, body, headers or {})
+
+    def _call(self, method: str, path: str, body: bytes | str, headers: dict[str, str]) -> Answer:
+        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=10)
+        try:
+            data = body.encode() if isinstance(body, str) else body
+            connection.request(method, path, data or None, headers)
+            response = connection.getresponse()
+            names = {name.lower(): value for name, value in response.getheaders()}
+            return Answer(response.status, names, response.read())
+        finally:
+            connection.close()
+
+
+@contextlib.asynccontextmanager
+async def running(tokens: dict[str, Caller] | None = None) -> AsyncIterator[Gateway]:
+    """Serves on a free port."""
+    gateway = Gateway(tokens)
+    async with serve_http(gateway.app, "127.0.0.1", 0) as gateway.port:
+        yield gateway
+
+
+def frame(payload: bytes, flags: int = 0) -> bytes:
+    return struct.pack(">BI", flags, len(payload)) + payload
+
+
+def frames(body: bytes) -> list[tuple[int, bytes]]:
+    frames = []
+    while body:
+        flags, length = struct.unpack(">BI", body[:5])
+        frames.append((flags, body[5 : 5 + length]))
+        body = body[5 + length :]
+    return frames
+
+
+def list_request(session_id: str) -> bytes:
+    request = event_service_pb2.ListEventsRequest()
+    request.session.session_id = session_id
+    return request.SerializeToString()
