@@ -1,7 +1,8 @@
 """One suite, asked of every store: what `store.base.Store` promises.
 
-A test file derives from StoreSuite and gives it a `store` fixture with an empty store. A store that outlives the process derives
-from DurableSuite too and gives it `open_again`; one that several servers can use at once from SharedSuite. Tests bear the numbers of the rows of the semantics that they hold.
+A test file derives from StoreSuite and gives it a `store` fixture with an empty store. A store that outlives the process
+derives from DurableSuite too and gives it `open_again`; one that several servers can use at once from SharedSuite. Tests bear
+the numbers of the rows of the semantics that they hold.
 
 The rows S-11 to S-17, S-21, S-26 to S-30, R-26 to R-31 and Z-04, Z-09 to Z-12 need compaction or subscriptions and come with
 them; S-23 and S-24 are a client's opt-in; F-35 to F-39, R-18 and R-19 are regular expressions, which are not on the wire; Z-17

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 from recollect_server.store.base import Store
-from recollect_server.store.sql.engine import DatabaseInUse
+from recollect_server.store.sql.sqlite import DatabaseInUse
 from recollect_server.store.sql.store import open_store
 
 from tests.store.rows.durable import Opener
