@@ -89,7 +89,7 @@ def test_settings_made_directly_read_neither_environment_nor_file(monkeypatch: p
 
 def test_settings_are_frozen() -> None:
     with pytest.raises(ValidationError):
-        load_settings().max_page_size = 5  # type: ignore[misc]
+        load_settings().max_page_size = 5
 
 
 @pytest.mark.parametrize(

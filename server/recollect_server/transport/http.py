@@ -24,6 +24,7 @@ from .rpc import Method, Service
 Ready = Callable[[], Awaitable[None]]
 
 _READY_TIMEOUT_S = 5.0
+_TICK_S = 1.0
 _JSON = b"application/json"
 _TEXT = b"text/plain; charset=utf-8"
 # What `curl -d` and a bare client send: nobody means a form by it here.
@@ -163,7 +164,7 @@ async def serve_http(
                 await task
             yield listener.getsockname()[1]
         finally:
-            server.should_exit = True
+            server.leave()
             await task
 
 
@@ -171,10 +172,27 @@ class _Server(uvicorn.Server):
     def __init__(self, config: uvicorn.Config) -> None:
         super().__init__(config)
         self.settled = asyncio.Event()
+        self._leaving = asyncio.Event()
+
+    def leave(self) -> None:
+        self.should_exit = True
+        self._leaving.set()
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         await super().startup(sockets)
         self.settled.set()
+
+    async def main_loop(self) -> None:
+        """Wakes once a second, for the Date header, and at once when told to leave."""
+        while not await self.on_tick(0):
+            with contextlib.suppress(TimeoutError):
+                await asyncio.wait_for(self._leaving.wait(), _TICK_S)
+
+    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+        """The library cancels the calls that outlive the grace; this waits until they have given up what they hold."""
+        await super().shutdown(sockets)
+        if self.server_state.tasks:
+            await asyncio.wait(self.server_state.tasks, timeout=_TICK_S)
 
     @contextlib.contextmanager
     def capture_signals(self) -> Iterator[None]:
