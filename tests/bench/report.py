@@ -126,8 +126,8 @@ def show(console: Console, lines: Sequence[Line], title: str, caption: str) -> N
         remark = line.error or line.skipped or line.note
         if remark:
             text.append(f"\n{remark}", "red" if line.error else "dim")
-        absolute = line.ratio is None or (line.target is not None and line.target.unit)
-        ratio = "" if absolute else f"{line.ratio:,.2f}" if line.ratio < 100 else f"{line.ratio:,.0f}"
+        absolute = line.target is not None and line.target.unit
+        ratio = "" if line.ratio is None or absolute else f"{line.ratio:,.{2 if line.ratio < 100 else 0}f}"
         table.add_row(line.engine, text, line.measured, line.baseline, ratio, str(line.target or ""), _mark(line))
     console.print(table)
 

@@ -1,0 +1,79 @@
+"""`python -m tests.bench.peers`: measure Recollect beside other session stores, print the tables, write bench-peers.json."""
+
+import argparse
+import signal
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
+
+from tests.bench import options
+from tests.bench.harness import Bench, bench
+from tests.bench.peers import runner, table
+from tests.bench.peers.catalog import PEERS, RECOLLECT, RECOLLECT_PLAIN, Peer
+from tests.bench.peers.runner import Outcome
+
+
+def arguments(argv: list[str]) -> argparse.Namespace:
+    """The command line."""
+    names = [peer.name for peer in PEERS]
+    parser = argparse.ArgumentParser(prog="python -m tests.bench.peers", description=sys.modules[__name__].__doc__)
+    parser.add_argument("--quick", action="store_true", help="tiny sizes: shows that everything runs, measures nothing")
+    parser.add_argument("--engine", choices=(*options.ENGINES, "both"), default="both", help="database (default: both)")
+    parser.add_argument("--only", nargs="+", choices=names, default=names, metavar="NAME", help=f"of {', '.join(names)}")
+    parser.add_argument("--output", type=Path, default=Path("bench-peers.json"), help="where the results go")
+    return parser.parse_args(argv)
+
+
+def order(peers: list[Peer], engine: str) -> list[Peer]:
+    """Recollect before and after the others, so that a machine that slows down does so for all."""
+    return [RECOLLECT, *(peer for peer in peers if engine in peer.engines), RECOLLECT_PLAIN, RECOLLECT]
+
+
+def main(argv: list[str]) -> int:
+    """Returns the exit code: 1 when Recollect itself or any peer could not be measured at all."""
+    args = arguments(argv)
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
+    sizes = runner.QUICK if args.quick else runner.FULL
+    engines = options.ENGINES if args.engine == "both" else (args.engine,)
+    peers = [peer for peer in PEERS if peer.name in args.only]
+    scale = options.QUICK if args.quick else options.FULL
+    settings = options.Options(scale, engines, (), args.output, strict=False)
+    columns = (SpinnerColumn(), TextColumn("{task.description}"), BarColumn(24), MofNCompleteColumn(), TimeElapsedColumn())
+    console, begin = Console(), time.monotonic()
+    entries: list[dict[str, Any]] = []
+    measured = True
+    with Progress(*columns, console=Console(stderr=True), transient=True) as progress:
+        total = progress.add_task("stores", total=sum(len(order(peers, engine)) for engine in engines))
+        try:
+            with bench(settings, progress) as run:
+                for engine in engines:
+                    own, outcomes = _engine(run, progress, total, engine, peers, sizes)
+                    table.show(console, engine, own, outcomes, sizes.lengths)
+                    entries += [table.entry(outcome, own) for outcome in (own, *outcomes)]
+                    measured &= all(outcome.times for outcome in (own, *outcomes))
+        except KeyboardInterrupt:
+            console.print("interrupted")
+            measured = False
+    facts = {"scale": scale.name, "lengths": sizes.lengths, "minutes": round((time.monotonic() - begin) / 60, 1)}
+    table.write(args.output, entries, facts)
+    console.print(f"written to {args.output}" + ("; tiny sizes: nothing here is a measurement" if args.quick else ""))
+    return int(not measured)
+
+
+def _engine(
+    run: Bench, progress: Progress, total: Any, engine: str, peers: list[Peer], sizes: runner.Sizes
+) -> tuple[Outcome, list[Outcome]]:
+    outcomes = []
+    for peer in order(peers, engine):
+        outcomes.append(runner.run(run, peer, engine, sizes))
+        progress.advance(total)
+    own = [outcome for outcome in outcomes if outcome.peer is RECOLLECT]
+    return table.merged(own), [outcome for outcome in outcomes if outcome.peer is not RECOLLECT]
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

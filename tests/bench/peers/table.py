@@ -1,0 +1,103 @@
+"""The peers' results, as a table for eyes and as JSON."""
+
+import json
+import statistics
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from tests.bench.peers.runner import OPERATIONS, Outcome
+from tests.bench.report import PLAIN_WIDTH
+
+HEADINGS = {"append": "append", "last": "last 50", "whole": "whole session"}
+
+
+def merged(outcomes: Sequence[Outcome]) -> Outcome:
+    """Recollect's own figures, taken before and after the peers."""
+    first = outcomes[0]
+    times = {key: statistics.mean(o.times[key] for o in outcomes if key in o.times) for key in first.times}
+    problems = [outcome.problem for outcome in outcomes if outcome.problem]
+    return replace(first, times=times, problem=problems[0] if problems else "")
+
+
+def ratios(peer: Outcome, own: Outcome) -> list[dict[str, Any]]:
+    """Recollect's time divided by the peer's: below 1 Recollect is ahead."""
+    return [
+        {"operation": operation, "events": length, "ratio": own.times[operation, length] / milliseconds}
+        for (operation, length), milliseconds in peer.times.items()
+        if (operation, length) in own.times
+    ]
+
+
+def _times(outcome: Outcome, operation: str, lengths: Sequence[int]) -> str:
+    values = [outcome.times.get((operation, length)) for length in lengths]
+    return " / ".join("-" if value is None else f"{value:,.2f}" if value < 10 else f"{value:,.0f}" for value in values)
+
+
+def _compared(outcome: Outcome, own: Outcome, operation: str, lengths: Sequence[int]) -> Text:
+    text = Text()
+    for number, length in enumerate(lengths):
+        mine, theirs = own.times.get((operation, length)), outcome.times.get((operation, length))
+        text.append(" / " if number else "")
+        if mine is None or theirs is None:
+            text.append("-", "dim")
+            continue
+        style = "dim" if outcome.peer.in_process else "green" if mine <= theirs else "bold red"
+        text.append(f"{mine / theirs:.2f}", style)
+    return text
+
+
+def show(console: Console, engine: str, own: Outcome, outcomes: Sequence[Outcome], lengths: Sequence[int]) -> None:
+    """Prints one engine's table: milliseconds, and below them Recollect's time divided by the peer's."""
+    if not console.is_terminal:
+        console = Console(width=PLAIN_WIDTH)
+    held = " / ".join(f"{length:,}" for length in lengths)
+    table = Table(
+        title=f"Beside other session stores on {engine}: ms a call in a session of {held} events; one call in flight",
+        caption="Second row of each: Recollect's time ÷ the peer's; below 1 Recollect is ahead, network hop included.",
+        title_justify="left",
+        caption_justify="left",
+        header_style="bold",
+        show_lines=True,
+    )
+    table.add_column("store")
+    for operation in OPERATIONS:
+        table.add_column(HEADINGS[operation], justify="right")
+    table.add_column("bytes an event", justify="right")
+    for outcome in (own, *outcomes):
+        name = Text(f"{outcome.peer.title} {outcome.version}".rstrip())
+        if outcome.problem:
+            name.append(f"\n{outcome.problem}", "yellow" if outcome.times else "red")
+        cells = [Text(_times(outcome, operation, lengths)) for operation in OPERATIONS]
+        if outcome is not own:
+            for cell, operation in zip(cells, OPERATIONS, strict=True):
+                cell.append("\n").append_text(_compared(outcome, own, operation, lengths))
+        stored = " / ".join(f"{outcome.stored[length]:,.0f}" if length in outcome.stored else "-" for length in lengths)
+        table.add_row(name, *cells, stored)
+    console.print(table)
+
+
+def entry(outcome: Outcome, own: Outcome) -> dict[str, Any]:
+    """An outcome for machines."""
+    compared = ratios(outcome, own)
+    return {
+        "store": outcome.peer.title,
+        "engine": outcome.engine,
+        "version": outcome.version,
+        "in_process": outcome.peer.in_process,
+        "problem": outcome.problem,
+        "milliseconds": [{"operation": o, "events": n, "ms": ms} for (o, n), ms in outcome.times.items()],
+        "bytes_per_event": outcome.stored,
+        "recollect_divided_by_peer": compared,
+        "recollect_ahead": all(ratio["ratio"] <= 1 for ratio in compared) if compared else None,
+    }
+
+
+def write(path: Path, entries: Sequence[dict[str, Any]], facts: dict[str, Any]) -> None:
+    """Writes the results for machines."""
+    path.write_text(json.dumps({"run": facts, "stores": list(entries)}, indent=2, ensure_ascii=False) + "\n")
