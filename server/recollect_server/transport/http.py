@@ -8,6 +8,7 @@ import errno
 import json
 import math
 import socket
+import ssl
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, MutableMapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -138,7 +139,7 @@ async def serve_http(
 ) -> AsyncIterator[int]:
     """Serves in the running event loop and yields the bound port. On leaving, calls in flight have `grace_s` to finish.
 
-    Raises AddressInUse, or another OSError, if it cannot listen there.
+    Raises AddressInUse, or another OSError, if it cannot listen there or cannot use the TLS files.
     """
     with contextlib.ExitStack() as stack:
         listener = stack.enter_context(await _listen(host, port))
@@ -155,6 +156,10 @@ async def serve_http(
             ssl_keyfile=private_key,
             timeout_graceful_shutdown=math.ceil(grace_s),
         )
+        try:
+            config.load()
+        except ssl.SSLError:
+            raise OSError("tls_certificate and tls_private_key must be PEM files that belong together") from None
         server = _Server(config)
         task = asyncio.create_task(server.serve(sockets=[listener]))
         try:
@@ -201,7 +206,10 @@ class _Server(uvicorn.Server):
 
 
 async def _listen(host: str, port: int) -> socket.socket:
-    found = await asyncio.get_running_loop().getaddrinfo(host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)
+    try:
+        found = await asyncio.get_running_loop().getaddrinfo(host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)
+    except (socket.gaierror, UnicodeError):
+        raise OSError(f"cannot listen for HTTP on {host}:{port}: there is no such host") from None
     family, kind, protocol, _, address = found[0]
     listener = socket.socket(family, kind, protocol)
     try:
