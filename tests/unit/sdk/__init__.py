@@ -1,0 +1,1 @@
+"""The Python SDK without a Recollect server."""

@@ -1,0 +1,93 @@
+"""A server that says what a test tells it to say, and remembers what it was asked."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+import grpc
+from google.protobuf.any_pb2 import Any as AnyProto
+from google.protobuf.duration_pb2 import Duration
+from google.protobuf.message import Message
+from google.rpc.error_details_pb2 import ErrorInfo, RetryInfo
+from google.rpc.status_pb2 import Status
+from grpc_status import rpc_status
+from recollect.v1 import event_service_pb2, recall_service_pb2, server_service_pb2, session_service_pb2
+
+MODULES = (session_service_pb2, event_service_pb2, recall_service_pb2, server_service_pb2)
+
+
+class Fail(Exception):
+    """An answer: this status, with ErrorInfo when a reason is given and RetryInfo when a delay is."""
+
+    def __init__(self, code: grpc.StatusCode, reason: str = "", retry_after: float | None = None, **metadata: str) -> None:
+        super().__init__(reason)
+        self.code, self.reason, self.retry_after, self.metadata = code, reason, retry_after, metadata
+
+    def abort(self, context: grpc.ServicerContext) -> None:
+        details: list[Message] = []
+        if self.reason:
+            details.append(ErrorInfo(reason=self.reason, domain="recollect.dev", metadata=self.metadata))
+        if self.retry_after is not None:
+            delay = Duration()
+            delay.FromNanoseconds(int(self.retry_after * 1e9))
+            details.append(RetryInfo(retry_delay=delay))
+        if not details:
+            context.abort(self.code, "scripted")
+        packed = [AnyProto() for _ in details]
+        for any_, detail in zip(packed, details, strict=True):
+            any_.Pack(detail)
+        status = Status(code=self.code.value[0], message="scripted", details=packed)
+        context.abort_with_status(rpc_status.to_status(status))
+
+
+class FakeServer:
+    """`answers[method]` are given in turn: a message, a Fail, or seconds to sleep first; the default is an empty response.
+
+    `stream` answers AppendStream. `calls` holds (method, request), `metadata` that of the latest call.
+    """
+
+    def __init__(self) -> None:
+        self.answers: dict[str, list[Any]] = {}
+        self.calls: list[tuple[str, Any]] = []
+        self.metadata: dict[str, Any] = {}
+        self.stream: Callable[[Iterator[Any], grpc.ServicerContext], Iterator[Any]] = lambda requests, context: iter(())
+        self._server = grpc.server(ThreadPoolExecutor(8), options=[("grpc.max_receive_message_length", -1)])
+        for module in MODULES:
+            for service in module.DESCRIPTOR.services_by_name.values():
+                handlers = {method.name: self._handler(module, method) for method in service.methods}
+                generic = grpc.method_handlers_generic_handler(service.full_name, handlers)
+                self._server.add_generic_rpc_handlers((generic,))
+        self.address = f"127.0.0.1:{self._server.add_insecure_port('127.0.0.1:0')}"
+        self._server.start()
+
+    def stop(self) -> None:
+        self._server.stop(0).wait()
+
+    def requests(self, method: str) -> list[Any]:
+        return [request for name, request in self.calls if name == method]
+
+    def _handler(self, module: Any, method: Any) -> grpc.RpcMethodHandler:
+        request, response = getattr(module, method.input_type.name), getattr(module, method.output_type.name)
+        if method.client_streaming:
+
+            def stream(requests: Iterator[Any], context: grpc.ServicerContext) -> Iterator[Any]:
+                return self.stream(requests, context)
+
+            return grpc.stream_stream_rpc_method_handler(stream, request.FromString, response.SerializeToString)
+
+        def unary(message: Any, context: grpc.ServicerContext) -> Any:
+            self.calls.append((method.name, message))
+            self.metadata = dict(context.invocation_metadata())
+            answers = self.answers.get(method.name, [])
+            answer = answers.pop(0) if answers else response()
+            if isinstance(answer, float):
+                time.sleep(answer)
+                answer = response()
+            if isinstance(answer, Fail):
+                answer.abort(context)
+            return answer
+
+        return grpc.unary_unary_rpc_method_handler(unary, request.FromString, response.SerializeToString)

@@ -1,0 +1,45 @@
+"""Both clients behind one asynchronous face, so that every case runs on both."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Iterator
+from typing import Any, Self
+
+import recollect
+
+ITERATORS = ("sessions", "events", "search", "append_stream")
+FLAVOURS = ("async", "sync")
+_END = object()
+
+
+class Bridge:
+    """The synchronous client, called in threads."""
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        self.client = recollect.Client(*args, **kwargs)
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        self.client.__exit__(None, None, None)
+
+    def __getattr__(self, name: str) -> Any:
+        method = getattr(self.client, name)
+        if name in ITERATORS:
+            return lambda *args, **kwargs: self._iterate(method(*args, **kwargs))
+        return lambda *args, **kwargs: asyncio.to_thread(method, *args, **kwargs)
+
+    @staticmethod
+    async def _iterate(items: Iterator[Any]) -> AsyncIterator[Any]:
+        try:
+            while (item := await asyncio.to_thread(next, items, _END)) is not _END:
+                yield item
+        finally:
+            await asyncio.to_thread(items.close)  # type: ignore[attr-defined]
+
+
+def make(flavour: str, *args: Any, **kwargs: Any) -> Any:
+    """A client of this flavour."""
+    return (recollect.AsyncClient if flavour == "async" else Bridge)(*args, **kwargs)

@@ -1,0 +1,53 @@
+from __future__ import annotations
+
+import json
+
+import grpc
+import pytest
+import recollect
+from recollect import _channel
+
+
+def test_the_retry_policy_names_what_the_protos_mark() -> None:
+    names = {f"{each['service'].rpartition('.')[2]}.{each['method']}" for each in _channel.retryable_methods()}
+    assert names == {
+        "SessionService.GetSession",
+        "SessionService.ListSessions",
+        "SessionService.UpdateSession",
+        "SessionService.DeleteSession",
+        "SessionService.DeleteExpiredSessions",
+        "EventService.AppendEvents",
+        "EventService.GetEvent",
+        "EventService.ListEvents",
+        "RecallService.SearchEvents",
+        "ServerService.GetServerInfo",
+    }
+
+
+def test_the_service_config_holds_the_policy() -> None:
+    [config] = json.loads(dict(_channel.channel_options())["grpc.service_config"])["methodConfig"]
+    assert config["retryPolicy"]["maxAttempts"] == 5
+    assert config["retryPolicy"]["retryableStatusCodes"] == ["UNAVAILABLE"]
+    assert config["name"] == list(_channel.retryable_methods())
+
+
+def test_given_options_win() -> None:
+    options = _channel.channel_options([("grpc.keepalive_time_ms", 1), ("grpc.other", "x")])
+    assert len(options) == len(dict(options))
+    assert (dict(options)["grpc.keepalive_time_ms"], dict(options)["grpc.other"]) == (1, "x")
+    assert dict(options)["grpc.max_receive_message_length"] == 64 * 1024 * 1024
+
+
+def test_addresses(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("RECOLLECT_ADDRESS", raising=False)
+    assert recollect.Client().address == "127.0.0.1:7443"
+    monkeypatch.setenv("RECOLLECT_ADDRESS", "db:1")
+    assert recollect.AsyncClient().address == "db:1"
+    assert recollect.Client("host:2").address == "host:2"
+
+
+def test_credentials() -> None:
+    given = grpc.ssl_channel_credentials()
+    assert _channel.credentials(False) is None
+    assert _channel.credentials(given) is given
+    assert isinstance(_channel.credentials(True), grpc.ChannelCredentials)

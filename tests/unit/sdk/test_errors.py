@@ -1,0 +1,83 @@
+from __future__ import annotations
+
+import pickle
+from typing import Any
+
+import grpc
+import pytest
+from recollect import ErrorReason, RecollectError, errors
+from recollect.v1.event_service_pb2 import AppendError, AppendStreamResult
+
+
+class Raised(grpc.RpcError):
+    """What a call raises, of either flavour."""
+
+    def __init__(self, code: grpc.StatusCode, details: str, trailers: list[tuple[str, bytes]] | None = None) -> None:
+        self._code, self._details, self._trailers = code, details, trailers
+
+    def code(self) -> grpc.StatusCode:
+        return self._code
+
+    def details(self) -> str:
+        return self._details
+
+    def trailing_metadata(self) -> Any:
+        return self._trailers
+
+
+def test_there_is_a_class_for_each_reason_and_no_other() -> None:
+    names = {name.removeprefix("ERROR_REASON_") for name in ErrorReason.keys()} - {"UNSPECIFIED"}  # noqa: SIM118
+    assert set(errors.BY_REASON) == names
+    for reason, cls in errors.BY_REASON.items():
+        assert cls.__name__ == "".join(word.capitalize() for word in reason.split("_"))
+        assert cls.reason == reason
+
+
+@pytest.mark.parametrize(
+    ("code", "kind"),
+    [
+        (grpc.StatusCode.UNAVAILABLE, errors.Unavailable),
+        (grpc.StatusCode.DEADLINE_EXCEEDED, errors.DeadlineExceeded),
+        (grpc.StatusCode.UNAUTHENTICATED, errors.Unauthenticated),
+        (grpc.StatusCode.PERMISSION_DENIED, errors.PermissionDenied),
+        (grpc.StatusCode.INTERNAL, errors.Internal),
+        (grpc.StatusCode.UNIMPLEMENTED, RecollectError),
+    ],
+)
+def test_without_error_info_the_code_decides(code: grpc.StatusCode, kind: type[RecollectError]) -> None:
+    error = errors.from_rpc_error(Raised(code, "why"), "host:1")
+    assert type(error) is kind
+    assert error.code is code
+    assert "why" in str(error)
+
+
+def test_details_that_cannot_be_read_do_not_hide_the_error() -> None:
+    trailers = [("grpc-status-details-bin", b"\xff\xff\xff")]
+    error = errors.from_rpc_error(Raised(grpc.StatusCode.INTERNAL, "why", trailers), "host:1")
+    assert type(error) is errors.Internal
+
+
+def test_a_reason_of_a_newer_server_is_kept() -> None:
+    result = AppendStreamResult(error=AppendError(code=9, message="m", reason="FROM_THE_FUTURE", metadata={"a": "b"}))
+    error = errors.error_of(result)
+    assert type(error) is RecollectError
+    assert error.reason == "FROM_THE_FUTURE"
+    assert error.code is grpc.StatusCode.FAILED_PRECONDITION
+    assert error.metadata == {"a": "b"}
+
+
+def test_metadata_is_read_as_attributes() -> None:
+    error = errors.EventIdConflict("m", metadata={"event_id": "e", "seq": "7", "field": "events[0].event_id"})
+    assert (error.event_id, error.seq, error.field) == ("e", 7, "events[0].event_id")
+    assert (errors.EventTooLarge("m").size, errors.EventTooLarge("m").field) == (0, "")
+
+
+def test_draining_and_a_lost_store_are_unavailable() -> None:
+    assert issubclass(errors.ServerDraining, errors.Unavailable)
+    assert issubclass(errors.StoreUnavailable, errors.Unavailable)
+
+
+def test_errors_survive_pickling() -> None:
+    error = errors.VersionMismatch("m", code=grpc.StatusCode.ABORTED, metadata={"actual": "9"}, retry_after=1.0)
+    copy = pickle.loads(pickle.dumps(error))
+    assert (type(copy), vars(copy)) == (type(error), vars(error))

@@ -1,0 +1,57 @@
+from __future__ import annotations
+
+from datetime import UTC, datetime
+
+import pytest
+import recollect
+from recollect import AuthorFilter, AuthorSet, EventFilter, KeywordMatch, LogView, Role
+
+
+def test_every_condition() -> None:
+    built = recollect.event_filter(
+        from_time=datetime(1970, 1, 1, 0, 0, 1, tzinfo=UTC),
+        to_time=2_000_000_001,
+        after_seq=0,
+        before_seq=9,
+        roles=["user", Role.ROLE_TOOL],
+        authors=[recollect.include(["a"]), recollect.exclude(roles=["r"])],
+        exclude_synthetic=True,
+        view="active",
+        keyword="k",
+        keywords=["x", "y"],
+        match="all",
+        branch="a.b",
+        last_n=3,
+    )
+    wanted = EventFilter(
+        after_seq=0,
+        before_seq=9,
+        roles=[Role.ROLE_USER, Role.ROLE_TOOL],
+        author_filters=[AuthorFilter(include=AuthorSet(ids=["a"])), AuthorFilter(exclude=AuthorSet(roles=["r"]))],
+        exclude_synthetic=True,
+        view=LogView.LOG_VIEW_ACTIVE,
+        keyword="k",
+        keywords=["x", "y"],
+        keyword_match=KeywordMatch.KEYWORD_MATCH_ALL,
+        branch="a.b",
+        last_n=3,
+    )
+    wanted.from_time.seconds, wanted.to_time.seconds, wanted.to_time.nanos = 1, 2, 1
+    assert built == wanted
+    assert built.HasField("after_seq")
+
+
+def test_nothing_given_is_the_empty_filter() -> None:
+    assert recollect.event_filter() == EventFilter()
+
+
+def test_windows() -> None:
+    assert recollect.event_filter(page=0, page_size=5).page.page_size == 5
+    assert recollect.event_filter(last_n=0).WhichOneof("window") == "last_n", "the server says what is wrong with it"
+    with pytest.raises(ValueError, match="at most one window"):
+        recollect.event_filter(last_n=1, page=0)
+
+
+def test_unknown_names_are_refused() -> None:
+    with pytest.raises(ValueError, match="view must be one of unspecified, active, history, not 'old'"):
+        recollect.event_filter(view="old")
