@@ -5,7 +5,8 @@ from __future__ import annotations
 from importlib.metadata import version as _version
 
 from . import errors
-from ._async.client import AsyncClient, CreateOptions
+from ._async.client import AsyncClient
+from ._convert import CreateOptions
 from ._sync.client import Client
 from .errors import RecollectError, error_of
 from .filters import event_filter, exclude, include

@@ -5,18 +5,30 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime, timedelta
-from typing import Any, TypeVar
+from typing import Any, TypedDict, TypeVar
 
 from google.protobuf.duration_pb2 import Duration
 from google.protobuf.timestamp_pb2 import Timestamp
 
+from .v1.event_service_pb2 import CreateIfMissing
 from .v1.session_pb2 import Session, SessionRef
 from .v1.session_service_pb2 import Expiry
 
 T = TypeVar("T")
 SessionLike = str | SessionRef | Session
 Json = Mapping[str, Any] | Sequence[Any] | str
+Metadata = Mapping[str, Any] | str | None
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+
+
+class CreateOptions(TypedDict, total=False):
+    """How `append` creates a missing session: the arguments of `create_session` of the same names."""
+
+    ttl: timedelta | None
+    expire_time: datetime | None
+    never_expires: bool
+    metadata: Metadata
+    labels: Mapping[str, str] | None
 
 
 def check(value: object, kind: type[T] | tuple[type[T], ...], argument: str) -> T:
@@ -68,6 +80,15 @@ def expiry(ttl: timedelta | None = None, expire_time: datetime | None = None, ne
     if expire_time is not None:
         return Expiry(expire_time=timestamp(check(expire_time, datetime, "expire_time"), "expire_time"))
     return Expiry(never_expires=True) if never_expires else None
+
+
+def create_if_missing(options: CreateOptions) -> CreateIfMissing:
+    """How to create a missing session."""
+    return CreateIfMissing(
+        expiry=expiry(options.get("ttl"), options.get("expire_time"), options.get("never_expires", False)),
+        metadata_json=json_text(options.get("metadata"), "metadata"),
+        labels=options.get("labels"),
+    )
 
 
 def session_ref(session: SessionLike, app: str, user_id: str) -> SessionRef:

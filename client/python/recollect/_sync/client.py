@@ -6,12 +6,12 @@ from __future__ import annotations
 import threading
 from collections.abc import Iterable, Iterator, Mapping
 from datetime import datetime, timedelta
-from typing import Any, TypedDict, TypeVar
+from typing import TypeVar
 
 import grpc
 from google.protobuf.field_mask_pb2 import FieldMask
 
-from .._convert import SessionLike, enum_value, expiry, json_text
+from .._convert import CreateOptions, Metadata, SessionLike, create_if_missing, enum_value, expiry, json_text
 from ..errors import from_rpc_error
 from ..messages import with_ids
 from ..v1 import event_service_pb2 as es
@@ -24,17 +24,6 @@ from ..v1.session_pb2 import Session, SessionRef
 from .connection import Connection
 
 Item = TypeVar("Item")
-Metadata = Mapping[str, Any] | str | None
-
-
-class CreateOptions(TypedDict, total=False):
-    """How `append` creates a missing session: the arguments of `create_session` of the same names."""
-
-    ttl: timedelta | None
-    expire_time: datetime | None
-    never_expires: bool
-    metadata: Metadata
-    labels: Mapping[str, str] | None
 
 
 class Client(Connection):
@@ -48,9 +37,11 @@ class Client(Connection):
     options: further gRPC channel options; they win over the client's.
 
     A `session` argument is an id, a SessionRef (taken as it is) or a Session. Calls that are safe to repeat are repeated up
-    to four times while the server is unavailable. Iterators fetch page after page, each with its own timeout. Every method
-    raises a `RecollectError`: Unavailable, DeadlineExceeded, Unauthenticated, PermissionDenied, InvalidField, StoreUnavailable
-    and Internal are not repeated below; and TypeError or ValueError for arguments that no request could hold.
+    to four times while the server is unavailable. Iterators fetch page after page, each with its own timeout.
+
+    Every method may raise Unavailable, DeadlineExceeded, Unauthenticated, PermissionDenied, InvalidField, StoreUnavailable,
+    ServerDraining and Internal; further errors are named with the method, and all are `RecollectError`. Arguments that no
+    request could hold raise TypeError or ValueError.
     """
 
     def create_session(
@@ -188,7 +179,7 @@ class Client(Connection):
             session=self._ref(session),
             events=with_ids(*events),
             if_exists=es.IF_EXISTS_IGNORE if ignore_existing else es.IF_EXISTS_UNSPECIFIED,
-            create_if_missing=None if create is False else _create_if_missing({} if create is True else create),
+            create_if_missing=None if create is False else create_if_missing({} if create is True else create),
         )
         if expected_log_version is not None:
             request.expected_log_version = expected_log_version
@@ -352,11 +343,3 @@ class Client(Connection):
         """The server's version, engine, durability and limits; `totals` counts sessions and events too, which costs a scan."""
         request = ns.GetServerInfoRequest(include_totals=totals)
         return self._call(self._stubs().server.GetServerInfo, request, timeout)
-
-
-def _create_if_missing(options: CreateOptions) -> es.CreateIfMissing:
-    return es.CreateIfMissing(
-        expiry=expiry(options.get("ttl"), options.get("expire_time"), options.get("never_expires", False)),
-        metadata_json=json_text(options.get("metadata"), "metadata"),
-        labels=options.get("labels"),
-    )
