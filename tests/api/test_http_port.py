@@ -97,12 +97,21 @@ async def test_with_tokens_pages_of_any_origin_may_call(guarded: Gateway) -> Non
         ("https://evil.example", 403),
         ("http://localhost.evil.example", 403),
         ("null", 403),
+        ("http://[::1", 403),
     ],
 )
 async def test_without_tokens_only_pages_of_this_machine_may_call(gateway: Gateway, origin: str, status: int) -> None:
     """A page that somebody visits could otherwise read the conversations on their machine, as curl's form type needs no
     preflight."""
     assert (await gateway.call("POST", LIST, "{}", {"origin": origin})).status == status
+
+
+async def test_without_tokens_reads_by_get_are_for_this_machines_names(gateway: Gateway) -> None:
+    """A page whose host name was made to point here sends no origin with a GET."""
+    query = LIST + "?encoding=json&message={}"
+    assert (await gateway.call("GET", query)).status == 200
+    assert (await gateway.call("GET", query, headers={"host": "rebound.example:7480"})).status == 403
+    assert (await gateway.call("POST", LIST, "{}", {**JSON, "host": "recollect:7480"})).status == 200
 
 
 async def test_a_taken_port_is_told_with_its_address(gateway: Gateway) -> None:

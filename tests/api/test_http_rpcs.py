@@ -131,7 +131,7 @@ async def test_a_fault_tells_nothing_but_an_id(gateway: Gateway, caplog: pytest.
         ("[]", "body", "must be a JSON object"),
         ("null", "body", "must be a JSON object"),
         (b'{"session":{"sessionId":"\xff"}}', "body", "must be UTF-8"),
-        ('{"session":{},"session":{}}', "body", "duplicate key session"),
+        ('{"session":{},"session":{}}', "body", "duplicate name 'session'"),
         ('{"a":' * 1900, "body", "is not valid JSON"),
     ],
 )
@@ -155,6 +155,9 @@ async def test_wrong_json_is_told_by_field(gateway: Gateway, body: bytes | str, 
         ('{"expectedLogVersion":NaN}', "expected_log_version"),
         ('{"expectedLogVersion":1,"expectedLastEventId":"a"}', "precondition"),
         ('{"events":[{"eventTime":"yesterday"}]}', "events[0].event_time"),
+        ('{"events":[{},{"message":{"parts":[{"media":{"data":"a!bc"}}]}}]}', "events[1].message.parts[0].media.data"),
+        ('{"events":[{"native":{"format":"x/1","content":"abcde"}}]}', "events[0].native.content"),
+        ('{"events":[{"message":{"role":' + "9" * 5000 + "}}]}", "body"),
     ],
 )
 async def test_wrong_json_deep_inside_is_told_by_path(gateway: Gateway, body: str, field: str) -> None:

@@ -62,6 +62,10 @@ class _Gateway:
             if scope["method"] == "OPTIONS":
                 await _send(send, 204, _TEXT, b"")
                 return
+        elif scope["method"] == "GET" and path in self._kinds and not self._admits(_origin_of_host(headers)):
+            # A page gives no origin when it reads by GET from what it takes for its own host.
+            await _send_json(send, 403, _FOREIGN_ORIGIN)
+            return
         if path in self._kinds:
             await self._rpc(scope, receive, send, headers.get(b"content-type", b""))
         elif page := self._pages.get(path):
@@ -90,7 +94,12 @@ class _Gateway:
     def _admits(self, origin: str) -> bool:
         """Whether a page of that origin may call. Where no token is asked for, pages of this machine only: otherwise
         whatever page somebody visits could read the conversations on their own machine."""
-        return not self._open or urlsplit(origin).hostname in _LOOPBACK
+        if not self._open:
+            return True
+        try:
+            return urlsplit(origin).hostname in _LOOPBACK
+        except ValueError:
+            return False
 
     async def _home(self, send: Send) -> None:
         lines = ["Recollect: one session memory for every agent, in every language.", "", "POST JSON to one of:"]
@@ -228,6 +237,10 @@ async def _listen(host: str, port: int) -> socket.socket:
 def _kinds(method: Method) -> frozenset[bytes]:
     """The content types a method can be called with."""
     return _STREAM if method.streaming else _UNARY
+
+
+def _origin_of_host(headers: dict[bytes, bytes]) -> str:
+    return "http://" + headers.get(b"host", b"").decode("latin-1")
 
 
 def _is_open(authenticator: Authenticator) -> bool:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import json
 import re
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from google.protobuf import json_format
+from google.protobuf.descriptor import FieldDescriptor
 from google.protobuf.message import Message
 
 from ..domain.errors import InvalidField
@@ -14,6 +16,7 @@ M = TypeVar("M", bound=Message)
 
 _BODY = "body"
 _LONGEST_PROBLEM = 300
+_BASE64 = re.compile(r"[A-Za-z0-9+/_-]*={0,2}")
 _IN_FIELD = re.compile(r"Failed to parse (\w+) field: ")
 _UNKNOWN = re.compile(r'has no field named "(.*?)" at ".*?"\.\s*Available Fields\(except extensions\): "\[(.*?)\]"', re.DOTALL)
 _ONEOF = re.compile(r'should not have multiple "(\w+)" oneof fields')
@@ -26,16 +29,52 @@ def to_json(message: Message) -> bytes:
 
 def from_json(data: bytes, message_type: type[M]) -> M:
     """The message; no body at all is an empty one. Raises InvalidField."""
-    text = data.strip()
-    if text and not text.startswith(b"{"):
+    text = data.strip() or b"{}"
+    if not text.startswith(b"{"):
         raise InvalidField(_BODY, "must be a JSON object")
-    message = message_type()
     try:
-        return json_format.Parse(text or b"{}", message)
+        value = json.loads(text.decode(), object_pairs_hook=_without_duplicates)
+        _check_base64(value, message_type.DESCRIPTOR, "")
+        return json_format.ParseDict(value, message_type())
+    except InvalidField:
+        raise
     except UnicodeDecodeError:
         raise InvalidField(_BODY, "must be UTF-8") from None
-    except Exception as error:
-        raise _invalid_field(str(error), type(message).DESCRIPTOR.name) from None
+    except (json.JSONDecodeError, RecursionError, _DuplicateName) as error:
+        raise _named(_BODY, f"is not valid JSON: {error}") from None
+    except Exception as error:  # whatever the parser makes of the input, the input is at fault
+        raise _invalid_field(str(error), message_type.DESCRIPTOR.name) from None
+
+
+class _DuplicateName(ValueError):
+    pass
+
+
+def _without_duplicates(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    value = dict(pairs)
+    if len(value) < len(pairs):
+        names = [name for name, _ in pairs]
+        raise _DuplicateName(f"duplicate name {next(each for each in names if names.count(each) > 1)!r}")
+    return value
+
+
+def _check_base64(value: dict[str, Any], descriptor: Any, path: str) -> None:  # Any: one of two Descriptor classes
+    """The parser drops what is not base64 from bytes fields: that would store other bytes than were sent."""
+    for name, item in value.items():
+        field = descriptor.fields_by_camelcase_name.get(name) or descriptor.fields_by_name.get(name)
+        if field is None or (field.type != FieldDescriptor.TYPE_BYTES and field.message_type is None):
+            continue
+        many = isinstance(item, list)
+        for index, each in enumerate(item if many else [item]):
+            inner = f"{path}{field.name}[{index}]" if many else f"{path}{field.name}"
+            if isinstance(each, dict) and field.message_type is not None and not field.message_type.GetOptions().map_entry:
+                _check_base64(each, field.message_type, f"{inner}.")
+            elif isinstance(each, str) and field.type == FieldDescriptor.TYPE_BYTES and not _is_base64(each):
+                raise _named(inner, "must be base64")
+
+
+def _is_base64(text: str) -> bool:
+    return _BASE64.fullmatch(text) is not None and len(text.rstrip("=")) % 4 != 1
 
 
 def _invalid_field(text: str, root: str) -> InvalidField:
@@ -54,7 +93,7 @@ def _invalid_field(text: str, root: str) -> InvalidField:
     if at is not None:
         problem = problem.replace(at[0], "")
     if not path:
-        return _named(_BODY, f"is not valid JSON: {problem.replace('Failed to load JSON: ', '')}")
+        return _named(_BODY, f"has a wrong value: {problem}")
     if problem.endswith("object is not iterable"):
         problem = "expected an object"
     return _named(path, f"has a wrong value: {problem}")
