@@ -1,0 +1,104 @@
+"""What goes wrong, told in one line with what to do next, and the exit codes."""
+
+from __future__ import annotations
+
+import errno
+import json
+import os
+import sys
+from collections.abc import Mapping
+from enum import IntEnum
+
+from ..errors import (
+    AmbiguousSession,
+    BatchTooLarge,
+    DeadlineExceeded,
+    EventIdConflict,
+    EventNotFound,
+    EventTooLarge,
+    PermissionDenied,
+    RecollectError,
+    SessionNotFound,
+    Unauthenticated,
+    Unavailable,
+)
+
+
+class Exit(IntEnum):
+    """How the command ended."""
+
+    OK = 0
+    FAILED = 1  # the server refused, or a file cannot be read or written
+    USAGE = 2  # the command line is wrong
+    NOT_FOUND = 3  # no such session or event
+    UNAVAILABLE = 4  # no server answers, it cannot serve now, or not in time
+    INTERRUPTED = 130  # Ctrl-C
+
+
+class CliError(Exception):
+    """A failure that is known: its message says what to do next."""
+
+    def __init__(
+        self, message: str, code: Exit = Exit.FAILED, *, reason: str = "", metadata: Mapping[str, object] | None = None
+    ) -> None:
+        super().__init__(message)
+        self.message = message
+        self.code = code
+        self.reason = reason
+        self.metadata = dict(metadata or {})
+
+
+_NEXT: Mapping[type[RecollectError], str] = {
+    SessionNotFound: "`recollect sessions list` shows what is there; --user and --app name the owner",
+    EventNotFound: "`recollect events list SESSION` shows what is there",
+    AmbiguousSession: "give --user and --app",
+    Unauthenticated: "give --token, or set RECOLLECT_TOKEN",
+    PermissionDenied: "use a token that reaches it",
+    DeadlineExceeded: "try again; what was appended is not appended twice",
+    EventIdConflict: "give new content a new id",
+    EventTooLarge: "`recollect info` shows the limits",
+    BatchTooLarge: "`recollect info` shows the limits",
+}
+
+
+def from_server(error: RecollectError, address: str) -> CliError:
+    """What the server, or its absence, means to whoever runs the command."""
+    reason = error.reason or error.code.name
+    if isinstance(error, Unavailable) and not error.reason:
+        message = f"no server answers at {address}; start one with `recollect serve`, or give --address"
+        return CliError(message, Exit.UNAVAILABLE, reason=reason, metadata=error.metadata)
+    code = Exit.FAILED
+    if isinstance(error, (SessionNotFound, EventNotFound)):
+        code = Exit.NOT_FOUND
+    elif isinstance(error, (Unavailable, DeadlineExceeded)):
+        code = Exit.UNAVAILABLE
+    message = one_line(error.message) or reason
+    if step := _NEXT.get(type(error)):
+        message = f"{message.rstrip('.')}; {step}"
+    return CliError(message, code, reason=reason, metadata=error.metadata)
+
+
+def from_system(error: OSError) -> CliError:
+    """A file or device that does not do what is asked."""
+    name = f"{error.filename}: " if error.filename else ""
+    return CliError(f"{name}{error.strerror or error}", reason=errno.errorcode.get(error.errno or 0, "OS_ERROR"))
+
+
+def report(error: CliError, *, as_json: bool) -> int:
+    """Tell of a failure on standard error; returns the exit code."""
+    if as_json:
+        facts = {"reason": error.reason, "message": error.message, "metadata": error.metadata, "exit_code": int(error.code)}
+        print(json.dumps({"error": facts}), file=sys.stderr)
+    else:
+        print(f"error: {error.message}", file=sys.stderr)
+    return int(error.code)
+
+
+def debugging() -> bool:
+    """Whether tracebacks are wanted."""
+    return os.environ.get("RECOLLECT_DEBUG", "") not in ("", "0")
+
+
+def one_line(text: str) -> str:
+    """Text without line breaks and control characters."""
+    return " ".join("".join(each if each.isprintable() else " " for each in text).split())

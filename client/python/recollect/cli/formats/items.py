@@ -1,0 +1,65 @@
+"""What every reader yields: sessions, each followed by its events, and the places that could not be read."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from ...v1 import event_pb2, session_pb2
+
+
+@dataclass(frozen=True, slots=True)
+class Origin:
+    """Where in a file something stands."""
+
+    source: str
+    record: int
+    line: int | None = None
+
+    def __str__(self) -> str:
+        line = "" if self.line is None else f", line {self.line:,}"
+        return f"{self.source}: record {self.record:,}{line}"
+
+
+@dataclass(frozen=True, slots=True)
+class SessionStart:
+    """A session; the events that follow it are its own. `restore` asks for the very seqs that its events name."""
+
+    origin: Origin
+    session: session_pb2.Session
+    never_expires: bool = False
+    restore: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class EventItem:
+    """An event of the session that was started last. `seq` is where it must stand, 0 when that is free."""
+
+    origin: Origin
+    event: event_pb2.SessionEvent
+    seq: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Malformed:
+    """A record that cannot be read. `fatal` means that nothing after it in the file can be read either."""
+
+    origin: Origin
+    field: str
+    problem: str
+    fatal: bool = False
+
+    def __str__(self) -> str:
+        field = f", field {self.field}" if self.field else ""
+        return f"{self.origin}{field}: {self.problem}"
+
+
+Item = SessionStart | EventItem | Malformed
+
+
+class FieldError(Exception):
+    """A field of a record is not what it should be; readers turn it into Malformed."""
+
+    def __init__(self, field: str, problem: str) -> None:
+        self.field = field
+        self.problem = problem
+        super().__init__(f"{field}: {problem}")

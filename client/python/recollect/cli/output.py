@@ -1,0 +1,182 @@
+"""Writing for eyes and for programs: tables, times, excerpts, and protobuf messages as plain JSON."""
+
+from __future__ import annotations
+
+import base64
+import json
+import sys
+from datetime import UTC, datetime
+from typing import Any
+
+from google.protobuf.descriptor import FieldDescriptor
+from google.protobuf.message import Message
+from google.protobuf.timestamp_pb2 import Timestamp
+from rich import box
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from ..messages import text_of
+from ..v1 import event_pb2, message_pb2, session_pb2
+
+_UNLIMITED = 100_000  # columns, where the reader is a program or a file
+
+
+def console(*, to_stderr: bool = False) -> Console:
+    """A console on standard output or error: plain and as wide as its content where that is no terminal."""
+    stream = sys.stderr if to_stderr else sys.stdout
+    return Console(file=stream, width=None if stream.isatty() else _UNLIMITED, highlight=False, soft_wrap=not stream.isatty())
+
+
+def print_json(value: object) -> None:
+    """One JSON value on one line of standard output."""
+    sys.stdout.write(json.dumps(value, ensure_ascii=not _utf8(), separators=(",", ":")) + "\n")
+
+
+def table(*columns: str, numbers: tuple[str, ...] = ()) -> Table:
+    """An empty table with these columns; `numbers` are aligned to the right."""
+    made = Table(box=box.SIMPLE_HEAD, pad_edge=False, header_style="bold")
+    for name in columns:
+        right = name in numbers
+        last = name == columns[-1]
+        made.add_column(
+            name, justify="right" if right else "left", no_wrap=not last, overflow="fold" if not right else "ellipsis"
+        )
+    return made
+
+
+def facts(rows: list[tuple[str, str]]) -> Table:
+    """Names and values, one pair to a row."""
+    made = Table(box=None, show_header=False, pad_edge=False, padding=(0, 2, 0, 0))
+    made.add_column(style="bold", no_wrap=True)
+    made.add_column(overflow="fold")
+    for name, value in rows:
+        made.add_row(name, Text(value))
+    return made
+
+
+def shown_time(time: Timestamp) -> str:
+    """Local time to the second; empty for none."""
+    if time == Timestamp():
+        return ""
+    try:
+        return time.ToDatetime(tzinfo=UTC).astimezone().strftime("%Y-%m-%d %H:%M:%S")
+    except (ValueError, OverflowError, OSError):
+        return time.ToJsonString()
+
+
+def shown_expiry(session: session_pb2.Session) -> str:
+    """When a session expires, for eyes."""
+    if not session.HasField("expire_time"):
+        return "never"
+    passed = session.expire_time.seconds < datetime.now(UTC).timestamp()
+    return f"{shown_time(session.expire_time)}{' (passed)' if passed else ''}"
+
+
+def plain(text: str) -> str:
+    """Text that cannot command a terminal: line feeds and tabs stay, other control characters become U+FFFD."""
+    return "".join(each if each.isprintable() or each in "\n\t" else "\ufffd" for each in text)
+
+
+def excerpt(text: str, around: str = "", width: int = 100) -> Text:
+    """One line of the text, cut to the width so that `around` is in it, and that highlighted."""
+    line = " ".join(plain(text).split())
+    at = line.casefold().find(around.casefold()) if around else -1
+    start = max(0, min(at - width // 3, len(line) - width)) if at >= 0 else 0
+    cut = ("…" if start else "") + line[start : start + width] + ("…" if start + width < len(line) else "")
+    shown = Text(cut)
+    found = cut.casefold().find(around.casefold()) if around else -1
+    if found >= 0:
+        shown.stylize("bold yellow", found, found + len(around))
+    return shown
+
+
+def summary_of(event: event_pb2.SessionEvent) -> str:
+    """What an event says, in brief: its text, its calls and results, its other parts."""
+    pieces = [text_of(event)]
+    for part in event.message.parts:
+        kind = part.WhichOneof("content")
+        if kind == "tool_call":
+            pieces.append(f"→ {part.tool_call.name}({part.tool_call.arguments_json})")
+        elif kind == "tool_result":
+            result = part.tool_result
+            texts = [each.text.text for each in result.parts if each.HasField("text")]
+            pieces.append(f"← {result.name or result.call_id}: {' '.join(texts) or result.structured_json}")
+        elif kind == "media":
+            pieces.append(f"[{part.media.mime_type or 'media'}]")
+        elif kind == "reasoning":
+            pieces.append(f"[reasoning] {part.reasoning.text}")
+        elif kind == "data":
+            pieces.append(f"[{part.data.type}]")
+    if not event.message.parts and event.native.format:
+        pieces.append(f"[{event.native.format}]")
+    return " ".join(each for each in pieces if each)
+
+
+def role_of(event: event_pb2.SessionEvent) -> str:
+    """The role's name, for example "user"; empty for an event without a message."""
+    name = message_pb2.Role.Name(event.message.role) if event.message.role in message_pb2.Role.values() else ""
+    return "" if name == "ROLE_UNSPECIFIED" else name.removeprefix("ROLE_").lower()
+
+
+def ref_json(ref: session_pb2.SessionRef) -> dict[str, str]:
+    """What a session is called."""
+    return {"app": ref.app, "user_id": ref.user_id, "session_id": ref.session_id}
+
+
+def session_json(session: session_pb2.Session) -> dict[str, Any]:
+    """A session for programs."""
+    return {
+        **ref_json(session.ref),
+        "uid": session.uid,
+        "events": session.last_seq,
+        "create_time": session.create_time.ToJsonString(),
+        "update_time": session.update_time.ToJsonString(),
+        "expire_time": session.expire_time.ToJsonString() if session.HasField("expire_time") else None,
+        "labels": dict(sorted(session.labels.items())),
+        "metadata_json": session.metadata_json,
+        "log_version": session.log_version,
+        "window": {name: getattr(session.window, name) for name in ("events", "turns", "bytes", "tokens")},
+        "usage": as_json(session.usage),
+    }
+
+
+def event_json(event: event_pb2.SessionEvent) -> dict[str, Any]:
+    """An event for programs: `seq`, `event_id`, `role` and `text` always, the other fields where they are set."""
+    return {
+        "seq": event.seq,
+        "event_id": event.event_id,
+        "role": role_of(event),
+        "text": text_of(event),
+        **{key: value for key, value in as_json(event).items() if key not in ("seq", "event_id")},
+    }
+
+
+def as_json(message: Message) -> dict[str, Any]:
+    """The fields that are set: bytes as base64, times as RFC 3339, enum values as short lower-case names."""
+    out: dict[str, Any] = {}
+    for field, value in message.ListFields():
+        if field.message_type is not None and field.message_type.GetOptions().map_entry:
+            out[field.name] = dict(sorted(value.items()))
+        elif hasattr(value, "extend"):
+            out[field.name] = [_value(field, each) for each in value]
+        else:
+            out[field.name] = _value(field, value)
+    return out
+
+
+def _value(field: FieldDescriptor, value: Any) -> Any:
+    if isinstance(value, Timestamp):
+        return value.ToJsonString()
+    if isinstance(value, Message):
+        return as_json(value)
+    if isinstance(value, bytes):
+        return base64.b64encode(value).decode("ascii")
+    if field.enum_type is not None:
+        known = field.enum_type.values_by_number.get(value)
+        return value if known is None else known.name.partition("_")[2].lower()
+    return value
+
+
+def _utf8() -> bool:
+    return (getattr(sys.stdout, "encoding", "") or "").lower().replace("-", "") in ("utf8", "")

@@ -1,0 +1,59 @@
+"""How far a long job is, on standard error: a bar on a terminal, otherwise a line now and then."""
+
+from __future__ import annotations
+
+import contextlib
+import sys
+import time
+from collections.abc import Iterator
+
+from rich.progress import BarColumn, Progress, ProgressColumn, SpinnerColumn, Task, TextColumn, TimeElapsedColumn
+from rich.text import Text
+
+from .output import console
+
+_PAUSE = 5.0  # seconds between two lines where there is no terminal
+
+
+class Meter:
+    """Told how far the job is as often as one likes."""
+
+    def __init__(self, verb: str, bar: Progress | None) -> None:
+        self._verb = verb
+        self._bar = bar
+        self._task = None if bar is None else bar.add_task(verb, total=None, sessions=0, events=0)
+        self._began = self._told = time.monotonic()
+
+    def at(self, sessions: int, events: int, done: float = 0, total: float | None = None) -> None:
+        """So many sessions and events; `done` of `total` where the end is known."""
+        if self._bar is not None and self._task is not None:
+            self._bar.update(self._task, completed=done, total=total, sessions=sessions, events=events)
+            return
+        now = time.monotonic()
+        if now - self._told >= _PAUSE:
+            self._told = now
+            share = f", {100 * done / total:.0f} %" if total else ""
+            line = f"{self._verb}: {sessions:,} sessions, {events:,} events, {self._rate(events, now):,.0f} events/s{share}"
+            print(line, file=sys.stderr, flush=True)
+
+    def _rate(self, events: int, now: float) -> float:
+        return events / max(now - self._began, 1e-9)
+
+
+class _Counts(ProgressColumn):
+    def render(self, task: Task) -> Text:
+        sessions, events = task.fields["sessions"], task.fields["events"]
+        rate = events / max(task.elapsed or 0.0, 1e-9)
+        return Text(f"{sessions:,} sessions  {events:,} events  {rate:,.0f}/s")
+
+
+@contextlib.contextmanager
+def meter(verb: str, *, quiet: bool = False) -> Iterator[Meter]:
+    """A meter for one job; a quiet one shows nothing on a terminal but still tells lines elsewhere."""
+    screen = console(to_stderr=True)
+    if not screen.is_terminal or quiet:
+        yield Meter(verb, None)
+        return
+    columns = (SpinnerColumn(), TextColumn("{task.description}"), BarColumn(), _Counts(), TimeElapsedColumn())
+    with Progress(*columns, console=screen) as bar:
+        yield Meter(verb, bar)

@@ -1,0 +1,90 @@
+"""`recollect search`."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import AsyncIterator
+from typing import Annotated
+
+import typer
+from rich.text import Text
+
+from .. import AsyncClient
+from ..filters import event_filter
+from ..messages import text_of
+from ..v1.filter_pb2 import EventFilter
+from ..v1.recall_service_pb2 import SearchHit
+from ..v1.session_pb2 import SessionRef
+from .context import Address, App, Json, Token, cli_of, ref_of
+from .events import Role
+from .output import console, event_json, excerpt, plain, print_json, ref_json, role_of, shown_time, table
+
+
+def search(
+    ctx: typer.Context,
+    query: Annotated[str, typer.Argument(help="What to look for: any part of the text, in any case.")],
+    session: Annotated[str, typer.Option("--session", help="Only in this session.")] = "",
+    user: Annotated[str, typer.Option("--user", help="Only in this user's sessions (default every user's).")] = "",
+    app: App = None,
+    role: Annotated[list[Role] | None, typer.Option(help="Only what this role said; may be repeated.")] = None,
+    active: Annotated[bool, typer.Option("--active", help="Without what compaction archived.")] = False,
+    limit: Annotated[int, typer.Option(min=0, help="At most so many hits; 0 is all.")] = 20,
+    address: Address = None,
+    token: Token = None,
+    json: Json = False,
+) -> None:
+    """Find what was said, oldest first: in one session, one user's sessions, or all. With --json, one hit to a line."""
+    cli = cli_of(ctx, address, token, json)
+    chosen = event_filter(roles=[each.value for each in role or []], view="active" if active else "history")
+    where = ref_of(session, user, app) if session else None
+
+    async def found(client: AsyncClient) -> tuple[list[SearchHit], bool]:
+        rows: list[SearchHit] = []
+        async for hit in _hits(client, query, where, user, app, chosen, limit):
+            if limit and len(rows) == limit:
+                return rows, True
+            if cli.json:
+                print_json({"session": ref_json(hit.session), **event_json(hit.event)})
+            rows.append(SearchHit() if cli.json else hit)
+        return rows, False
+
+    rows, more = cli.call(found)
+    if not cli.json:
+        _show(rows, query)
+    if more:
+        print(f"only {limit:,} hits are shown; --limit 0 shows all", file=sys.stderr)
+
+
+def _show(rows: list[SearchHit], query: str) -> None:
+    made = table("user", "session", "seq", "time", "role", "text", numbers=("seq",))
+    for each in rows:
+        event = each.event
+        time = shown_time(event.event_time if event.HasField("event_time") else event.record_time)
+        ids = (Text(plain(each.session.user_id)), Text(plain(each.session.session_id)))
+        made.add_row(*ids, str(event.seq), time, role_of(event), excerpt(text_of(event), query, width=120))
+    console().print(made if rows else "nothing found")
+
+
+async def _hits(
+    client: AsyncClient, query: str, where: SessionRef | None, user: str, app: str | None, chosen: EventFilter, limit: int
+) -> AsyncIterator[SearchHit]:
+    size = min(limit + 1, 1000) if limit else 1000
+    if where is not None:
+        async for hit in client.search(query, session=where, filter=chosen, page_size=size):
+            yield hit
+        return
+    async for owner in _owners(client, user, app):
+        async for hit in client.search(query, user_id=owner, app=app, filter=chosen, page_size=size):
+            yield hit
+
+
+async def _owners(client: AsyncClient, user: str, app: str | None) -> AsyncIterator[str]:
+    """Whose sessions to search: a search covers one user, so without one each owner of a session comes in turn."""
+    if user:
+        yield user
+        return
+    seen: set[str] = set()
+    async for session in client.sessions("", app=app, page_size=1000):
+        if session.ref.user_id not in seen:
+            seen.add(session.ref.user_id)
+            yield session.ref.user_id

@@ -1,0 +1,132 @@
+"""`recollect sessions`: list, show, delete."""
+
+from __future__ import annotations
+
+import sys
+from typing import Annotated
+
+import typer
+from rich.text import Text
+
+from .. import AsyncClient
+from ..v1 import session_pb2
+from ..v1.session_service_pb2 import DeleteSessionResponse
+from .context import Address, App, Json, SessionId, Token, User, cli_of, pairs, ref_of, usage
+from .output import console, facts, plain, print_json, ref_json, session_json, shown_expiry, shown_time, table
+
+sessions_app = typer.Typer(help="List, show and delete sessions.", no_args_is_help=True)
+
+
+@sessions_app.command("list")
+def list_sessions(
+    ctx: typer.Context,
+    user: User = "",
+    app: App = None,
+    label: Annotated[list[str] | None, typer.Option(metavar="KEY=VALUE", help="Only with this label; may be repeated.")] = None,
+    limit: Annotated[int, typer.Option(min=0, help="At most so many; 0 is all.")] = 100,
+    address: Address = None,
+    token: Token = None,
+    json: Json = False,
+) -> None:
+    """List sessions, newest first. With --json, one to a line."""
+    cli = cli_of(ctx, address, token, json)
+    labels = pairs(label or [], "--label")
+
+    async def found(client: AsyncClient) -> tuple[list[session_pb2.Session], bool]:
+        rows: list[session_pb2.Session] = []
+        size = min(limit + 1, 1000) if limit else 1000
+        async for session in client.sessions(user, app=app, labels=labels, page_size=size):
+            if limit and len(rows) == limit:
+                return rows, True
+            if cli.json:
+                print_json(session_json(session))
+            rows.append(session_pb2.Session() if cli.json else session)
+        return rows, False
+
+    rows, more = cli.call(found)
+    if not cli.json:
+        made = table("app", "user", "session", "events", "last activity", "expires", numbers=("events",))
+        for each in rows:
+            ref = each.ref
+            events, last = f"{each.last_seq:,}", shown_time(each.update_time)
+            made.add_row(*map(_cell, (ref.app, ref.user_id, ref.session_id)), events, last, shown_expiry(each))
+        console().print(made if rows else "no sessions")
+    if more:
+        print(f"only the newest {limit:,} are shown; --limit 0 shows all", file=sys.stderr)
+
+
+@sessions_app.command("show")
+def show_session(
+    ctx: typer.Context,
+    session: SessionId,
+    user: User = "",
+    app: App = None,
+    address: Address = None,
+    token: Token = None,
+    json: Json = False,
+) -> None:
+    """Show one session: its owner, times, labels, metadata and counters."""
+    cli = cli_of(ctx, address, token, json)
+
+    async def got(client: AsyncClient) -> session_pb2.Session:
+        return await client.get_session(ref_of(session, user, app))
+
+    found = cli.call(got)
+    if cli.json:
+        print_json(session_json(found))
+        return
+    window, usage_ = found.window, found.usage
+    rows = [
+        ("session", found.ref.session_id),
+        ("user", found.ref.user_id),
+        ("app", found.ref.app),
+        ("uid", found.uid),
+        ("created", shown_time(found.create_time)),
+        ("last activity", shown_time(found.update_time)),
+        ("expires", shown_expiry(found)),
+        ("events", f"{found.last_seq:,}"),
+        (
+            "active window",
+            f"{window.events:,} events, {window.turns:,} turns, {window.bytes:,} bytes, ~{window.tokens:,} tokens",
+        ),
+        ("token usage", f"{usage_.input_tokens:,} in, {usage_.output_tokens:,} out"),
+        ("log version", str(found.log_version)),
+        ("labels", ", ".join(f"{key}={value}" for key, value in sorted(found.labels.items()))),
+        ("metadata", found.metadata_json),
+    ]
+    console().print(facts([(name, plain(value)) for name, value in rows if value]))
+
+
+@sessions_app.command("delete")
+def delete_sessions(
+    ctx: typer.Context,
+    sessions: Annotated[list[str], typer.Argument(metavar="SESSION...", help="The sessions' ids.")],
+    user: User = "",
+    app: App = None,
+    yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")] = False,
+    address: Address = None,
+    token: Token = None,
+    json: Json = False,
+) -> None:
+    """Delete sessions and all their events, for good. Deleting what is not there is no error."""
+    cli = cli_of(ctx, address, token, json)
+    refs = [ref_of(each, user, app) for each in sessions]
+    if not yes:
+        if cli.json or not sys.stdin.isatty():
+            raise usage("deleting is for good; confirm with --yes")
+        typer.confirm(f"Delete {', '.join(map(plain, sessions))} with all events, for good?", abort=True, err=True)
+
+    async def deleted(client: AsyncClient) -> list[DeleteSessionResponse]:
+        return [await client.delete_session(ref) for ref in refs]
+
+    for ref, answer in zip(refs, cli.call(deleted), strict=True):
+        if cli.json:
+            print_json({**ref_json(ref), "deleted": answer.deleted, "deleted_events": answer.deleted_events})
+        elif answer.deleted:
+            print(f"deleted {plain(ref.session_id)} with {answer.deleted_events:,} events")
+        else:
+            print(f"{plain(ref.session_id)} is not there")
+
+
+def _cell(text: str) -> Text:
+    return Text(plain(text))
