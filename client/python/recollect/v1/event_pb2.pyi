@@ -90,7 +90,7 @@ class SessionEvent(google.protobuf.message.Message):
     """OUTPUT_ONLY. Bytes of the event as the caller sent it, in protobuf encoding without OUTPUT_ONLY fields."""
     @property
     def message(self) -> recollect.v1.message_pb2.ChatMessage:
-        """REQUIRED unless native is set. The typed projection."""
+        """REQUIRED, with a role. The typed projection; its parts may be empty where native says it all."""
 
     @property
     def event_time(self) -> google.protobuf.timestamp_pb2.Timestamp:

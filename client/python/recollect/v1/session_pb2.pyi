@@ -17,7 +17,8 @@ DESCRIPTOR: google.protobuf.descriptor.FileDescriptor
 class SessionRef(google.protobuf.message.Message):
     """Names a session. A session is unique by (tenant, app, user_id, session_id); the tenant comes from the credential.
     With both app and user_id empty the session_id alone is looked up, and AMBIGUOUS_SESSION is returned if several
-    sessions bear it; an empty app or user_id is otherwise taken as given when the other is set.
+    sessions bear it; an empty app or user_id is otherwise taken as given when the other is set. A credential that is bound to
+    a user stands in for an empty user_id.
     """
 
     DESCRIPTOR: google.protobuf.descriptor.Descriptor

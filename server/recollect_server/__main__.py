@@ -1,0 +1,63 @@
+"""Entry point: serve until told to stop. `python -m recollect_server` takes its settings from environment and file."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import signal
+import sys
+
+import uvloop
+
+from .app import serve
+from .config import ConfigError, Settings, load_settings
+from .domain.errors import RecollectError
+from .logs import setup_logging
+from .store.sql.admin import SchemaTooNew
+from .store.sql.sqlite import DatabaseInUse
+
+_log = logging.getLogger("recollect")
+
+
+def run(settings: Settings) -> int:
+    """Serves until SIGTERM or SIGINT; the exit status. What keeps it from serving is told in one line."""
+    setup_logging(settings.log_level, settings.log_format)
+    try:
+        uvloop.run(_serve(settings))
+    except (OSError, DatabaseInUse, SchemaTooNew, RecollectError, ValueError) as exc:
+        _log.error("cannot serve: %s", exc)
+        return 1
+    return 0
+
+
+async def _serve(settings: Settings) -> None:
+    stop = asyncio.Event()
+    loop = asyncio.get_running_loop()
+    for number in (signal.SIGTERM, signal.SIGINT):
+        loop.add_signal_handler(number, stop.set)
+    async with serve(settings) as running:
+        host = settings.grpc_address.rpartition(":")[0]
+        _log.info(
+            "serving gRPC on %s:%d%s; %s, %s, store %s",
+            host,
+            running.grpc_port,
+            "" if running.http_port is None else f", HTTP on {settings.http_address.rpartition(':')[0]}:{running.http_port}",
+            running.store.engine,
+            running.store.durability,
+            running.store.store_id,
+        )
+        await stop.wait()
+        _log.info("draining: calls in flight have %g s to finish", settings.drain_grace.total_seconds())
+    _log.info("stopped")
+
+
+def main() -> int:
+    try:
+        return run(load_settings())
+    except ConfigError as exc:
+        print(exc, file=sys.stderr)
+        return 2
+
+
+if __name__ == "__main__":
+    sys.exit(main())

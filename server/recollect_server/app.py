@@ -1,0 +1,152 @@
+"""The composition root: the only module that imports every layer. One exit stack owns all that is opened."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import time
+from collections.abc import AsyncIterator
+from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
+from dataclasses import dataclass
+from importlib.metadata import version
+
+import grpc
+from recollect.messages import new_event_id
+from recollect.v1 import event_service_pb2, recall_service_pb2, server_service_pb2, session_service_pb2
+
+from .config import Settings
+from .domain.errors import RecollectError
+from .domain.model import SECOND_NS, Caller
+from .domain.rules import Limits
+from .service.events import EventService
+from .service.recall import RecallService
+from .service.server import ServerService
+from .service.sessions import SessionService
+from .store.base import Store, StoreInfo
+from .store.sql.engine import SqlOptions
+from .store.sql.store import open_store
+from .transport.auth import DEFAULT_TENANT, Authenticator
+from .transport.codec import EventCodec
+from .transport.connect_adapter import ASGIApp
+from .transport.http import http_app, serve_http
+from .transport.rpc import Service
+from .transport.server import serve_grpc
+from .transport.servicers.events import EventServicer
+from .transport.servicers.recall import RecallServicer
+from .transport.servicers.server import ServerServicer
+from .transport.servicers.sessions import SessionServicer
+from .transport.tokens import PageTokens
+
+_log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class Running:
+    """A server that serves. Ports are the bound ones; http_port is None where HTTP is off."""
+
+    grpc_port: int
+    http_port: int | None
+    store: StoreInfo
+
+
+@asynccontextmanager
+async def serve(settings: Settings) -> AsyncIterator[Running]:
+    """Serves while the context is open; leaving it drains.
+
+    Raises CannotListen or AddressInUse for a port, DatabaseInUse, SchemaTooNew and StoreUnavailable for the database.
+    """
+    async with AsyncExitStack() as stack:
+        opened = open_store(settings.resolved_database_url, EventCodec(), options=_sql_options(settings))
+        store = await stack.enter_async_context(opened)
+        info = await store.info(DEFAULT_TENANT, totals=False)
+        limits = _limits(settings)
+        sessions = SessionService(store, limits, time.time_ns, new_event_id)
+        services = _services(store, sessions, limits, info.store_id)
+        sweeper = asyncio.create_task(_sweep(sessions, settings.sweep_interval.total_seconds()), name="sweeper")
+        stack.callback(sweeper.cancel)
+        authenticator = _authenticator(settings)
+        grpc_port = await stack.enter_async_context(
+            serve_grpc(
+                services,
+                authenticator,
+                settings.grpc_address,
+                max_request_bytes=settings.max_batch_bytes,
+                drain_grace=settings.drain_grace.total_seconds(),
+                credentials=_credentials(settings),
+                with_reflection=settings.reflection,
+                with_channelz=settings.channelz,
+            )
+        )
+        http_port = None
+        if settings.http_address:
+            gateway = http_app(services, authenticator, ready=store.ping, max_bytes=settings.max_batch_bytes)
+            http_port = await stack.enter_async_context(_http(settings, gateway))
+        yield Running(grpc_port, http_port, info)
+
+
+def _services(store: Store, sessions: SessionService, limits: Limits, store_id: str) -> list[Service]:
+    tokens = PageTokens(store_id)
+    events = EventService(store, sessions, limits, time.time_ns)
+    servicers = (
+        (session_service_pb2, "SessionService", SessionServicer(sessions, limits, tokens)),
+        (event_service_pb2, "EventService", EventServicer(events, limits, tokens, new_event_id)),
+        (recall_service_pb2, "RecallService", RecallServicer(RecallService(store, limits), limits, tokens)),
+        (server_service_pb2, "ServerService", ServerServicer(ServerService(store), limits, version("recollect"))),
+    )
+    return [Service(module.DESCRIPTOR.services_by_name[name], servicer) for module, name, servicer in servicers]
+
+
+async def _sweep(sessions: SessionService, interval: float) -> None:
+    while True:
+        await asyncio.sleep(interval)
+        try:
+            swept = await sessions.sweep()
+        except RecollectError as error:
+            _log.warning("expired sessions could not be swept: %s", error.message)
+        else:
+            if swept:
+                _log.info("swept %d expired sessions", swept)
+
+
+def _limits(settings: Settings) -> Limits:
+    return Limits(
+        max_event_bytes=settings.max_event_bytes,
+        max_batch_events=settings.max_batch_events,
+        max_batch_bytes=settings.max_batch_bytes,
+        max_page_size=settings.max_page_size,
+        max_response_bytes=settings.max_response_bytes,
+        default_ttl=int(settings.default_ttl.total_seconds() * SECOND_NS) or None,
+    )
+
+
+def _sql_options(settings: Settings) -> SqlOptions:
+    return SqlOptions(
+        sqlite_synchronous=settings.sqlite_synchronous,
+        sqlite_readers=settings.sqlite_readers,
+        postgres_pool_size=settings.postgres_pool_size,
+        search_index=settings.search_index,
+        max_pending_bytes=settings.max_pending_bytes,
+    )
+
+
+def _authenticator(settings: Settings) -> Authenticator:
+    return Authenticator({token: Caller(who.tenant, who.user_id) for token, who in settings.auth_tokens.items()})
+
+
+def _credentials(settings: Settings) -> grpc.ServerCredentials | None:
+    if settings.tls_certificate is None or settings.tls_private_key is None:
+        return None
+    pair = (settings.tls_private_key.read_bytes(), settings.tls_certificate.read_bytes())
+    return grpc.ssl_server_credentials([pair])
+
+
+def _http(settings: Settings, gateway: ASGIApp) -> AbstractAsyncContextManager[int]:
+    host, _, port = settings.http_address.rpartition(":")
+    return serve_http(
+        gateway,
+        host.strip("[]"),
+        int(port),
+        certificate=settings.tls_certificate,
+        private_key=settings.tls_private_key,
+        grace_s=settings.drain_grace.total_seconds(),
+    )

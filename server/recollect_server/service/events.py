@@ -1,0 +1,75 @@
+"""The event log: appending and reading."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+
+from ..domain.errors import BatchTooLarge, InvalidField
+from ..domain.model import Caller, EventDraft, SessionRef, StoredEvent
+from ..domain.rules import Limits
+from ..store.base import Appended, AppendRequest, EventPage, EventQuery, Store
+from .access import own_ref
+from .sessions import SessionDraft, SessionService
+
+
+@dataclass(frozen=True, slots=True)
+class Append:
+    """An append as the caller asks for it. At most one of the two expectations is set."""
+
+    ref: SessionRef
+    drafts: Sequence[EventDraft]
+    expected_log_version: int | None = None
+    expected_last_event_id: str | None = None
+    ignore_existing: bool = False
+    create: SessionDraft | None = None
+
+
+class EventService:
+    """Use cases on the log. `clock` gives nanoseconds."""
+
+    def __init__(self, store: Store, sessions: SessionService, limits: Limits, clock: Callable[[], int]) -> None:
+        self._store = store
+        self._sessions = sessions
+        self._limits = limits
+        self._clock = clock
+
+    async def append(self, caller: Caller, append: Append) -> Appended:
+        ref = own_ref(caller, append.ref)
+        self._check_batch(append.drafts)
+        request = AppendRequest(
+            tenant=caller.tenant,
+            ref=ref,
+            drafts=append.drafts,
+            now=self._clock(),
+            expected_log_version=append.expected_log_version,
+            expected_last_event_id=append.expected_last_event_id,
+            ignore_existing=append.ignore_existing,
+            create=None if append.create is None else self._sessions.new_session(ref, append.create),
+        )
+        return await self._store.append(request)
+
+    def _check_batch(self, drafts: Sequence[EventDraft]) -> None:
+        if not drafts:
+            raise InvalidField("events", "must not be empty")
+        size = sum(len(draft.body) for draft in drafts)
+        if size > self._limits.max_batch_bytes:
+            raise BatchTooLarge("events", size, self._limits.max_batch_bytes, "bytes")
+        seen: set[str] = set()
+        for index, draft in enumerate(drafts):
+            if draft.event_id in seen:
+                raise InvalidField(f"events[{index}].event_id", "occurs twice in the batch")
+            seen.add(draft.event_id)
+
+    async def get(self, caller: Caller, ref: SessionRef, event_id: str) -> StoredEvent:
+        return await self._store.get_event(caller.tenant, own_ref(caller, ref), event_id)
+
+    async def list(self, caller: Caller, ref: SessionRef, query: EventQuery) -> EventPage:
+        most = self._limits.max_page_size
+        if query.filter.has_window and query.cursor is None:
+            wanted = query.filter
+            if wanted.page_size is not None:
+                wanted = replace(wanted, page_size=min(wanted.page_size, most))
+            query = replace(query, filter=wanted, limit=most)
+        bounded = replace(query, limit=min(query.limit, most), max_bytes=self._limits.max_response_bytes)
+        return await self._store.list_events(caller.tenant, own_ref(caller, ref), bounded)

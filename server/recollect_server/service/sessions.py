@@ -1,0 +1,102 @@
+"""Sessions: creating, reading, changing, deleting, and sweeping out the expired."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+
+from ..domain.errors import InvalidField, PermissionDenied
+from ..domain.model import Caller, NewSession, Session, SessionChange, SessionRef
+from ..domain.rules import Limits
+from ..store.base import SessionPage, SessionQuery, Store
+from .access import own_ref, own_user
+
+SWEEP_AT_MOST = 1000
+
+
+@dataclass(frozen=True, slots=True)
+class Expiry:
+    """At most one is set; none means the server's default. Nanoseconds."""
+
+    ttl: int | None = None
+    expire_time: int | None = None
+    never: bool = False
+
+
+DEFAULT_EXPIRY = Expiry()
+
+
+@dataclass(frozen=True, slots=True)
+class SessionDraft:
+    """What a caller says of a session to be created."""
+
+    expiry: Expiry = DEFAULT_EXPIRY
+    metadata_json: str = ""
+    labels: Mapping[str, str] | None = None
+
+
+class SessionService:
+    """Use cases on sessions. `clock` gives nanoseconds, `new_id` time-ordered unique ids."""
+
+    def __init__(self, store: Store, limits: Limits, clock: Callable[[], int], new_id: Callable[[], str]) -> None:
+        self._store = store
+        self._limits = limits
+        self._clock = clock
+        self._new_id = new_id
+
+    async def create(
+        self, caller: Caller, ref: SessionRef, draft: SessionDraft, *, return_existing: bool
+    ) -> tuple[Session, bool]:
+        new = self.new_session(own_ref(caller, ref), draft)
+        return await self._store.create_session(caller.tenant, new, return_existing=return_existing)
+
+    def new_session(self, ref: SessionRef, draft: SessionDraft) -> NewSession:
+        """A session to be created now. Raises InvalidField for a missing user or a past expiry."""
+        if not ref.user_id:
+            raise InvalidField("session.user_id", "is required to create a session")
+        now = self._clock()
+        named = ref if ref.session_id else replace(ref, session_id=self._new_id())
+        expire_time = self._expire_time(draft.expiry, now)
+        return NewSession(named, self._new_id(), now, expire_time, draft.metadata_json, draft.labels or {})
+
+    def _expire_time(self, expiry: Expiry, now: int) -> int | None:
+        if expiry.never:
+            return None
+        if expiry.expire_time is not None:
+            if expiry.expire_time <= now:
+                raise InvalidField("expiry.expire_time", "must not have passed")
+            return expiry.expire_time
+        ttl = expiry.ttl if expiry.ttl is not None else self._limits.default_ttl
+        return None if ttl is None else min(now + ttl, (1 << 63) - 1)
+
+    async def get(self, caller: Caller, ref: SessionRef) -> Session:
+        return await self._store.get_session(caller.tenant, own_ref(caller, ref))
+
+    async def list(self, caller: Caller, query: SessionQuery) -> SessionPage:
+        user_id = own_user(caller, query.user_id, "user_id")
+        return await self._store.list_sessions(caller.tenant, replace(query, user_id=user_id))
+
+    async def update(self, caller: Caller, ref: SessionRef, fields: frozenset[str], draft: SessionDraft) -> Session:
+        now = self._clock()
+        expire_time = self._expire_time(draft.expiry, now) if "expiry" in fields else None
+        change = SessionChange(fields, now, expire_time, draft.metadata_json, draft.labels or {})
+        return await self._store.update_session(caller.tenant, own_ref(caller, ref), change)
+
+    async def delete(self, caller: Caller, ref: SessionRef) -> int | None:
+        """Events deleted with it; None if there was nothing."""
+        return await self._store.delete_session(caller.tenant, own_ref(caller, ref))
+
+    async def delete_expired(self, caller: Caller) -> int:
+        """Deletes some of the tenant's expired sessions; SWEEP_AT_MOST means there may be more."""
+        if caller.user_id is not None:
+            raise PermissionDenied("the tenant's sessions")
+        return await self._store.delete_expired(caller.tenant, self._clock(), SWEEP_AT_MOST)
+
+    async def sweep(self) -> int:
+        """Deletes the expired sessions of all tenants; how many."""
+        swept = 0
+        while True:
+            deleted = await self._store.delete_expired(None, self._clock(), SWEEP_AT_MOST)
+            swept += deleted
+            if deleted < SWEEP_AT_MOST:
+                return swept

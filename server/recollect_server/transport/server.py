@@ -1,0 +1,170 @@
+"""The gRPC server: one error boundary, health, reflection, channelz, and a drain that loses nothing."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from contextlib import asynccontextmanager
+from typing import Any
+
+import grpc
+from google.protobuf.message import DecodeError, Message
+from grpc_channelz.v1 import channelz, channelz_pb2_grpc
+from grpc_health.v1 import health, health_pb2, health_pb2_grpc
+from grpc_reflection.v1alpha import reflection
+
+from ..domain.errors import InvalidField, ServerDraining
+from .auth import Authenticator
+from .errors import as_domain_error, status_of
+from .rpc import Method, Service, encode
+
+_log = logging.getLogger(__name__)
+
+_PING_INTERVAL_MS = 10_000
+_CONNECTION_AGE_MS = 3_600_000
+_CONNECTION_AGE_GRACE_MS = 60_000
+# Above the largest append, so that a batch that is too large is answered by us, with its field and limit.
+_MESSAGE_SLACK = 4 << 20
+_CODES = {code.value[0]: code for code in grpc.StatusCode}
+
+Context = grpc.aio.ServicerContext[Any, Any]
+
+
+class CannotListen(OSError):
+    """The address is taken or not ours."""
+
+
+class _Boundary:
+    """Between grpc and the servicers: parsing, who calls, and errors. One for each server."""
+
+    def __init__(self, authenticator: Authenticator) -> None:
+        self._authenticator = authenticator
+        self.draining = False
+
+    def handler(self, method: Method) -> grpc.RpcMethodHandler[Any, Any]:
+        if method.streaming:
+            return grpc.stream_stream_rpc_method_handler(self._streaming(method), response_serializer=encode)
+        return grpc.unary_unary_rpc_method_handler(self._unary(method), response_serializer=encode)
+
+    def _unary(self, method: Method) -> Callable[[bytes, Context], Awaitable[Message | bytes]]:
+        parse = _parser(method)
+
+        async def unary(raw: bytes, context: Context) -> Message | bytes:
+            try:
+                caller = self._admit(context)
+                response: Message | bytes = await method.call(parse(raw), caller)
+            except Exception as exc:
+                await _abort(context, exc)
+                raise  # abort always raises; this says so
+            return response
+
+        return unary
+
+    def _streaming(self, method: Method) -> Callable[[AsyncIterator[bytes], Context], AsyncIterator[Message | bytes]]:
+        parse = _parser(method)
+
+        async def streaming(raws: AsyncIterator[bytes], context: Context) -> AsyncIterator[Message | bytes]:
+            try:
+                caller = self._admit(context)
+                async for response in method.call((parse(raw) async for raw in raws), caller):
+                    yield response
+            except Exception as exc:
+                await _abort(context, exc)
+
+        return streaming
+
+    def _admit(self, context: Context) -> Any:
+        if self.draining:
+            raise ServerDraining
+        for key, value in context.invocation_metadata() or ():
+            if key == "authorization":
+                return self._authenticator.caller(value if isinstance(value, str) else value.decode("latin-1"))
+        return self._authenticator.caller(None)
+
+
+def _parser(method: Method) -> Callable[[bytes], Message]:
+    parse = method.request_type.FromString
+
+    def parsed(raw: bytes) -> Message:
+        try:
+            return parse(raw)
+        except (DecodeError, UnicodeDecodeError):
+            name = method.request_type.DESCRIPTOR.full_name
+            raise InvalidField("request", f"is not a valid {name}: broken encoding, or a string that is not UTF-8") from None
+
+    return parsed
+
+
+async def _abort(context: Context, exc: Exception) -> None:
+    if isinstance(exc, grpc.aio.AbortError):
+        raise exc
+    status = status_of(as_domain_error(exc))
+    details = (("grpc-status-details-bin", status.SerializeToString()),)
+    await context.abort(_CODES[status.code], status.message, details)
+
+
+@asynccontextmanager
+async def serve_grpc(
+    services: Sequence[Service],
+    authenticator: Authenticator,
+    address: str,
+    *,
+    max_request_bytes: int,
+    drain_grace: float,
+    credentials: grpc.ServerCredentials | None = None,
+    with_reflection: bool = True,
+    with_channelz: bool = True,
+) -> AsyncIterator[int]:
+    """Serves while the context is open; yields the port. Leaving drains: health says so, calls in flight may finish.
+
+    Raises CannotListen.
+    """
+    boundary = _Boundary(authenticator)
+    server = grpc.aio.server(options=_options(max_request_bytes))
+    for service in services:
+        handlers = {method.name: boundary.handler(method) for method in service.methods()}
+        name = service.descriptor.full_name
+        server.add_generic_rpc_handlers((grpc.method_handlers_generic_handler(name, handlers),))
+    names = [service.descriptor.full_name for service in services]
+    status = health.aio.HealthServicer()
+    health_pb2_grpc.add_HealthServicer_to_server(status, server)
+    if with_reflection:
+        reflection.enable_server_reflection([*names, health.SERVICE_NAME, reflection.SERVICE_NAME], server)
+    if with_channelz:
+        channelz_pb2_grpc.add_ChannelzServicer_to_server(channelz.aio.ChannelzServicer(), server)
+    port = _bind(server, address, credentials)
+    await server.start()
+    for name in ("", *names):
+        await status.set(name, health_pb2.HealthCheckResponse.SERVING)
+    try:
+        yield port
+    finally:
+        boundary.draining = True
+        await status.enter_graceful_shutdown()
+        # One moment for clients that watch health to go elsewhere before connections are told to.
+        await asyncio.sleep(min(0.1, drain_grace))
+        await server.stop(drain_grace)
+
+
+def _options(max_request_bytes: int) -> list[tuple[str, int]]:
+    return [
+        # By default a second server on the same port silently takes half of the calls.
+        ("grpc.so_reuseport", 0),
+        ("grpc.max_receive_message_length", max_request_bytes + _MESSAGE_SLACK),
+        ("grpc.max_send_message_length", -1),
+        ("grpc.keepalive_permit_without_calls", 1),
+        ("grpc.http2.min_recv_ping_interval_without_data_ms", _PING_INTERVAL_MS),
+        ("grpc.max_connection_age_ms", _CONNECTION_AGE_MS),
+        ("grpc.max_connection_age_grace_ms", _CONNECTION_AGE_GRACE_MS),
+    ]
+
+
+def _bind(server: grpc.aio.Server, address: str, credentials: grpc.ServerCredentials | None) -> int:
+    try:
+        port = server.add_secure_port(address, credentials) if credentials else server.add_insecure_port(address)
+    except RuntimeError:
+        port = 0
+    if not port:
+        raise CannotListen(f"cannot listen on {address}: the port is taken or the address is not this machine's")
+    return port

@@ -1,0 +1,94 @@
+"""recollect.v1.EventService."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Callable
+
+from recollect.v1 import event_service_pb2 as pb
+
+from ...domain import rules
+from ...domain.errors import InvalidField
+from ...domain.model import Caller
+from ...service.events import Append, EventService
+from ...service.sessions import SessionDraft
+from ...store.base import Appended, Cursor, EventQuery
+from ..append_stream import AppendStream
+from ..convert import counters_to, expiry_of, filter_of, ref_of
+from ..convert_event import drafts_of
+from ..tokens import PageTokens
+from ..wire import get_event_response, list_events_response
+
+
+class EventServicer:
+    def __init__(self, events: EventService, limits: rules.Limits, tokens: PageTokens, new_id: Callable[[], str]) -> None:
+        self._events = events
+        self._limits = limits
+        self._tokens = tokens
+        self._new_id = new_id
+
+    async def AppendEvents(self, request: pb.AppendEventsRequest, caller: Caller) -> pb.AppendEventsResponse:
+        return appended_to(await self._events.append(caller, self._append_of(request)))
+
+    def _append_of(self, request: pb.AppendEventsRequest) -> Append:
+        if request.if_exists not in pb.IfExists.values():
+            raise InvalidField("if_exists", "must be IF_EXISTS_REPLAY or IF_EXISTS_IGNORE")
+        expected = request.WhichOneof("precondition")
+        return Append(
+            ref=ref_of(request.session),
+            drafts=drafts_of(request.events, self._limits, self._new_id),
+            expected_log_version=request.expected_log_version if expected == "expected_log_version" else None,
+            expected_last_event_id=request.expected_last_event_id if expected == "expected_last_event_id" else None,
+            ignore_existing=request.if_exists == pb.IF_EXISTS_IGNORE,
+            create=_create_of(request.create_if_missing) if request.HasField("create_if_missing") else None,
+        )
+
+    def AppendStream(
+        self, requests: AsyncIterator[pb.AppendStreamRequest], caller: Caller
+    ) -> AsyncIterator[pb.AppendStreamResponse]:
+        return AppendStream(lambda request: self.AppendEvents(request, caller)).responses(requests)
+
+    async def GetEvent(self, request: pb.GetEventRequest, caller: Caller) -> bytes:
+        event_id = rules.identifier("event_id", request.event_id, required=True)
+        return get_event_response(await self._events.get(caller, ref_of(request.session), event_id))
+
+    async def ListEvents(self, request: pb.ListEventsRequest, caller: Caller) -> bytes:
+        page = await self._events.list(caller, ref_of(request.session), self._query_of(request))
+        cursor = page.cursor
+        token = "" if cursor is None else self._tokens.make(request, cursor.position, cursor.stop)
+        return list_events_response(page, token)
+
+    def _query_of(self, request: pb.ListEventsRequest) -> EventQuery:
+        if request.order not in pb.SortOrder.values():
+            raise InvalidField("order", "must be SORT_ORDER_ASCENDING or SORT_ORDER_DESCENDING")
+        wanted = filter_of(request.filter)
+        if wanted.has_window and request.page_size:
+            raise InvalidField("page_size", "and a window in filter are mutually exclusive")
+        cursor = None
+        if request.page_token:
+            position, stop = self._tokens.read(request, request.page_token, 2)
+            cursor = Cursor(position or 0, stop)
+        default = self._limits.max_page_size if wanted.has_window else rules.DEFAULT_PAGE_SIZE
+        return EventQuery(
+            filter=wanted,
+            descending=request.order == pb.SORT_ORDER_DESCENDING,
+            limit=rules.page_size("page_size", request.page_size, default=default, most=self._limits.max_page_size),
+            cursor=cursor,
+        )
+
+
+def _create_of(create: pb.CreateIfMissing) -> SessionDraft:
+    return SessionDraft(
+        expiry=expiry_of(create.expiry),
+        metadata_json=rules.json_object("create_if_missing.metadata_json", create.metadata_json),
+        labels=rules.labels("create_if_missing.labels", create.labels),
+    )
+
+
+def appended_to(appended: Appended) -> pb.AppendEventsResponse:
+    return pb.AppendEventsResponse(
+        events=[pb.AppendedEvent(event_id=e.event_id, seq=e.seq, replayed=e.replayed) for e in appended.events],
+        log_version=appended.log_version,
+        last_seq=appended.last_seq,
+        session_created=appended.session_created,
+        window=counters_to(appended.window),
+    )

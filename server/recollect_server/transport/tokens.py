@@ -1,0 +1,53 @@
+"""Page tokens: opaque, bound to the store and to the request without its paging fields. They are no authority."""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import hashlib
+import struct
+
+from google.protobuf.message import Message
+
+from ..domain.errors import InvalidPageToken
+
+_VERSION = 1
+_DIGEST_BYTES = 12
+_HEAD = 1 + _DIGEST_BYTES
+_ABSENT = -(1 << 63)
+
+
+class PageTokens:
+    """Makes and reads the tokens of one store."""
+
+    def __init__(self, store_id: str) -> None:
+        self._store_id = store_id.encode()
+
+    def make(self, request: Message, *numbers: int | None) -> str:
+        """A token that carries the numbers and is good for this request only."""
+        values = (_ABSENT if number is None else number for number in numbers)
+        raw = bytes([_VERSION]) + self._digest(request) + struct.pack(f">{len(numbers)}q", *values)
+        return base64.urlsafe_b64encode(raw).decode().rstrip("=")
+
+    def read(self, request: Message, token: str, count: int) -> list[int | None]:
+        """The `count` numbers. Raises InvalidPageToken."""
+        try:
+            raw = base64.b64decode(token + "=" * (-len(token) % 4), altchars=b"-_", validate=True)
+        except (binascii.Error, ValueError):
+            raise InvalidPageToken("is not a page token") from None
+        if len(raw) != _HEAD + 8 * count or raw[0] != _VERSION:
+            raise InvalidPageToken("is not a page token of this server")
+        if raw[1:_HEAD] != self._digest(request):
+            raise InvalidPageToken("belongs to another request or another store")
+        values = struct.unpack(f">{count}q", raw[_HEAD:])
+        return [None if value == _ABSENT else value for value in values]
+
+    def _digest(self, request: Message) -> bytes:
+        bound = type(request)()
+        bound.CopyFrom(request)
+        bound.ClearField("page_token")
+        bound.ClearField("page_size")
+        hashed = hashlib.blake2b(self._store_id, digest_size=_DIGEST_BYTES)
+        hashed.update(bound.DESCRIPTOR.full_name.encode())
+        hashed.update(bound.SerializeToString(deterministic=True))
+        return hashed.digest()

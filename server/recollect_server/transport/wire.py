@@ -1,0 +1,56 @@
+"""Responses put together from stored bytes, so that reading an event costs no parsing.
+
+Each function writes the encoding of one message; a test holds them equal to what protobuf writes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from recollect.v1 import event_service_pb2, recall_service_pb2
+
+from ..domain.model import StoredEvent
+from ..store.base import EventPage, SearchPage
+from .codec import published
+from .convert import ref_to
+
+# Field 1 and field 2 with wire type 2 (length-delimited).
+_FIELD_1, _FIELD_2 = b"\x0a", b"\x12"
+
+
+def _varint(value: int) -> bytes:
+    if value < 0x80:
+        return bytes((value,))
+    encoded = bytearray()
+    while value > 0x7F:
+        encoded.append(value & 0x7F | 0x80)
+        value >>= 7
+    encoded.append(value)
+    return bytes(encoded)
+
+
+def _fields(tag: bytes, values: Iterable[bytes]) -> bytes:
+    parts: list[bytes] = []
+    for value in values:
+        parts += (tag, _varint(len(value)), value)
+    return b"".join(parts)
+
+
+def get_event_response(event: StoredEvent) -> bytes:
+    return _fields(_FIELD_1, [published(event)])
+
+
+def list_events_response(page: EventPage, next_page_token: str) -> bytes:
+    rest = event_service_pb2.ListEventsResponse(
+        next_page_token=next_page_token, log_version=page.log_version, last_seq=page.last_seq
+    )
+    return _fields(_FIELD_1, map(published, page.events)) + rest.SerializeToString()
+
+
+def search_events_response(page: SearchPage, next_page_token: str) -> bytes:
+    hits = (
+        _fields(_FIELD_1, [ref_to(hit.ref).SerializeToString()]) + _fields(_FIELD_2, [published(hit.event)])
+        for hit in page.hits
+    )
+    rest = recall_service_pb2.SearchEventsResponse(next_page_token=next_page_token)
+    return _fields(_FIELD_1, hits) + rest.SerializeToString()

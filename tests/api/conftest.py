@@ -1,0 +1,73 @@
+"""A real server on loopback for the tests that go through a wire."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+from recollect_server.app import Running, serve
+from recollect_server.config import load_settings
+
+
+@contextmanager
+def running(**flags: Any) -> Iterator[Running]:
+    """A server in a thread of its own, with its own event loop, on free ports."""
+    loop = asyncio.new_event_loop()
+    ready: asyncio.Future[Running] = loop.create_future()
+    stop = asyncio.Event()
+    settings = load_settings(
+        **{"grpc_address": "127.0.0.1:0", "http_address": "127.0.0.1:0", "drain_grace": "1s", "log_format": "text"} | flags
+    )
+
+    async def main() -> None:
+        try:
+            async with serve(settings) as server:
+                ready.set_result(server)
+                await stop.wait()
+        except BaseException as exc:
+            if not ready.done():
+                ready.set_exception(exc)
+            else:
+                raise
+
+    async def started() -> Running:
+        return await ready
+
+    def target() -> None:
+        with asyncio.Runner(loop_factory=lambda: loop) as runner:
+            runner.run(main())
+
+    thread = threading.Thread(target=target, name="server")
+    thread.start()
+    try:
+        yield asyncio.run_coroutine_threadsafe(started(), loop).result(30)
+    finally:
+        if loop.is_running():
+            loop.call_soon_threadsafe(stop.set)
+        thread.join(30)
+
+
+ServerFactory = Callable[..., Running]
+
+
+@pytest.fixture
+def start_server(tmp_path: Path) -> Iterator[ServerFactory]:
+    """Starts servers, each with its own settings; all are stopped at the end."""
+    with ExitStack() as stack:
+        yield lambda **flags: stack.enter_context(running(**{"data_dir": tmp_path / "data"} | flags))
+
+
+@pytest.fixture
+def server(start_server: ServerFactory) -> Running:
+    """A server on SQLite."""
+    return start_server()
+
+
+@pytest.fixture
+def address(server: Running) -> str:
+    return f"127.0.0.1:{server.grpc_port}"
