@@ -1,7 +1,6 @@
 """`python -m tests.bench`: measure, print the table, write bench.json."""
 
 import datetime
-import signal
 import sys
 import time
 
@@ -12,6 +11,7 @@ from tests.bench import report
 from tests.bench.harness import Bench, Skip, bench
 from tests.bench.lines import MEASUREMENTS, Measurement
 from tests.bench.options import parse
+from tests.bench.processes import end_on_signals
 from tests.bench.report import Line
 
 CAPTION = (
@@ -33,12 +33,13 @@ def attempt(run: Bench, name: str, measurement: Measurement, engine: str) -> lis
 def main(argv: list[str]) -> int:
     """Returns the exit code: 1 when something could not be measured or, with --strict, missed its target."""
     options = parse(argv, {name: measurement.text for name, measurement in MEASUREMENTS.items()})
-    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
+    end_on_signals()
     console = Console()
     work = [(n, m, e) for n, m in MEASUREMENTS.items() if n in options.only for e in options.engines if e in m.engines]
     columns = (SpinnerColumn(), TextColumn("{task.description}"), BarColumn(24), MofNCompleteColumn(), TimeElapsedColumn())
     begin = time.monotonic()
     started = datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds")
+    facts = {"scale": options.scale.name, "engines": options.engines, "started": started}
     lines: list[Line] = []
     interrupted = False
     with Progress(*columns, console=Console(stderr=True), transient=True) as progress:
@@ -48,15 +49,15 @@ def main(argv: list[str]) -> int:
                 for name, measurement, engine in work:
                     progress.update(total, description=f"{name} on {engine}")
                     lines += attempt(run, name, measurement, engine)
+                    report.write(options.output, lines, facts | {"interrupted": True})
                     progress.advance(total)
         except KeyboardInterrupt:
             interrupted = True
     minutes = (time.monotonic() - begin) / 60
-    facts = {"scale": options.scale.name, "started": started, "minutes": round(minutes, 1), "interrupted": interrupted}
     title = f"Recollect beside its baselines · scale {options.scale.name} · {minutes:.1f} min"
     warning = " Tiny sizes: nothing here is a measurement." if options.scale.name == "quick" else ""
     report.show(console, lines, title, CAPTION + warning)
-    report.write(options.output, lines, facts)
+    report.write(options.output, lines, facts | {"interrupted": interrupted, "minutes": round(minutes, 1)})
     console.print(f"{report.verdict(lines)}; written to {options.output}")
     if interrupted:
         return 130

@@ -71,6 +71,11 @@ class Driver:
         self._selector = selectors.DefaultSelector()
         self._selector.register(process.stdout, selectors.EVENT_READ)
 
+    @property
+    def pid(self) -> int:
+        """The process id."""
+        return self._process.pid
+
     def submit(self, op: str, timeout: float, **job: Any) -> None:
         """Starts a job; `poll` gives its result."""
         assert self._process.stdin is not None
@@ -89,6 +94,10 @@ class Driver:
         if "error" in answer:
             raise ChildError(answer["error"])
         return {} if answer["ok"] is None else answer["ok"]
+
+    def stop(self) -> None:
+        """Ends the process."""
+        processes.stop(self._process)
 
     def run(self, op: str, timeout: float = 120.0, **job: Any) -> Result:
         """The result of a job, which must end in time."""
@@ -146,7 +155,7 @@ class Bench:
     def restart(self) -> None:
         """Replaces the load generator at its next use: after a failed job it may be in any state."""
         if self._driver is not None:
-            processes.stop(self._driver._process)
+            self._driver.stop()
         self._driver = None
 
     # --- databases and servers --------------------------------------------------------------------------------------
@@ -233,11 +242,14 @@ class Bench:
         job = {"warmup": self.scale.warmup, "seconds": self.scale.seconds, "batch": 1, "in_flight": IN_FLIGHT} | job
         if server is None:
             return self.driver.run(op, **job)
-        before = cpu_seconds(server.pid)
-        result = self.driver.run(op, target=server.target, **job)
-        busy = cpu_seconds(server.pid) - before
+        driver, began = self.driver, time.monotonic()
+        before, before_driver = cpu_seconds(server.pid), cpu_seconds(driver.pid)
+        result = driver.run(op, target=server.target, **job)
+        took = time.monotonic() - began
+        busy, busy_driver = cpu_seconds(server.pid) - before, cpu_seconds(driver.pid) - before_driver
         share = result["seconds"] / (result["seconds"] + float(job["warmup"]))
-        return result | {"cpu": busy * share / result["count"]}
+        load = {"server_busy": busy / took, "driver_busy": busy_driver / took}
+        return result | load | {"cpu": busy * share / result["count"]}
 
     def interleave(self, text: str, subjects: Mapping[str, Subject]) -> dict[str, list[Result]]:
         """Measures the subjects in turn, round after round, every second round backwards."""

@@ -11,6 +11,7 @@ from recollect.v1 import event_service_pb2, recall_service_pb2, server_service_p
 from tests.bench import payloads
 
 CALL_SECONDS = 60.0
+MOST_CALLS = 10_000_000
 Job = dict[str, Any]
 Unary = Callable[..., Any]
 
@@ -38,11 +39,12 @@ def summary(times: list[float], seconds: float, weight: int, size: int) -> dict[
 async def closed_loop(call: Unary, job: Job, request: Callable[[], bytes]) -> dict[str, Any]:
     """`in_flight` workers that each send the next request once the last is answered.
 
-    Calls that began during the warm-up are not counted. `min_count` calls are made however long they take.
+    Calls that began during the warm-up are not counted. `min_count` calls are made however long they take, and no more
+    than `max_count` are counted.
     """
     begin = time.perf_counter() + job["warmup"]
     end = begin + job["seconds"]
-    least = int(job.get("min_count", 1))
+    least, most = int(job.get("min_count", 1)), int(job.get("max_count", MOST_CALLS))
     times: list[float] = []
     size = 0
     last = begin
@@ -50,7 +52,7 @@ async def closed_loop(call: Unary, job: Job, request: Callable[[], bytes]) -> di
     async def worker() -> None:
         nonlocal size, last
         before = time.perf_counter()
-        while before < end or len(times) < least:
+        while (before < end or len(times) < least) and len(times) < most:
             answer = await call(request(), timeout=CALL_SECONDS)
             after = time.perf_counter()
             if before >= begin:

@@ -40,15 +40,28 @@ def environment(changes: Mapping[str, str]) -> dict[str, str]:
     return kept | dict(changes)
 
 
-def stop(process: subprocess.Popen[bytes], *, gently: bool = True) -> None:
-    """Ends the process and everything it started."""
-    if gently and process.poll() is None:
-        process.terminate()
+def end_on_signals() -> None:
+    """Makes Ctrl-C, SIGTERM and SIGHUP unwind the program, so that it ends its children; a second one does not disturb that."""
+    numbers = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+
+    def unwind(*_: object) -> None:
+        for number in numbers:
+            signal.signal(number, signal.SIG_IGN)
+        raise KeyboardInterrupt
+
+    for number in numbers:
+        signal.signal(number, unwind)
+
+
+def stop(process: subprocess.Popen[bytes]) -> None:
+    """Ends the process and everything it started, unless it has ended by itself."""
+    for how, seconds in ((signal.SIGTERM, STOP_SECONDS), (signal.SIGKILL, STOP_SECONDS)):
+        if process.poll() is not None:
+            break
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(process.pid, how)
         with contextlib.suppress(subprocess.TimeoutExpired):
-            process.wait(STOP_SECONDS)
-    with contextlib.suppress(ProcessLookupError):
-        os.killpg(process.pid, signal.SIGKILL)
-    process.wait()
+            process.wait(seconds)
     for pipe in (process.stdin, process.stdout):
         if pipe is not None:
             with contextlib.suppress(OSError):

@@ -31,7 +31,9 @@ def compared(
     """A line about the median of one figure on both sides."""
     ours, theirs = medians(mine)[key], medians(base)[key]
     show = duration if key in {"p50", "p99"} else rate
-    details: dict[str, Any] = {"figure": key, **spread(mine, base, key)}
+    names = ("server_busy", "driver_busy")
+    busy: dict[str, Any] = {name: medians(mine)[name] for name in names if name in mine[0]}
+    details: dict[str, Any] = {"figure": key, **spread(mine, base, key), **busy}
     return Line(name, engine, text, show(ours), show(theirs), ours / theirs, target, note, details=details)
 
 

@@ -8,17 +8,21 @@ from tests.bench.lines.base import compared
 from tests.bench.payloads import EVENT_BYTES
 from tests.bench.report import Line, at_most
 
+WARMUP = 0.1
+CALLS = 250  # of one kind in one round: few, because appends make the sessions longer than their label says
+
 
 def flat(bench: Bench, engine: str) -> list[Line]:
     """Latency of a lone append and of a lone read, by how many events the session holds."""
     sizes, many = bench.scale.flat_sizes, bench.scale.flat_sessions
-    sessions = {size: [f"n{size}-{number:03d}" for number in range(many if size == sizes[0] else 1)] for size in sizes}
+    held = many * sizes[0] * 10
+    sessions = {size: [f"n{size}-{number:03d}" for number in range(max(min(many, held // size), 1))] for size in sizes}
     with bench.database(engine) as database, bench.server(database) as server:
         wanted = [(name, "u000", 0, size) for size in sizes for name in sessions[size]]
         bench.load(server, wanted, size=EVENT_BYTES)
         subjects: dict[str, Callable[[], Result]] = {}
         for size in sizes:
-            job = {"sessions": sessions[size], "in_flight": 1}
+            job = {"sessions": sessions[size], "in_flight": 1, "warmup": WARMUP, "max_count": CALLS}
             subjects[f"append at {size:,}"] = functools.partial(bench.measure, server, "append", **job)
             subjects[f"last 50 at {size:,}"] = functools.partial(bench.measure, server, "last", **job)
         results = bench.interleave(f"flat cost on {engine}", subjects)

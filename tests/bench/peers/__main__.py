@@ -1,7 +1,6 @@
 """`python -m tests.bench.peers`: measure Recollect beside other session stores, print the tables, write bench-peers.json."""
 
 import argparse
-import signal
 import sys
 import time
 from pathlib import Path
@@ -15,6 +14,7 @@ from tests.bench.harness import Bench, bench
 from tests.bench.peers import runner, table
 from tests.bench.peers.catalog import PEERS, RECOLLECT, RECOLLECT_PLAIN, Peer
 from tests.bench.peers.runner import Outcome
+from tests.bench.processes import end_on_signals
 
 
 def arguments(argv: list[str]) -> argparse.Namespace:
@@ -36,7 +36,7 @@ def order(peers: list[Peer], engine: str) -> list[Peer]:
 def main(argv: list[str]) -> int:
     """Returns the exit code: 1 when Recollect itself or any peer could not be measured at all."""
     args = arguments(argv)
-    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
+    end_on_signals()
     sizes = runner.QUICK if args.quick else runner.FULL
     engines = options.ENGINES if args.engine == "both" else (args.engine,)
     peers = [peer for peer in PEERS if peer.name in args.only]
@@ -45,7 +45,7 @@ def main(argv: list[str]) -> int:
     columns = (SpinnerColumn(), TextColumn("{task.description}"), BarColumn(24), MofNCompleteColumn(), TimeElapsedColumn())
     console, begin = Console(), time.monotonic()
     entries: list[dict[str, Any]] = []
-    measured = True
+    measured, interrupted = True, False
     with Progress(*columns, console=Console(stderr=True), transient=True) as progress:
         total = progress.add_task("stores", total=sum(len(order(peers, engine)) for engine in engines))
         try:
@@ -56,12 +56,12 @@ def main(argv: list[str]) -> int:
                     entries += [table.entry(outcome, own) for outcome in (own, *outcomes)]
                     measured &= all(outcome.times for outcome in (own, *outcomes))
         except KeyboardInterrupt:
-            console.print("interrupted")
-            measured = False
+            console.print("interrupted; what was measured follows in the file")
+            interrupted = True
     facts = {"scale": scale.name, "lengths": sizes.lengths, "minutes": round((time.monotonic() - begin) / 60, 1)}
     table.write(args.output, entries, facts)
     console.print(f"written to {args.output}" + ("; tiny sizes: nothing here is a measurement" if args.quick else ""))
-    return int(not measured)
+    return 130 if interrupted else int(not measured)
 
 
 def _engine(

@@ -24,6 +24,11 @@ class Peer:
     # For Recollect: with the background search index, as by default.
     index: bool = True
 
+    @property
+    def to_beat(self) -> bool:
+        """Whether Recollect is meant to be ahead of it."""
+        return bool(self.requirements) and not self.in_process
+
 
 RECOLLECT = Peer("recollect", "Recollect over gRPC", "peer_recollect.py", ())
 RECOLLECT_PLAIN = Peer("recollect-plain", "Recollect over gRPC, search index off", "peer_recollect.py", (), index=False)

@@ -47,7 +47,7 @@ def _compared(outcome: Outcome, own: Outcome, operation: str, lengths: Sequence[
         if mine is None or theirs is None:
             text.append("-", "dim")
             continue
-        style = "dim" if outcome.peer.in_process else "green" if mine <= theirs else "bold red"
+        style = "dim" if not outcome.peer.to_beat else "green" if mine <= theirs else "bold red"
         text.append(f"{mine / theirs:.2f}", style)
     return text
 
@@ -89,12 +89,12 @@ def entry(outcome: Outcome, own: Outcome) -> dict[str, Any]:
         "store": outcome.peer.title,
         "engine": outcome.engine,
         "version": outcome.version,
-        "in_process": outcome.peer.in_process,
+        "to_beat": outcome.peer.to_beat,
         "problem": outcome.problem,
         "milliseconds": [{"operation": o, "events": n, "ms": ms} for (o, n), ms in outcome.times.items()],
         "bytes_per_event": outcome.stored,
         "recollect_divided_by_peer": compared,
-        "recollect_ahead": all(ratio["ratio"] <= 1 for ratio in compared) if compared else None,
+        "recollect_ahead": all(ratio["ratio"] <= 1 for ratio in compared) if compared and outcome.peer.to_beat else None,
     }
 
 
