@@ -1,0 +1,51 @@
+"""The HTTP port of a whole server: what is appended by one protocol is read by another."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import urllib.request
+from pathlib import Path
+from typing import Any
+
+from recollect.v1 import event_service_pb2
+from recollect_server.app import serve
+from recollect_server.config import Settings
+
+_SERVICE = "/recollect.v1.EventService/"
+
+
+async def _post(port: int, method: str, body: bytes, content_type: str | None = None) -> bytes:
+    """Without a content type it is what `curl -d` sends."""
+    headers = {"content-type": content_type} if content_type else {}
+    request = urllib.request.Request(f"http://127.0.0.1:{port}{_SERVICE}{method}", body, headers)
+
+    def call() -> bytes:
+        with urllib.request.urlopen(request, timeout=10) as response:
+            answer: bytes = response.read()
+            return answer
+
+    return await asyncio.to_thread(call)
+
+
+async def test_what_curl_appends_connect_reads(tmp_path: Path) -> None:
+    settings = Settings(data_dir=tmp_path, grpc_address="127.0.0.1:0", http_address="127.0.0.1:0")
+    append: dict[str, Any] = {
+        "session": {"app": "shop", "userId": "ann", "sessionId": "s1"},
+        "createIfMissing": {},
+        "events": [{"eventId": "e1", "message": {"role": "ROLE_USER", "parts": [{"text": {"text": "Größe 😀"}}]}}],
+    }
+    async with serve(settings) as running:
+        assert running.http_port is not None
+        first = json.loads(await _post(running.http_port, "AppendEvents", json.dumps(append).encode()))
+        again = json.loads(await _post(running.http_port, "AppendEvents", json.dumps(append).encode()))
+        assert (first["lastSeq"], first["sessionCreated"]) == ("1", True)
+        assert again["events"] == [{"eventId": "e1", "seq": "1", "replayed": True}]
+
+        listed = json.loads(await _post(running.http_port, "ListEvents", b'{"session":{"sessionId":"s1"}}'))
+        assert listed["events"][0]["message"]["parts"] == append["events"][0]["message"]["parts"]
+
+        request = event_service_pb2.ListEventsRequest()
+        request.session.session_id = "s1"
+        answer = await _post(running.http_port, "ListEvents", request.SerializeToString(), "application/proto")
+        assert event_service_pb2.ListEventsResponse.FromString(answer).events[0].event_id == "e1"
