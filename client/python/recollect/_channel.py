@@ -26,6 +26,8 @@ RETRY_POLICY = {
 
 def address_or_default(address: str | None) -> str:
     """The address given, else that of RECOLLECT_ADDRESS, else the local server's."""
+    if address is not None and not isinstance(address, str):
+        raise TypeError(f"address must be str, not {type(address).__name__}")
     return address or os.environ.get("RECOLLECT_ADDRESS") or DEFAULT_ADDRESS
 
 

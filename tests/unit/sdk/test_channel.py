@@ -51,3 +51,8 @@ def test_credentials() -> None:
     assert _channel.credentials(False) is None
     assert _channel.credentials(given) is given
     assert isinstance(_channel.credentials(True), grpc.ChannelCredentials)
+
+
+def test_an_address_of_another_type_is_refused() -> None:
+    with pytest.raises(TypeError, match="address must be str, not int"):
+        recollect.Client(7443)  # type: ignore[arg-type]

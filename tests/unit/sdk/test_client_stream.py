@@ -158,3 +158,8 @@ async def test_a_stream_has_no_deadline_unless_asked(connect: Callable[..., Any]
     assert [result.index async for result in client.append_stream(batches(1))] == [0]
     with pytest.raises(errors.DeadlineExceeded):
         [result async for result in client.append_stream(batches(1), timeout=0.1)]
+
+
+async def test_room_for_at_least_one_batch(client: Any) -> None:
+    with pytest.raises(ValueError, match="max_outstanding must be at least 1"):
+        [result async for result in client.append_stream([], max_outstanding=0)]

@@ -197,11 +197,13 @@ class AsyncClient(AsyncConnection):
         """Append batch after batch without waiting for each answer; yields one result for each batch, in order.
 
         A batch is `(session, events)` and is atomic. A batch that failed is told by its result (see `error_of`) and does not
-        end the stream. At most `max_outstanding` batches are unanswered. The stream has no time limit unless
-        `timeout` says so. Nothing is retried: to resume a broken stream give the
-        events ids (see `with_ids`) and send again what was not answered. What `batches` raises is raised after the results of
-        the batches before it. The synchronous client iterates `batches` in another thread.
+        end the stream. At most `max_outstanding` batches are unanswered. There is no time limit unless `timeout`, in seconds,
+        sets one for the whole stream. Nothing is retried: to resume a broken stream give the events ids (see `with_ids`) and
+        send again what was not answered. What `batches` raises is raised after the results of the batches before it. The
+        synchronous client iterates `batches` in another thread.
         """
+        if max_outstanding < 1:
+            raise ValueError("max_outstanding must be at least 1")
         room = asyncio.Semaphore(max_outstanding)
         failures: list[Exception] = []
         ended = False
