@@ -31,7 +31,7 @@ def event(
 ) -> event_pb2.SessionEvent:
     """A message as a client would send it; text None leaves only `parts`."""
     message = event_pb2.SessionEvent(
-        event_id=f"e{next(_ids)}" if event_id is None else event_id,
+        event_id=f"auto-{next(_ids)}" if event_id is None else event_id,
         author=author,
         author_role=author_role,
         branch=branch,
