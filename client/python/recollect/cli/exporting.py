@@ -109,8 +109,11 @@ def destination(path: Path | None) -> Iterator[IO[str]]:
             yield out
         return
     partial = path.with_name(f"{path.name}.partial")
-    with partial.open("w", encoding="utf-8", newline="\n") as out:
-        yield out
-        out.flush()
-        os.fsync(out.fileno())
-    partial.replace(path)
+    try:
+        with partial.open("w", encoding="utf-8", newline="\n") as out:
+            yield out
+            out.flush()
+            os.fsync(out.fileno())
+        partial.replace(path)
+    finally:
+        partial.unlink(missing_ok=True)

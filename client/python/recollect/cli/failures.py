@@ -11,12 +11,8 @@ from enum import IntEnum
 
 from ..errors import (
     AmbiguousSession,
-    BatchTooLarge,
     DeadlineExceeded,
-    EventIdConflict,
     EventNotFound,
-    EventTooLarge,
-    PermissionDenied,
     RecollectError,
     SessionNotFound,
     Unauthenticated,
@@ -48,16 +44,13 @@ class CliError(Exception):
         self.metadata = dict(metadata or {})
 
 
+# What to do in terms of the command line, instead of the server's advice to programs.
 _NEXT: Mapping[type[RecollectError], str] = {
-    SessionNotFound: "`recollect sessions list` shows what is there; --user and --app name the owner",
+    SessionNotFound: "`recollect sessions list` shows what is there; `events append --create` makes it",
     EventNotFound: "`recollect events list SESSION` shows what is there",
     AmbiguousSession: "give --user and --app",
     Unauthenticated: "give --token, or set RECOLLECT_TOKEN",
-    PermissionDenied: "use a token that reaches it",
-    DeadlineExceeded: "try again; what was appended is not appended twice",
-    EventIdConflict: "give new content a new id",
-    EventTooLarge: "`recollect info` shows the limits",
-    BatchTooLarge: "`recollect info` shows the limits",
+    DeadlineExceeded: "run it again; what was appended is not appended twice",
 }
 
 
@@ -74,7 +67,7 @@ def from_server(error: RecollectError, address: str) -> CliError:
         code = Exit.UNAVAILABLE
     message = one_line(error.message) or reason
     if step := _NEXT.get(type(error)):
-        message = f"{message.rstrip('.')}; {step}"
+        message = f"{message.partition(';')[0]}; {step}"
     return CliError(message, code, reason=reason, metadata=error.metadata)
 
 
@@ -97,6 +90,11 @@ def report(error: CliError, *, as_json: bool) -> int:
 def debugging() -> bool:
     """Whether tracebacks are wanted."""
     return os.environ.get("RECOLLECT_DEBUG", "") not in ("", "0")
+
+
+def counted(number: int, noun: str) -> str:
+    """A number of things: "1 event", "5,308 events"."""
+    return f"{number:,} {noun}{'' if number == 1 else 's'}"
 
 
 def one_line(text: str) -> str:

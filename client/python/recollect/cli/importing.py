@@ -36,6 +36,7 @@ class Problem:
     reason: str = ""
     field: str = ""
     error: RecollectError | None = None
+    fatal: bool = False
 
 
 @dataclass(slots=True)
@@ -97,8 +98,8 @@ class Importer:
                 return
             if isinstance(item, Malformed):
                 if not self._skip and target is not None:
-                    await self._flush(target)
-                self._problem(Problem(item.origin, item.problem, "MALFORMED", item.field))
+                    await self._flush(target, last=True)
+                self._problem(Problem(item.origin, item.problem, "MALFORMED", item.field, fatal=item.fatal))
             elif isinstance(item, SessionStart):
                 if target is not None:
                     await self._flush(target, last=True)
@@ -223,7 +224,7 @@ class Importer:
         elif isinstance(error, EventIdConflict):
             text = (
                 f"event {error.event_id!r} of session {session_id!r} is stored with other content, from another file; "
-                "--prefix gives this file's sessions other ids"
+                "import this one for another --user, or with another --prefix"
             )
         return Problem(origin, text, error.reason, error.metadata.get("field", ""), error)
 

@@ -35,7 +35,8 @@ def print_json(value: object) -> None:
 
 def table(*columns: str, numbers: tuple[str, ...] = ()) -> Table:
     """An empty table with these columns; `numbers` are aligned to the right."""
-    made = Table(box=box.SIMPLE_HEAD, pad_edge=False, header_style="bold")
+    on_terminal = sys.stdout.isatty()
+    made = Table(box=box.SIMPLE_HEAD if on_terminal else None, pad_edge=False, padding=(0, 2, 0, 0), header_style="bold")
     for name in columns:
         right = name in numbers
         last = name == columns[-1]

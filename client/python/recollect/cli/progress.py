@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from rich.progress import BarColumn, Progress, ProgressColumn, SpinnerColumn, Task, TextColumn, TimeElapsedColumn
 from rich.text import Text
 
+from .failures import counted
 from .output import console
 
 _PAUSE = 5.0  # seconds between two lines where there is no terminal
@@ -33,11 +34,9 @@ class Meter:
         if now - self._told >= _PAUSE:
             self._told = now
             share = f", {100 * done / total:.0f} %" if total else ""
-            line = f"{self._verb}: {sessions:,} sessions, {events:,} events, {self._rate(events, now):,.0f} events/s{share}"
+            rate = events / max(now - self._began, 1e-9)
+            line = f"{self._verb}: {counted(sessions, 'session')}, {counted(events, 'event')}, {rate:,.0f} events/s{share}"
             print(line, file=sys.stderr, flush=True)
-
-    def _rate(self, events: int, now: float) -> float:
-        return events / max(now - self._began, 1e-9)
 
 
 class _Counts(ProgressColumn):

@@ -14,7 +14,7 @@ from rich.text import Text
 from .. import AsyncClient
 from ..v1.server_service_pb2 import GetServerInfoResponse
 from .context import Address, Json, Token, cli_of
-from .failures import CliError
+from .failures import CliError, Exit, one_line
 from .output import console, facts, print_json, table
 
 ConfigFile = Annotated[
@@ -173,7 +173,7 @@ def _settings(config: Path | None, **flags: object) -> Any:
     try:
         return part.load_settings(config, **flags)
     except part.ConfigError as error:
-        raise CliError("; ".join(error.problems), reason="INVALID_SETTINGS") from error
+        raise CliError("; ".join(error.problems), Exit.USAGE, reason="INVALID_SETTINGS") from error
 
 
 def _server_part(name: str) -> ModuleType:
@@ -194,8 +194,12 @@ def _on_database(do: Callable[[str], Any], url: str) -> Any:
     except CliError:
         raise
     except Exception as error:
-        problem = type(error).__name__ if "://" in str(error) else f"{type(error).__name__}: {str(error).splitlines()[0]}"
-        raise CliError(f"the database does not do it ({problem}); check --database-url", reason="DATABASE") from error
+        text = one_line(str(error))
+        if type(error).__module__.startswith("recollect_server."):
+            raise CliError(text, reason="DATABASE") from error
+        problem = "" if "://" in text else f": {text}"
+        message = f"the database cannot be used ({type(error).__name__}{problem}); check RECOLLECT_DATABASE_URL"
+        raise CliError(message, reason="DATABASE") from error
 
 
 def _shown(value: object) -> str:

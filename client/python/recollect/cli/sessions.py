@@ -12,6 +12,7 @@ from .. import AsyncClient
 from ..v1 import session_pb2
 from ..v1.session_service_pb2 import DeleteSessionResponse
 from .context import Address, App, Json, SessionId, Token, User, cli_of, pairs, ref_of, usage
+from .failures import counted
 from .output import console, facts, plain, print_json, ref_json, session_json, shown_expiry, shown_time, table
 
 sessions_app = typer.Typer(help="List, show and delete sessions.", no_args_is_help=True)
@@ -123,7 +124,7 @@ def delete_sessions(
         if cli.json:
             print_json({**ref_json(ref), "deleted": answer.deleted, "deleted_events": answer.deleted_events})
         elif answer.deleted:
-            print(f"deleted {plain(ref.session_id)} with {answer.deleted_events:,} events")
+            print(f"deleted {plain(ref.session_id)} with {counted(answer.deleted_events, 'event')}")
         else:
             print(f"{plain(ref.session_id)} is not there")
 

@@ -16,7 +16,7 @@ from .. import AsyncClient
 from ..v1 import session_pb2
 from .context import Address, App, Cli, Json, Token, User, cli_of, ref_of, usage
 from .exporting import Exported, Exporter, destination
-from .failures import CliError, Exit, from_server
+from .failures import CliError, counted, from_server
 from .formats import FileReader, Item, Malformed, Origin, ReadOptions, UnknownFormat
 from .importing import Importer, Problem, Tally
 from .output import print_json
@@ -197,7 +197,10 @@ def _tell_import(cli: Cli, tally: Tally, seconds: float, files: int) -> None:
     print(f"sessions: {tally.sessions_created:,} created, {tally.sessions_found:,} already there")
     print(f"{seconds:.1f} s, {rate:,.0f} events/s")
     if tally.sessions_renewed:
-        print(f"note: {tally.sessions_renewed:,} sessions had expired; they got the server's default expiry", file=sys.stderr)
+        print(
+            f"note: {counted(tally.sessions_renewed, 'session')} had expired and got the server's default expiry",
+            file=sys.stderr,
+        )
 
 
 def _raise_for(cli: Cli, tally: Tally, *, stopped: bool) -> None:
@@ -211,16 +214,15 @@ def _raise_for(cli: Cli, tally: Tally, *, stopped: bool) -> None:
         raise from_server(gone, cli.server) if gone else CliError(first.text)
     metadata = _problem_json(first)
     if stopped or len(tally.problems) == 1:
-        after = "what precedes it is imported; mend it and run the same command again, or skip it with --on-error skip"
-        text = _problem_text(first)
-        raise CliError(f"{text}; {after}" if stopped else text, Exit.FAILED, reason=first.reason, metadata=metadata)
+        after = "what precedes it is imported; mend the file and import it again"
+        skip = "" if first.fatal or not stopped else ", or skip this with --on-error skip"
+        raise CliError(f"{_problem_text(first)}; {after}{skip}", reason=first.reason, metadata=metadata)
     for each in tally.problems[:_TOLD]:
         print(f"skipped: {_problem_text(each)}", file=sys.stderr)
     more = len(tally.problems) - _TOLD
     shown = f" ({more:,} more not shown)" if more > 0 else ""
-    raise CliError(
-        f"{len(tally.problems):,} records could not be imported{shown}; the rest is in", reason=first.reason, metadata=metadata
-    )
+    skipped = counted(len(tally.problems), "record")
+    raise CliError(f"{skipped} could not be imported{shown}; the rest is in", reason=first.reason, metadata=metadata)
 
 
 def _problem_text(problem: Problem) -> str:
@@ -255,6 +257,6 @@ def _tell_export(cli: Cli, done: Exported, seconds: float, output: Path | None) 
             }
         )
     elif output is not None:
-        print(f"{done.sessions:,} sessions and {done.events:,} events in {output}, {seconds:.1f} s")
+        print(f"{counted(done.sessions, 'session')} and {counted(done.events, 'event')} in {output}, {seconds:.1f} s")
     else:
-        print(f"{done.sessions:,} sessions and {done.events:,} events, {seconds:.1f} s", file=sys.stderr)
+        print(f"{counted(done.sessions, 'session')} and {counted(done.events, 'event')}, {seconds:.1f} s", file=sys.stderr)
