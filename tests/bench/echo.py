@@ -15,7 +15,13 @@ BYTES = f"/{SERVICE}/Bytes"
 STREAM = f"/{SERVICE}/Stream"
 ACK_EVERY = 32
 # The same as the server under test sets, as far as it touches the cost of a call.
-OPTIONS = (("grpc.so_reuseport", 0), ("grpc.max_receive_message_length", 64 << 20), ("grpc.max_send_message_length", 64 << 20))
+OPTIONS = (
+    ("grpc.so_reuseport", 0),
+    ("grpc.max_receive_message_length", 64 << 20),
+    ("grpc.max_send_message_length", -1),
+    ("grpc.keepalive_permit_without_calls", 1),
+    ("grpc.http2.min_recv_ping_interval_without_data_ms", 10_000),
+)
 
 
 def bytes_request(size: int, filler: bytes) -> bytes:

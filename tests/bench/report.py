@@ -14,6 +14,7 @@ from rich.table import Table
 from rich.text import Text
 
 PLAIN_WIDTH = 140  # where the table does not go to a terminal
+BRIEF = 240  # characters of a reason in the table
 _COMPARE = {">=": operator.ge, "<=": operator.le}
 
 
@@ -96,6 +97,11 @@ def spread(measured: Sequence[dict[str, Any]], baseline: Sequence[dict[str, Any]
     }
 
 
+def brief(reason: str) -> str:
+    """The end of a reason, which is what a traceback is read for; the JSON has the whole."""
+    return reason.strip().rpartition("\n")[2].strip()[-BRIEF:]
+
+
 def _mark(line: Line) -> Text:
     if line.error:
         return Text("ERROR", "bold red")
@@ -123,7 +129,7 @@ def show(console: Console, lines: Sequence[Line], title: str, caption: str) -> N
             table.add_section()
             previous = line.name
         text = Text(line.text)
-        remark = line.error or line.skipped or line.note
+        remark = brief(line.error or line.skipped or line.note)
         if remark:
             text.append(f"\n{remark}", "red" if line.error else "dim")
         absolute = line.target is not None and line.target.unit

@@ -12,15 +12,16 @@ from rich.table import Table
 from rich.text import Text
 
 from tests.bench.peers.runner import OPERATIONS, Outcome
-from tests.bench.report import PLAIN_WIDTH
+from tests.bench.report import PLAIN_WIDTH, brief
 
 HEADINGS = {"append": "append", "last": "last 50", "whole": "whole session"}
 
 
 def merged(outcomes: Sequence[Outcome]) -> Outcome:
     """Recollect's own figures, taken before and after the peers."""
-    first = outcomes[0]
-    times = {key: statistics.mean(o.times[key] for o in outcomes if key in o.times) for key in first.times}
+    first = next((outcome for outcome in outcomes if outcome.times), outcomes[0])
+    keys = {key: None for outcome in outcomes for key in outcome.times}
+    times = {key: statistics.mean(o.times[key] for o in outcomes if key in o.times) for key in keys}
     problems = [outcome.problem for outcome in outcomes if outcome.problem]
     return replace(first, times=times, problem=problems[0] if problems else "")
 
@@ -72,7 +73,7 @@ def show(console: Console, engine: str, own: Outcome, outcomes: Sequence[Outcome
     for outcome in (own, *outcomes):
         name = Text(f"{outcome.peer.title} {outcome.version}".rstrip())
         if outcome.problem:
-            name.append(f"\n{outcome.problem}", "yellow" if outcome.times else "red")
+            name.append(f"\n{brief(outcome.problem)}", "yellow" if outcome.times else "red")
         cells = [Text(_times(outcome, operation, lengths)) for operation in OPERATIONS]
         if outcome is not own:
             for cell, operation in zip(cells, OPERATIONS, strict=True):
