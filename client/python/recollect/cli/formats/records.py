@@ -49,13 +49,12 @@ class RecordReader:
         if unfinished:
             yield from self._document(first)
             return
+        line, told = self._lines, self._malformed(problem) if problem else None
         second = self._next_line()
         if not second and isinstance(value, list):
-            yield from (self._record(element, self._lines) for element in value)
-        elif problem:
-            yield self._malformed(problem)
+            yield from (self._record(element, line) for element in value)
         else:
-            yield self._record(value, self._lines - bool(second))
+            yield told or self._record(value, line)
         yield from self._each_line(second)
 
     def _next_line(self, limit: int = _LARGEST) -> bytes:
@@ -84,13 +83,13 @@ class RecordReader:
         blank = _BLANK + "," if in_array else _BLANK
         while not text.problem:
             following = text.skip(blank)
-            if following == "]" if in_array else text.ended and not following:
+            if following == "]" if in_array else text.ended and not following and not text.broken:
                 return
             line = text.line
             if following and text.take():
                 yield self._record(text.value, line)
             elif not text.problem and text.ended:
-                text.problem = "the file ends inside its array: it is truncated"
+                text.problem = text.broken or "the file ends inside its array: it is truncated"
             elif not text.problem:
                 raw = self._stream.read(max(_CHUNK, len(text.held)))
                 self.bytes_read += len(raw)
@@ -108,7 +107,10 @@ class RecordReader:
 
 
 class _Text:
-    """What is not read yet of a document. `problem`, once set, is why it cannot be read on."""
+    """What is not read yet of a document.
+
+    `problem`, once set, is why it cannot be read on; `broken` is why the text ends before the file does.
+    """
 
     def __init__(self, beginning: bytes) -> None:
         self._decoder = codecs.getincrementaldecoder("utf-8")()
@@ -117,6 +119,7 @@ class _Text:
         self.held = ""
         self.position = 0
         self.ended = False
+        self.broken = ""
         self.problem = ""
         self.value: Any = None
         self.add(beginning)
@@ -140,7 +143,8 @@ class _Text:
             self.value, self.position = self._scan(self.held, self.position)
         except json.JSONDecodeError as error:
             if self.ended or not _cut(error, self.held):
-                self.position, self.problem = max(error.pos, self.position), _explained(error)
+                problem = self.broken if self.broken and _cut(error, self.held) else _explained(error)
+                self.position, self.problem = max(error.pos, self.position), problem
             return False
         except (ValueError, RecursionError) as error:
             self.problem = _explained(error)
@@ -158,7 +162,8 @@ class _Text:
         try:
             self.held += self._decoder.decode(raw, final=self.ended)
         except UnicodeDecodeError as error:
-            self.problem = f"not UTF-8 text ({error.reason})"
+            self.held += error.object[: error.start].decode("utf-8")
+            self.ended, self.broken = True, f"not UTF-8 text ({error.reason})"
 
 
 def _parsed(line: bytes) -> tuple[Any, str, bool]:
