@@ -203,7 +203,8 @@ class Bench:
             except Exception as error:
                 if process.poll() is not None:
                     raise ChildError(f"the server ended with code {process.returncode}:\n{tail(log)}") from error
-                raise
+                last = tail(log, 1)
+                raise ChildError(f"{error}; last in the server's log: {last}") from error
             self.driver.run("forget", target=server.target)
 
     def info(self, server: Server) -> Result:
