@@ -75,7 +75,6 @@ class MemoryStore:
         self._codec = codec
         self._store_id = uuid.uuid4().hex
         self._numbers = count(1)
-        # In order of creation, as dictionaries keep it.
         self._logs: dict[tuple[str, SessionRef], _Log] = {}
 
     async def create_session(self, tenant: str, new: NewSession, *, return_existing: bool) -> tuple[Session, bool]:
@@ -103,11 +102,14 @@ class MemoryStore:
 
     async def update_session(self, tenant: str, ref: SessionRef, change: SessionChange) -> Session:
         log = self._existing(tenant, ref)
-        changes = {name: getattr(change, name) for name in change.fields}
-        if "labels" in changes:
-            changes["labels"] = dict(change.labels)
-        update_time = max(log.session.update_time, change.update_time)
-        log.session = replace(log.session, update_time=update_time, **changes)
+        session = replace(log.session, update_time=max(log.session.update_time, change.update_time))
+        if "expiry" in change.fields:
+            session = replace(session, expire_time=change.expire_time)
+        if "metadata_json" in change.fields:
+            session = replace(session, metadata_json=change.metadata_json)
+        if "labels" in change.fields:
+            session = replace(session, labels=dict(change.labels))
+        log.session = session
         return log.session
 
     async def delete_session(self, tenant: str, ref: SessionRef) -> int | None:
@@ -292,7 +294,7 @@ def _cut(found: Sequence[_Entry], limit: int, max_bytes: int) -> Sequence[_Entry
     """As many as fit, but at least one."""
     size = 0
     for taken, entry in enumerate(found):
-        size += len(entry.sealed)
+        size += len(entry.sent)
         if taken == limit or (taken and size > max_bytes):
             return found[:taken]
     return found

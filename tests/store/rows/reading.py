@@ -156,7 +156,7 @@ class PagingRows:
         for max_bytes in (1, 500, 1000, 2000, 5000, 1 << 40):
             pages = await read_in_pages(store, max_bytes=max_bytes, descending=descending)
             assert [item for page in pages for item in page] == everything
-            assert all(len(page) == 1 or sum(len(item.body) for item in page) <= max_bytes for page in pages)
+            assert all(len(page) == 1 or sum(parse(item).size_bytes for item in page) <= max_bytes for page in pages)
         assert len(await read_in_pages(store, max_bytes=1)) == len(sizes)
         assert len(await read_in_pages(store, max_bytes=1 << 40)) == 1
 

@@ -10,7 +10,7 @@ from recollect_server.domain.filters import Authors, AuthorStep, EventFilter
 from recollect_server.domain.model import EventDraft, Role
 from recollect_server.store.base import SearchHit, SearchQuery, Store, UserScope
 
-from tests.support.codec import draft, texts
+from tests.support.codec import draft, parse, texts
 from tests.support.sessions import TENANT, append, create, ref, search, search_in_pages, session_with
 
 ALICE = UserScope("alice")
@@ -243,7 +243,7 @@ class SearchPagingRows:
         for max_bytes in (1, 500, 1000, 4000, 1 << 40):
             pages = await search_in_pages(store, EventFilter(keyword="hit"), scope, max_bytes=max_bytes)  # type: ignore[arg-type]
             assert [hit for page in pages for hit in page] == whole
-            assert all(len(page) == 1 or sum(len(hit.event.body) for hit in page) <= max_bytes for page in pages)
+            assert all(len(page) == 1 or sum(parse(hit.event).size_bytes for hit in page) <= max_bytes for page in pages)
 
     async def test_many_hits_are_all_found(self, store: Store) -> None:
         await create(store, "s1")

@@ -97,10 +97,20 @@ class SessionRows:
 
     async def test_an_update_can_set_and_remove_the_expiry(self, store: Store) -> None:
         await create(store)
-        later = await store.update_session(TENANT, ref(), SessionChange(frozenset({"expire_time"}), NOW, expire_time=NOW + 7))
+        later = await store.update_session(TENANT, ref(), SessionChange(frozenset({"expiry"}), NOW, expire_time=NOW + 7))
         assert later.expire_time == NOW + 7
-        never = await store.update_session(TENANT, ref(), SessionChange(frozenset({"expire_time"}), NOW))
+        never = await store.update_session(TENANT, ref(), SessionChange(frozenset({"expiry"}), NOW))
         assert never.expire_time is None
+
+    async def test_concurrent_updates_each_apply_whole(self, store: Store) -> None:
+        await create(store)
+        changes = [SessionChange(frozenset({"labels"}), NOW, labels={"a": str(n), "b": str(n)}) for n in range(12)]
+        await asyncio.gather(*(store.update_session(TENANT, ref(), change) for change in changes))
+        labels = dict((await store.get_session(TENANT, ref())).labels)
+        assert labels["a"] == labels["b"]
+        assert await ids(store, labels=labels) == ["s1"]
+        for n in range(12):
+            assert await ids(store, labels={"a": str(n)}) == (["s1"] if str(n) == labels["a"] else [])
 
     async def test_the_update_time_never_goes_back(self, store: Store) -> None:
         await create(store)
@@ -371,7 +381,7 @@ class ExpiryRows:
         assert await ids(store) == ["s1"]
         with pytest.raises(SessionAlreadyExists):
             await create(store)
-        change = SessionChange(frozenset({"expire_time"}), NOW, expire_time=NOW + HOUR)
+        change = SessionChange(frozenset({"expiry"}), NOW, expire_time=NOW + HOUR)
         assert (await store.update_session(TENANT, ref(), change)).expire_time == NOW + HOUR
         assert await store.delete_expired(TENANT, NOW, 100) == 0
         assert texts(await read(store)) == ["hello"]
