@@ -1,0 +1,221 @@
+"""The commands that look into a running server, and those of the server itself."""
+
+from __future__ import annotations
+
+import io
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+import recollect
+from recollect import Client
+from recollect.cli import main
+
+Tell = Callable[..., tuple[int, str, str]]
+
+
+@pytest.fixture
+def tell(address: str, capfd: pytest.CaptureFixture[str]) -> Tell:
+    """Runs a command against the server; its exit code, output and standard error."""
+
+    def invoke(*arguments: str) -> tuple[int, str, str]:
+        code = main([*arguments, "--address", address])
+        out, err = capfd.readouterr()
+        assert "Traceback" not in err
+        return code, out, err
+
+    return invoke
+
+
+@pytest.fixture
+def filled(address: str) -> str:
+    """A session `s` of alice with four events, and one of bob."""
+    with Client(address, user_id="alice", app="shop") as client:
+        session = client.create_session(session_id="s", labels={"kind": "demo"}, metadata={"n": 1})
+        client.append(
+            session,
+            recollect.user("Where is my order?", event_id="e1"),
+            recollect.assistant(tool_calls=[recollect.tool_call("c1", "track", '{"order":  7}')], event_id="e2", author="bot"),
+            recollect.tool_result("c1", "in transit", name="track", event_id="e3"),
+            recollect.assistant("On its [bold]way[/bold] \x1b[31m!", event_id="e4", author="bot"),
+        )
+    with Client(address, user_id="bob") as client:
+        client.append("t", recollect.user("My ORDER is late"), create=True)
+    return "s"
+
+
+def lines(out: str) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in out.splitlines()]
+
+
+def test_info(tell: Tell, filled: str, address: str) -> None:
+    code, out, _ = tell("info", "--json")
+    (facts,) = lines(out)
+    assert code == 0
+    assert facts.keys() >= {"version", "engine", "durability", "sessions", "events", "limits"}
+    assert (facts["address"], facts["sessions"], facts["events"]) == (address, 2, 5)
+    assert facts["limits"]["max_batch_events"] == 1000
+    assert "synchronous=FULL" in tell("info")[1]
+
+
+def test_options_before_the_command_count_too(filled: str, address: str, capfd: pytest.CaptureFixture[str]) -> None:
+    assert main(["--address", address, "--json", "info"]) == 0
+    assert json.loads(capfd.readouterr().out)["events"] == 5
+
+
+def test_sessions(tell: Tell, filled: str) -> None:
+    code, out, _ = tell("sessions", "list", "--json")
+    assert code == 0
+    assert [(each["app"], each["user_id"], each["session_id"], each["events"]) for each in lines(out)] == [
+        ("", "bob", "t", 1),
+        ("shop", "alice", "s", 4),
+    ]
+    assert "\x1b" not in tell("sessions", "list")[1]
+    assert [each["session_id"] for each in lines(tell("sessions", "list", "--label", "kind=demo", "--json")[1])] == ["s"]
+    code, out, err = tell("sessions", "list", "--limit", "1")
+    assert "alice" not in out
+    assert "--limit 0 shows all" in err
+    assert "no sessions" in tell("sessions", "list", "--user", "nobody")[1]
+
+
+def test_a_session_is_shown_and_deleted(tell: Tell, filled: str) -> None:
+    (shown,) = lines(tell("sessions", "show", "s", "--json")[1])
+    assert (shown["labels"], shown["metadata_json"], shown["window"]["turns"]) == ({"kind": "demo"}, '{"n":1}', 1)
+    assert "kind=demo" in tell("sessions", "show", "s", "--user", "alice", "--app", "shop")[1]
+    code, _, err = tell("sessions", "delete", "s")
+    assert (code, "--yes" in err) == (2, True)
+    (deleted,) = lines(tell("sessions", "delete", "s", "--yes", "--json")[1])
+    assert (deleted["deleted"], deleted["deleted_events"]) == (True, 4)
+    assert tell("sessions", "delete", "s", "--yes")[:2] == (0, "s is not there\n")
+    assert tell("sessions", "show", "s")[0] == 3
+
+
+def test_events_are_listed_by_any_filter(tell: Tell, filled: str) -> None:
+    def seqs(*arguments: str) -> list[int]:
+        return [each["seq"] for each in lines(tell("events", "list", "s", "--json", *arguments)[1])]
+
+    assert seqs() == [1, 2, 3, 4]
+    assert seqs("--role", "assistant") == [2, 4]
+    assert seqs("--role", "user", "--role", "tool") == [1, 3]
+    assert seqs("--keyword", "ORDER") == [1]
+    assert seqs("--author", "bot") == [2, 4]
+    assert seqs("--after-seq", "1", "--before-seq", "4") == [2, 3]
+    assert seqs("--last", "1") == [1, 2, 3, 4]  # the whole turn
+    assert seqs("--active") == [1, 2, 3, 4]
+    assert seqs("--to", "2001-01-01") == []
+    assert seqs("--limit", "2") == [1, 2]
+
+
+def test_an_events_table_is_plain_and_safe(tell: Tell, filled: str) -> None:
+    code, out, err = tell("events", "list", "s")
+    assert (code, err) == (0, "")
+    assert "→ track({" in out
+    assert "← track: in transit" in out
+    assert "[bold]way[/bold] \ufffd[31m!" in out
+    assert "\x1b" not in out
+
+
+def test_an_event_is_shown_by_id_and_by_seq(tell: Tell, filled: str) -> None:
+    (shown,) = lines(tell("events", "show", "s", "e2", "--json")[1])
+    call = shown["message"]["parts"][0]["tool_call"]
+    assert (shown["seq"], shown["role"], call["arguments_json"]) == (2, "assistant", '{"order":  7}')
+    assert lines(tell("events", "show", "s", "2", "--json")[1]) == [shown]
+    assert '{"order":  7}' in tell("events", "show", "s", "2")[1]
+    assert tell("events", "show", "s", "nope")[0] == 3
+    assert tell("events", "show", "nope", "e1")[0] == 3
+    assert tell("events", "list", "nope")[0] == 3
+
+
+def test_appending(tell: Tell, filled: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert tell("events", "append", "new", "hi")[0] == 3
+    (done,) = lines(tell("events", "append", "new", "--text", "hi", "--create", "--user", "u", "--event-id", "x", "--json")[1])
+    assert done == {"event_id": "x", "seq": 1, "replayed": False, "log_version": 1, "session_created": True}
+    code, out, _ = tell("events", "append", "new", "hi", "--event-id", "x")
+    assert (code, out) == (0, "already there: event x, seq 1\n")
+    code, _, err = tell("events", "append", "new", "other", "--event-id", "x", "--json")
+    assert (code, json.loads(err)["error"]["reason"]) == (1, "EVENT_ID_CONFLICT")
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO("zwei\nZeilen é\n".encode())))
+    assert tell("events", "append", "new", "-", "--role", "assistant", "--author", "bot")[0] == 0
+    assert tell("events", "append", "new", "42", "--role", "tool", "--call-id", "c")[0] == 0
+    found = lines(tell("events", "list", "new", "--json")[1])
+    assert [(each["role"], each["text"]) for each in found] == [("user", "hi"), ("assistant", "zwei\nZeilen é"), ("tool", "")]
+
+
+def test_search(tell: Tell, filled: str) -> None:
+    def found(*arguments: str) -> list[tuple[str, int]]:
+        return [(each["session"]["user_id"], each["seq"]) for each in lines(tell("search", *arguments, "--json")[1])]
+
+    assert found("order", "--session", "s") == [("alice", 1)]
+    assert found("order", "--user", "bob") == [("bob", 1)]
+    assert sorted(found("order")) == [("alice", 1), ("bob", 1)]
+    assert found("order", "--app", "shop") == [("alice", 1)]
+    assert found("order", "--role", "assistant") == []
+    code, _, err = tell("search", "order", "--limit", "1")
+    assert (code, "--limit 0" in err) == (0, True)
+    assert tell("search", "nothing like it")[1] == "nothing found\n"
+    assert tell("search", " ", "--user", "bob")[0] == 1
+    assert tell("search", "x", "--session", "nope")[0] == 3
+
+
+def test_a_token_is_sent(start_server: Any, capfd: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    server = start_server(data_dir=tmp_path / "auth", auth_tokens={"secret": {"tenant": "t"}})
+    address = f"127.0.0.1:{server.grpc_port}"
+    assert main(["info", "--address", address]) == 1
+    assert "RECOLLECT_TOKEN" in capfd.readouterr().err
+    assert main(["info", "--address", address, "--token", "secret"]) == 0
+
+
+def test_settings_are_printed_without_secrets(capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("RECOLLECT_DATABASE_URL", "postgresql://me:hunter2@db/x")
+    monkeypatch.setenv("RECOLLECT_AUTH_TOKENS", '{"topsecret": {"tenant": "t"}}')
+    assert main(["config"]) == 0
+    table = capfd.readouterr().out
+    assert main(["config", "--json"]) == 0
+    rows = {row["name"]: row for row in json.loads(capfd.readouterr().out)}
+    for out in (table, json.dumps(rows)):
+        assert "hunter2" not in out
+        assert "topsecret" not in out
+        assert "RECOLLECT_GRPC_ADDRESS" in out
+    assert "RECOLLECT_DATABASE_URL" in rows["database_url"]["source"]
+    assert rows["grpc_address"]["value"] == "127.0.0.1:7443"
+
+
+def test_wrong_settings_name_the_setting(capfd: pytest.CaptureFixture[str]) -> None:
+    assert main(["serve", "--grpc-address", "nonsense"]) == 2
+    assert "grpc_address (from flag)" in capfd.readouterr().err
+
+
+def test_the_schema_is_upgraded_and_told(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    url = f"sqlite:///{tmp_path / 'db' / 'x.db'}"
+    (tmp_path / "db").mkdir()
+    assert main(["db", "upgrade", "--database-url", url, "--json"]) == 0
+    found = json.loads(capfd.readouterr().out)
+    assert found["schema_version"] == found["newest"] >= 1
+    assert main(["db", "current", "--database-url", url]) == 0
+    assert "the newest" in capfd.readouterr().out
+
+
+def test_serve_serves_until_sigterm(tmp_path: Path) -> None:
+    command = [sys.executable, "-m", "recollect.cli", "serve", "--data-dir", str(tmp_path), "--log-format", "text"]
+    log = tmp_path / "log"
+    with log.open("wb") as err:
+        process = subprocess.Popen(
+            [*command, "--grpc-address", "127.0.0.1:0", "--http-address", ""], stderr=err, env=os.environ | {"NO_COLOR": "1"}
+        )
+        try:
+            deadline = time.monotonic() + 60
+            while "serving gRPC" not in log.read_text() and time.monotonic() < deadline and process.poll() is None:
+                time.sleep(0.05)
+            assert "synchronous=FULL" in log.read_text()
+        finally:
+            process.send_signal(signal.SIGTERM)
+            code = process.wait(30)
+    assert code == 0
+    assert "Traceback" not in log.read_text()
