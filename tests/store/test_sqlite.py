@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
+import sqlite3
 from collections.abc import AsyncIterator
 from functools import partial
 from pathlib import Path
 
 import pytest
-from recollect_server.store.base import Store
+from recollect_server.domain.errors import SessionNotFound, StoreUnavailable
+from recollect_server.domain.model import EventDraft
+from recollect_server.store.base import Store, Totals
 from recollect_server.store.sql.sqlite import DatabaseInUse
 from recollect_server.store.sql.store import open_store
+from recollect_server.transport.codec import EventCodec
 
 from tests.store.rows.durable import Opener
 from tests.store.suite import DurableSuite, StoreSuite
-from tests.support.codec import CODEC
+from tests.support.codec import CODEC, draft
+from tests.support.sessions import append, create, new_session, ref
 
 
 class TestSqlite(StoreSuite, DurableSuite):
@@ -30,6 +35,32 @@ class TestSqlite(StoreSuite, DurableSuite):
         async with open_again():
             with pytest.raises(DatabaseInUse):
                 await open_again().__aenter__()
+
+    async def test_a_session_whose_making_failed_is_never_taken_for_another(self, tmp_path: Path) -> None:
+        """A rolled back row gives its id back; whoever remembers the id would write into somebody else's log."""
+        codec = FullDisk()
+        async with open_store(f"sqlite:///{tmp_path}/full.db", codec) as store:
+            codec.full = True
+            with pytest.raises(StoreUnavailable, match="full"):
+                await append(store, draft("lost"), to=ref("victim"), create=new_session("victim"))
+            codec.full = False
+            await create(store, "other", user="bob", tenant="another")
+            with pytest.raises(SessionNotFound):
+                await append(store, draft("private"), to=ref("victim"))
+            assert (await store.info("another", totals=True)).totals == Totals(1, 0)
+
+
+class FullDisk(EventCodec):
+    """Fails as SQLite does when the disk is full, in the middle of an append's transaction."""
+
+    full = False
+
+    def seal(self, draft: EventDraft, seq: int, record_time: int) -> bytes:
+        if self.full:
+            error = sqlite3.OperationalError("database or disk is full")
+            error.sqlite_errorcode = sqlite3.SQLITE_FULL
+            raise error
+        return super().seal(draft, seq, record_time)
 
 
 async def test_r_35_an_unknown_engine_is_refused_at_start() -> None:
