@@ -73,6 +73,8 @@ def _invoke(arguments: list[str]) -> int:
     try:
         code = typer.main.get_command(build())(arguments, prog_name="recollect", standalone_mode=False)
         sys.stdout.flush()
+        if code == Exit.INTERRUPTED:  # typer has made it of a KeyboardInterrupt
+            raise KeyboardInterrupt
     except typer.Abort:
         raise KeyboardInterrupt from None
     except Exception as error:

@@ -19,7 +19,20 @@ from ..v1.event_service_pb2 import AppendEventsResponse
 from ..v1.filter_pb2 import EventFilter
 from ..v1.message_pb2 import Part
 from .context import Address, App, Json, SessionId, Token, User, cli_of, ref_of, usage
-from .output import as_json, console, event_json, excerpt, facts, plain, print_json, role_of, shown_time, summary_of, table
+from .output import (
+    as_json,
+    console,
+    event_json,
+    excerpt,
+    facts,
+    plain,
+    print_json,
+    role_of,
+    room,
+    shown_time,
+    summary_of,
+    table,
+)
 
 events_app = typer.Typer(help="List, show and append events.", no_args_is_help=True)
 
@@ -83,11 +96,11 @@ def list_events(
 
     rows, more = cli.call(found)
     if not cli.json:
-        made = table("seq", "time", "role", "author", "content", numbers=("seq",))
+        made = table("seq", "time", "role", "author", "content", ids=("author",), numbers=("seq",), rest="content")
         for each in rows:
             time = shown_time(each.event_time if each.HasField("event_time") else each.record_time)
             style = "dim" if each.archived else ""
-            content = excerpt(summary_of(each), (keyword or [""])[0], width=160)
+            content = excerpt(summary_of(each), (keyword or [""])[0], room())
             made.add_row(str(each.seq), time, role_of(each), Text(plain(each.author)), content, style=style)
         console().print(made if rows else "no events")
     if more:

@@ -33,17 +33,36 @@ def print_json(value: object) -> None:
     sys.stdout.write(json.dumps(value, ensure_ascii=not _utf8(), separators=(",", ":")) + "\n")
 
 
-def table(*columns: str, numbers: tuple[str, ...] = ()) -> Table:
-    """An empty table with these columns; `numbers` are aligned to the right."""
+def table(*columns: str, ids: tuple[str, ...] = (), numbers: tuple[str, ...] = (), rest: str = "") -> Table:
+    """An empty table with these columns.
+
+    On a terminal `rest` takes what width is left, on one line, and `ids` are folded where there is too little; `numbers` are
+    aligned to the right.
+    """
     on_terminal = sys.stdout.isatty()
-    made = Table(box=box.SIMPLE_HEAD if on_terminal else None, pad_edge=False, padding=(0, 2, 0, 0), header_style="bold")
+    made = Table(
+        box=box.SIMPLE_HEAD if on_terminal else None,
+        expand=on_terminal and bool(rest),
+        pad_edge=False,
+        padding=(0, 1 if on_terminal else 2, 0, 0),
+        header_style="bold",
+    )
     for name in columns:
-        right = name in numbers
-        last = name == columns[-1]
+        flexible = on_terminal and name == rest
         made.add_column(
-            name, justify="right" if right else "left", no_wrap=not last, overflow="fold" if not right else "ellipsis"
+            name,
+            justify="right" if name in numbers else "left",
+            no_wrap=name not in ids,
+            overflow="fold" if name in ids else "ellipsis",
+            ratio=1 if flexible else None,
+            min_width=24 if flexible else None,
         )
     return made
+
+
+def room() -> int:
+    """Characters of a text worth preparing for the `rest` of a table."""
+    return max(40, console().width - 60) if sys.stdout.isatty() else 160
 
 
 def facts(rows: list[tuple[str, str]]) -> Table:
@@ -57,13 +76,17 @@ def facts(rows: list[tuple[str, str]]) -> Table:
 
 
 def shown_time(time: Timestamp) -> str:
-    """Local time to the second; empty for none."""
+    """Local time to the second, on a terminal in brief; empty for none."""
     if time == Timestamp():
         return ""
     try:
-        return time.ToDatetime(tzinfo=UTC).astimezone().strftime("%Y-%m-%d %H:%M:%S")
+        local = time.ToDatetime(tzinfo=UTC).astimezone()
     except (ValueError, OverflowError, OSError):
         return time.ToJsonString()
+    if not sys.stdout.isatty():
+        return local.strftime("%Y-%m-%d %H:%M:%S")
+    today = local.date() == datetime.now(UTC).astimezone().date()
+    return local.strftime("%H:%M:%S" if today else "%Y-%m-%d %H:%M")
 
 
 def shown_expiry(session: session_pb2.Session) -> str:

@@ -8,6 +8,7 @@ import time
 from collections.abc import Iterator
 
 from rich.progress import BarColumn, Progress, ProgressColumn, SpinnerColumn, Task, TextColumn, TimeElapsedColumn
+from rich.table import Column
 from rich.text import Text
 
 from .failures import counted
@@ -40,10 +41,13 @@ class Meter:
 
 
 class _Counts(ProgressColumn):
+    def get_table_column(self) -> Column:
+        return Column(no_wrap=True)
+
     def render(self, task: Task) -> Text:
         sessions, events = task.fields["sessions"], task.fields["events"]
         rate = events / max(task.elapsed or 0.0, 1e-9)
-        return Text(f"{sessions:,} sessions  {events:,} events  {rate:,.0f}/s")
+        return Text(f"{counted(sessions, 'session')}, {counted(events, 'event')}, {rate:,.0f}/s")
 
 
 @contextlib.contextmanager
@@ -53,6 +57,6 @@ def meter(verb: str, *, quiet: bool = False) -> Iterator[Meter]:
     if not screen.is_terminal or quiet:
         yield Meter(verb, None)
         return
-    columns = (SpinnerColumn(), TextColumn("{task.description}"), BarColumn(), _Counts(), TimeElapsedColumn())
+    columns = (SpinnerColumn(), TextColumn("{task.description}"), BarColumn(bar_width=16), _Counts(), TimeElapsedColumn())
     with Progress(*columns, console=screen) as bar:
         yield Meter(verb, bar)

@@ -7,6 +7,7 @@ from collections.abc import AsyncIterator
 from typing import Annotated
 
 import typer
+from rich.padding import Padding
 from rich.text import Text
 
 from .. import AsyncClient
@@ -17,7 +18,7 @@ from ..v1.recall_service_pb2 import SearchHit
 from ..v1.session_pb2 import SessionRef
 from .context import Address, App, Json, Token, cli_of, ref_of
 from .events import Role
-from .output import console, event_json, excerpt, plain, print_json, ref_json, role_of, shown_time, table
+from .output import console, event_json, excerpt, plain, print_json, ref_json, role_of, room, shown_time, table
 
 
 def search(
@@ -56,13 +57,21 @@ def search(
 
 
 def _show(rows: list[SearchHit], query: str) -> None:
+    """On a terminal two lines to a hit, where it is and what it says; elsewhere a table."""
+    screen = console()
     made = table("user", "session", "seq", "time", "role", "text", numbers=("seq",))
     for each in rows:
-        event = each.event
+        event, ref = each.event, each.session
         time = shown_time(event.event_time if event.HasField("event_time") else event.record_time)
-        ids = (Text(plain(each.session.user_id)), Text(plain(each.session.session_id)))
-        made.add_row(*ids, str(event.seq), time, role_of(event), excerpt(text_of(event), query, width=120))
-    console().print(made if rows else "nothing found")
+        if screen.is_terminal:
+            place = (plain(ref.user_id), plain(ref.session_id), f"#{event.seq}", time, role_of(event))
+            screen.print(Text("  ".join(place), "bold"))
+            screen.print(Padding(excerpt(text_of(event), query, screen.width - 6), (0, 0, 0, 2)))
+        else:
+            ids = (Text(plain(ref.user_id)), Text(plain(ref.session_id)))
+            made.add_row(*ids, str(event.seq), time, role_of(event), excerpt(text_of(event), query, room()))
+    if not rows or not screen.is_terminal:
+        screen.print(made if rows else "nothing found")
 
 
 async def _hits(

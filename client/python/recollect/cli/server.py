@@ -83,10 +83,17 @@ def config_table(
     if as_json_:
         print_json(rows)
         return
-    made = table("setting", "value", "from", "environment variable", "meaning")
-    for row in rows:
-        made.add_row(*(Text(_shown(each)) for each in row.values()))
-    console().print(made)
+    screen = console()
+    if screen.width >= 160:
+        made = table("setting", "value", "from", "environment variable", "meaning", ids=("value", "from", "meaning"))
+        for row in rows:
+            made.add_row(*(Text(_shown(each)) for each in row.values()))
+    else:
+        made = table("setting", "value", "meaning", ids=("value", "meaning"))
+        for row in rows:
+            name, value, source, variable, meaning = (_shown(each) for each in row.values())
+            made.add_row(Text(f"{name}\n{variable}"), Text(f"{value}\n({source})"), Text(f"{meaning}\n"))
+    screen.print(made)
 
 
 def info(

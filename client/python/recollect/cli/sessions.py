@@ -15,6 +15,8 @@ from .context import Address, App, Json, SessionId, Token, User, cli_of, pairs, 
 from .failures import counted
 from .output import console, facts, plain, print_json, ref_json, session_json, shown_expiry, shown_time, table
 
+_IDS = ("app", "user", "session")
+
 sessions_app = typer.Typer(help="List, show and delete sessions.", no_args_is_help=True)
 
 
@@ -46,7 +48,9 @@ def list_sessions(
 
     rows, more = cli.call(found)
     if not cli.json:
-        made = table("app", "user", "session", "events", "last activity", "expires", numbers=("events",))
+        made = table(
+            "app", "user", "session", "events", "last activity", "expires", ids=("app", "user", "session"), numbers=("events",)
+        )
         for each in rows:
             ref = each.ref
             events, last = f"{each.last_seq:,}", shown_time(each.update_time)
