@@ -1,0 +1,70 @@
+"""Servers in processes, a PostgreSQL cluster whose commits are on disk, and a database of every kind for each test."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
+from itertools import count
+from pathlib import Path
+
+import pytest
+
+from tests.support.postgres import HOW_TO_INSTALL, PostgresCluster, find_binaries
+
+from .serving import Nursery, ServerProcess, nursery
+
+_databases = count(1)
+ServerMaker = Callable[..., ServerProcess]
+
+
+@pytest.fixture(scope="package")
+def servers() -> Iterator[Nursery]:
+    with nursery() as opened:
+        yield opened
+
+
+@pytest.fixture
+def make_server(servers: Nursery, tmp_path: Path) -> Iterator[ServerMaker]:
+    """Makes servers, not started, that share a data directory unless told otherwise; all are ended with the test."""
+    with ExitStack() as stack:
+        yield lambda **settings: stack.enter_context(ServerProcess(servers, tmp_path, **settings))
+
+
+@pytest.fixture
+def refused(make_server: ServerMaker) -> Callable[..., str]:
+    """Starts a server that cannot serve: it must end with status 1. What it said."""
+
+    def start(**settings: object) -> str:
+        server = make_server(**settings)
+        server.launch()
+        assert server.wait() == 1, server.log
+        return server.log
+
+    return start
+
+
+@pytest.fixture(scope="package")
+def durable_postgres() -> Iterator[PostgresCluster]:
+    """A cluster with fsync on, that these tests may kill."""
+    binaries = find_binaries()
+    if binaries is None:
+        if os.environ.get("RECOLLECT_REQUIRE_ALL") == "1":
+            pytest.fail(HOW_TO_INSTALL)
+        pytest.skip(HOW_TO_INSTALL)
+    with PostgresCluster(binaries, fsync=True) as cluster:
+        yield cluster
+
+
+@pytest.fixture
+def durable_url(durable_postgres: PostgresCluster) -> Iterator[str]:
+    """An empty database of the durable cluster."""
+    name = f"faults_{next(_databases)}"
+    yield durable_postgres.create_database(name)
+    durable_postgres.drop_database(name)
+
+
+@pytest.fixture(params=["sqlite", "postgresql"])
+def database_url(request: pytest.FixtureRequest) -> str | None:
+    """Each engine in turn; None is the SQLite file in the server's data directory."""
+    return None if request.param == "sqlite" else str(request.getfixturevalue("durable_url"))

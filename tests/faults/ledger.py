@@ -1,0 +1,152 @@
+"""What clients were told and what they asked for: held against what the server has in the end."""
+
+from __future__ import annotations
+
+import asyncio
+import random
+from collections import Counter
+from collections.abc import AsyncIterator, Sequence
+from dataclasses import dataclass, field
+from typing import Self
+
+import recollect
+from recollect.v1.event_pb2 import SessionEvent
+from recollect.v1.event_service_pb2 import AppendedEvent
+
+from .serving import RECONNECT
+
+Batch = list[SessionEvent]
+
+
+def connect(address: str, *, timeout: float = 5.0) -> recollect.AsyncClient:
+    """A client that finds a restarted server at once and leaves retrying to its user."""
+    options = (*RECONNECT, ("grpc.enable_retries", 0))
+    return recollect.AsyncClient(address, app="faults", user_id="ledger", timeout=timeout, options=options)
+
+
+@dataclass
+class Ledger:
+    """`asked`: batches as they were first sent, by session. `told`: event id to acknowledged seq, by session."""
+
+    asked: dict[str, list[Batch]] = field(default_factory=dict)
+    told: dict[str, dict[str, int]] = field(default_factory=dict)
+    replays: int = 0
+    problems: Counter[str] = field(default_factory=Counter)
+
+    @property
+    def acknowledged(self) -> int:
+        return sum(map(len, self.told.values()))
+
+    def ask(self, session: str, writer: str) -> Batch:
+        """A new batch of one to five events whose ids the client makes, once."""
+        batches = self.asked.setdefault(session, [])
+        size = random.choice((1, 1, 1, 2, 5))
+        name = f"{writer}-{len(batches)}"
+        batch = [recollect.user(f"{name} {n} " + "x" * 200, event_id=f"{name}-{n}") for n in range(size)]
+        batches.append(batch)
+        return batch
+
+    def tell(self, session: str, appended: Sequence[AppendedEvent]) -> None:
+        """An acknowledgement; a replay must repeat what was told before."""
+        told = self.told.setdefault(session, {})
+        for event in appended:
+            assert told.setdefault(event.event_id, event.seq) == event.seq
+            self.replays += event.replayed
+
+    async def check(self, client: recollect.AsyncClient) -> int:
+        """Compares every session with what is stored; how many events are. Holds G1 to G4."""
+        stored = 0
+        for session, batches in self.asked.items():
+            events = [event async for event in client.events(session, page_size=1000)]
+            seqs = {event.event_id: event.seq for event in events}
+            contents = {event.event_id: recollect.text_of(event) for event in events}
+            assert [event.seq for event in events] == list(range(1, len(events) + 1)), "G3: seqs without gaps, in order"
+            assert len(seqs) == len(events), "G2: no event twice"
+            for event_id, seq in self.told.get(session, {}).items():
+                assert seqs.get(event_id) == seq, f"G1: {event_id} was acknowledged at {seq}, is at {seqs.get(event_id)}"
+            asked = {event.event_id: recollect.text_of(event) for batch in batches for event in batch}
+            assert contents.items() <= asked.items(), "nothing but what was asked for"
+            for batch in batches:
+                at = [seqs.get(event.event_id) for event in batch]
+                whole = at[0] is not None and at == list(range(at[0], at[0] + len(at)))
+                assert whole or not any(at), f"G4: a batch is torn: {at}"
+            stored += len(events)
+        return stored
+
+
+async def append_each(ledger: Ledger, client: recollect.AsyncClient, session: str, writer: str) -> None:
+    """Appends batch after batch by unary calls, each until it is acknowledged."""
+    while True:
+        batch = ledger.ask(session, writer)
+        while True:
+            try:
+                ledger.tell(session, (await client.append(session, *batch)).events)
+                break
+            except recollect.RecollectError as error:
+                ledger.problems[_name(error)] += 1
+                await asyncio.sleep(0.05)
+
+
+async def append_streaming(ledger: Ledger, client: recollect.AsyncClient, session: str, writer: str) -> None:
+    """Appends by AppendStream; what was not answered when a stream broke is sent again on the next."""
+    unanswered: list[Batch] = []
+
+    async def batches() -> AsyncIterator[tuple[str, Batch]]:
+        for batch in unanswered.copy():
+            yield session, batch
+        while True:
+            batch = ledger.ask(session, writer)
+            unanswered.append(batch)
+            yield session, batch
+
+    while True:
+        try:
+            async for result in client.append_stream(batches(), max_outstanding=8):
+                error = recollect.error_of(result)
+                if error is not None:
+                    raise error
+                unanswered.pop(0)
+                ledger.tell(session, result.appended.events)
+        except recollect.RecollectError as error:
+            ledger.problems[_name(error)] += 1
+            await asyncio.sleep(0.05)
+
+
+def _name(error: recollect.RecollectError) -> str:
+    """What the caller learned. A stream that breaks while its first message is sent is told by gRPC in words of its own."""
+    return "UNAVAILABLE" if error.message == "Internal error from Core" else error.reason or error.code.name
+
+
+class Load:
+    """Writers that work until the context ends: on each session two that call and one that streams."""
+
+    def __init__(self, ledger: Ledger, client: recollect.AsyncClient, sessions: Sequence[str]) -> None:
+        self._ledger = ledger
+        self._client = client
+        self._sessions = sessions
+        self._tasks: list[asyncio.Task[None]] = []
+
+    async def __aenter__(self) -> Self:
+        for session in self._sessions:
+            await self._client.create_session(session_id=session, never_expires=True)
+            for n, kind in enumerate((append_each, append_each, append_streaming)):
+                work = kind(self._ledger, self._client, session, f"w{n}")
+                self._tasks.append(asyncio.create_task(work))
+        return self
+
+    async def until_acknowledged(self, more: int, seconds: float = 30) -> None:
+        """Until that many more events are acknowledged, as long as every writer is well."""
+        wanted = self._ledger.acknowledged + more
+        async with asyncio.timeout(seconds):
+            while self._ledger.acknowledged < wanted:
+                for task in self._tasks:
+                    assert not task.done(), task.exception()
+                await asyncio.sleep(0.005)
+
+    async def __aexit__(self, *_: object) -> None:
+        """Drops what is in flight: whether it was stored is for the check to see."""
+        for task in self._tasks:
+            task.cancel()
+        for ended in await asyncio.gather(*self._tasks, return_exceptions=True):
+            if isinstance(ended, BaseException) and not isinstance(ended, asyncio.CancelledError):
+                raise ended

@@ -1,0 +1,41 @@
+"""A process that has imported the server and forks one at every request: importing takes seconds, and these tests start
+hundreds of servers. What it forks is what `python -m recollect_server` would have become.
+
+Requests and answers are lines of JSON: `{"env": ..., "cwd": ..., "log": ...}` gives a process id, `{"wait": pid}` its exit
+status, negative for a signal.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from typing import Any
+
+from recollect_server.__main__ import main
+
+
+def _serve(request: dict[str, Any]) -> int:
+    log = os.open(request["log"], os.O_WRONLY | os.O_CREAT | os.O_APPEND)
+    for number in (1, 2):
+        os.dup2(log, number)
+    os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
+    os.chdir(request["cwd"])
+    os.environ.clear()
+    os.environ.update(request["env"])
+    exec(request["prelude"], {})
+    return main()
+
+
+def _answer(request: dict[str, Any]) -> int:
+    if "wait" in request:
+        return os.waitstatus_to_exitcode(os.waitpid(request["wait"], 0)[1])
+    pid = os.fork()
+    if pid == 0:
+        sys.exit(_serve(request))
+    return pid
+
+
+if __name__ == "__main__":
+    for line in iter(sys.stdin.readline, ""):
+        print(_answer(json.loads(line)), flush=True)

@@ -1,0 +1,44 @@
+"""G1 to G4 under kill -9: a ledger of what was acknowledged, while the server dies again and again under load.
+
+RECOLLECT_KILLS sets how often it is killed on each engine.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import random
+
+import pytest
+
+from .conftest import ServerMaker
+from .ledger import Ledger, Load, connect
+from .serving import url_settings
+
+KILLS = int(os.environ.get("RECOLLECT_KILLS", "10"))
+SESSIONS = ("one", "two", "three")
+
+
+@pytest.mark.timeout(120 + 20 * KILLS)
+async def test_nothing_acknowledged_is_lost_or_doubled_by_kills(
+    make_server: ServerMaker, database_url: str | None, capsys: pytest.CaptureFixture[str]
+) -> None:
+    ledger = Ledger()
+    server = make_server(**url_settings(database_url)).start()
+    async with connect(server.address) as client:
+        async with Load(ledger, client, SESSIONS) as load:
+            for kill in range(KILLS):
+                await load.until_acknowledged(30)
+                await asyncio.sleep(random.uniform(0, 0.2))
+                server.kill()
+                if kill < KILLS - 1:
+                    await asyncio.to_thread(server.start)
+        await asyncio.to_thread(server.start)
+        stored = await ledger.check(client)
+    with capsys.disabled():
+        engine = "sqlite" if database_url is None else "postgresql"
+        print(f"\n{engine}: kills={KILLS} acknowledged={ledger.acknowledged} stored={stored} replays={ledger.replays}")
+    assert stored >= ledger.acknowledged
+    # Calls were in flight whenever the server died, so some of them must have found their events stored.
+    assert KILLS < 10 or ledger.replays
+    assert set(ledger.problems) <= {"UNAVAILABLE", "DEADLINE_EXCEEDED"}, ledger.problems

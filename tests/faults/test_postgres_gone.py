@@ -1,0 +1,87 @@
+"""PostgreSQL dies under load and comes back: callers are told, nothing acknowledged is lost, the server never restarts."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable
+
+import pytest
+import recollect
+from recollect import errors
+
+from tests.support.postgres import PostgresCluster
+
+from .conftest import ServerMaker
+from .ledger import Ledger, Load, connect
+from .serving import free_port
+
+ROUNDS = 3
+
+
+@pytest.mark.postgres
+async def test_a_killed_database_costs_nothing_that_was_acknowledged(
+    make_server: ServerMaker, durable_url: str, durable_postgres: PostgresCluster
+) -> None:
+    ledger = Ledger()
+    server = make_server(database_url=durable_url).start()
+    pid = server.pid
+    async with connect(server.address) as client:
+        async with Load(ledger, client, ("one", "two")) as load:
+            for _ in range(ROUNDS):
+                await load.until_acknowledged(50)
+                await asyncio.to_thread(durable_postgres.kill)
+                told = ledger.acknowledged
+                await asyncio.sleep(0.3)
+                assert ledger.acknowledged - told <= 60, "nothing but answers that were under way is acknowledged"
+                await asyncio.to_thread(durable_postgres.start)
+            await load.until_acknowledged(50)
+        assert await ledger.check(client) >= ledger.acknowledged
+    assert set(ledger.problems) == {"STORE_UNAVAILABLE"}, ledger.problems
+    assert server.pid == pid
+    assert server.terminate() == 0, server.log
+
+
+@pytest.mark.postgres
+async def test_every_call_says_that_the_store_is_unavailable(
+    make_server: ServerMaker, durable_url: str, durable_postgres: PostgresCluster
+) -> None:
+    server = make_server(database_url=durable_url).start()
+    async with connect(server.address) as client:
+        await client.create_session(session_id="one")
+        event = recollect.user("kept", event_id="e1")
+        await client.append("one", event)
+        await asyncio.to_thread(durable_postgres.kill)
+        try:
+            calls: list[Callable[[], Awaitable[object]]] = [
+                lambda: client.append("one", recollect.user("not yet", event_id="e2")),
+                lambda: client.create_session(session_id="two"),
+                lambda: client.get_session("one"),
+                lambda: client.list_events("one"),
+                lambda: client.get_event("one", "e1"),
+                lambda: client.search_page("kept", user_id="ledger"),
+                client.list_sessions,
+                client.info,
+            ]
+            for call in calls:
+                with pytest.raises(errors.StoreUnavailable) as told:
+                    await call()
+                assert told.value.problem
+                assert told.value.retry_after == 1
+                assert "127.0.0.1" not in str(told.value), "no address of the database reaches a client"
+        finally:
+            await asyncio.to_thread(durable_postgres.start)
+        appended = await client.append("one", recollect.user("not yet", event_id="e2"))
+        assert (appended.last_seq, appended.events[0].replayed) == (2, False)
+        assert [e.event_id async for e in client.events("one")] == ["e1", "e2"]
+        assert [hit.event.event_id async for hit in client.search("kept", user_id="ledger")] == ["e1"]
+
+
+@pytest.mark.postgres
+def test_a_database_that_does_not_answer_is_a_clear_start_up_error(make_server: ServerMaker) -> None:
+    server = make_server(database_url=f"postgresql://test:secret@127.0.0.1:{free_port()}/nowhere")
+    server.launch()
+    assert server.wait() == 1
+    last = server.log.strip().splitlines()[-1]
+    assert "cannot serve: " in last
+    assert "secret" not in server.log
+    assert "Traceback" not in server.log
