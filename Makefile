@@ -44,15 +44,19 @@ serve: setup ## Run the server on SQLite in ./data (ARGS="--help" for its flags)
 
 # --- checking ---------------------------------------------------------------------------------------------------------
 .PHONY: test
-test: setup ## Run every test (brings PostgreSQL up by itself)
+test: setup postgres ## Run every test (brings PostgreSQL up by itself)
 	$(PYTEST) $(ARGS)
+
+.PHONY: postgres
+postgres: ## Install PostgreSQL if there is none and we may (the tests start it themselves)
+	bash tests/support/install_postgres.sh
 
 .PHONY: test-unit
 test-unit: setup ## Run the pure tests: domain, conversion, configuration
 	$(PYTEST) tests/unit $(ARGS)
 
 .PHONY: test-store
-test-store: setup ## Run the store suite on memory, SQLite and PostgreSQL
+test-store: setup postgres ## Run the store suite on memory, SQLite and PostgreSQL
 	$(PYTEST) tests/store $(ARGS)
 
 .PHONY: test-api
@@ -60,11 +64,11 @@ test-api: setup ## Run the tests through the SDK, HTTP and the command line
 	$(PYTEST) tests/api $(ARGS)
 
 .PHONY: test-migration
-test-migration: setup ## Run the schema migration tests
+test-migration: setup postgres ## Run the schema migration tests
 	$(PYTEST) tests/migration $(ARGS)
 
 .PHONY: test-faults
-test-faults: setup ## Run the fault tests: kill -9, full disk, lost database (RECOLLECT_KILLS=50)
+test-faults: setup postgres ## Run the fault tests: kill -9, full disk, lost database (RECOLLECT_KILLS=50)
 	$(PYTEST) tests/faults $(ARGS)
 
 .PHONY: lint

@@ -14,8 +14,7 @@ import grpc
 from recollect.messages import new_event_id
 from recollect.v1 import event_service_pb2, recall_service_pb2, server_service_pb2, session_service_pb2
 
-from .config import Settings
-from .domain.errors import RecollectError
+from .config import Settings, split_address
 from .domain.model import SECOND_NS, Caller
 from .domain.rules import Limits
 from .service.events import EventService
@@ -79,7 +78,7 @@ async def serve(settings: Settings) -> AsyncIterator[Running]:
         )
         http_port = None
         if settings.http_address:
-            gateway = http_app(services, authenticator, ready=store.ping, max_bytes=settings.max_batch_bytes)
+            gateway = http_app(services, authenticator, ready=store.ping, max_bytes=settings.max_batch_bytes * 2)  # base64
             http_port = await stack.enter_async_context(_http(settings, gateway))
         yield Running(grpc_port, http_port, info)
 
@@ -101,8 +100,8 @@ async def _sweep(sessions: SessionService, interval: float) -> None:
         await asyncio.sleep(interval)
         try:
             swept = await sessions.sweep()
-        except RecollectError as error:
-            _log.warning("expired sessions could not be swept: %s", error.message)
+        except Exception as exc:  # tomorrow's sweep must not depend on today's
+            _log.warning("expired sessions could not be swept, next try in %g s: %s", interval, type(exc).__name__)
         else:
             if swept:
                 _log.info("swept %d expired sessions", swept)
@@ -141,11 +140,11 @@ def _credentials(settings: Settings) -> grpc.ServerCredentials | None:
 
 
 def _http(settings: Settings, gateway: ASGIApp) -> AbstractAsyncContextManager[int]:
-    host, _, port = settings.http_address.rpartition(":")
+    host, port = split_address(settings.http_address)
     return serve_http(
         gateway,
-        host.strip("[]"),
-        int(port),
+        host,
+        port,
         certificate=settings.tls_certificate,
         private_key=settings.tls_private_key,
         grace_s=settings.drain_grace.total_seconds(),

@@ -59,6 +59,9 @@ class Usage:
         )
 
 
+NO_USAGE = Usage()
+
+
 @dataclass(frozen=True, slots=True)
 class Counters:
     """Counts over the active window."""
@@ -101,12 +104,12 @@ class Session:
     window_version: int = 0
     last_seq: int = 0
     window: Counters = Counters()
-    usage: Usage = Usage()
+    usage: Usage = NO_USAGE
 
 
 @dataclass(frozen=True, slots=True)
 class SessionChange:
-    """What UpdateSession sets. A field that is not in `fields` is left as it is."""
+    """What UpdateSession sets. `fields` are names of its update mask: "expiry", "metadata_json", "labels"; the rest stays."""
 
     fields: frozenset[str]
     update_time: int
@@ -115,9 +118,10 @@ class SessionChange:
     labels: Mapping[str, str] = field(default_factory=dict)
 
 
-@dataclass(frozen=True, slots=True)
+# Not frozen, for one is made for each event appended or read and a frozen dataclass costs three times as much to make.
+@dataclass(slots=True)
 class EventDraft:
-    """An event to append: the caller's protobuf bytes, verbatim, beside what was read out of them once.
+    """An event to append: the caller's protobuf bytes, verbatim, beside what was read out of them once. Never changed.
 
     `event_id` is never empty here; `generated_id` says that the server made it, so it cannot be a replay.
     """
@@ -132,7 +136,7 @@ class EventDraft:
     event_time: int | None = None
     synthetic: bool = False
     token_estimate: int = 0
-    usage: Usage = Usage()
+    usage: Usage = NO_USAGE
 
     @property
     def turn_start(self) -> bool:
@@ -163,9 +167,9 @@ class EventFacts:
         return self.role is Role.USER and not self.synthetic and not self.branch
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class StoredEvent:
-    """An event as a reader gets it: `body` is the whole sealed event (see store.base.Codec) except `archived`."""
+    """An event as a reader gets it; never changed. `body` is the sealed event (see store.base.Codec), all but `archived`."""
 
     seq: int
     body: bytes

@@ -47,7 +47,7 @@ class AppendRequest:
         return sum(len(draft.body) for draft in self.drafts)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)  # not frozen: one for each event appended
 class AppendedEvent:
     event_id: str
     seq: int
@@ -121,11 +121,19 @@ class UserScope:
 
 @dataclass(frozen=True, slots=True)
 class SearchCursor:
-    """Beyond this hit, in the order (time, session, position)."""
+    """Beyond this hit, in the order (time, session, position). `left`: hits that remain of a numbered page."""
 
     time: int
     session: int
     position: int
+    left: int | None = None
+
+    @classmethod
+    def after(cls, time: int, session: int, position: int, *, query: SearchQuery, taken: int) -> SearchCursor | None:
+        """Where `query` goes on after `taken` hits more; None if its numbered page is complete."""
+        window = query.filter.page_size if query.cursor is None else query.cursor.left
+        left = None if window is None else window - taken
+        return None if left == 0 else cls(time, session, position, left)
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,6 +145,12 @@ class SearchQuery:
     limit: int = 10
     max_bytes: int = 1 << 62
     cursor: SearchCursor | None = None
+
+    @property
+    def most(self) -> int:
+        """Hits that this call may return."""
+        window = self.filter.page_size if self.cursor is None else self.cursor.left
+        return self.limit if window is None else min(self.limit, window)
 
 
 @dataclass(frozen=True, slots=True)
@@ -205,9 +219,9 @@ class Store(Protocol):
         """Appends all drafts or none, durably. seq is last_seq+1.. without gaps, in commit order.
 
         A draft whose id is stored with the same body is a replay: nothing is stored, its seq is returned; with another body
-        EventIdConflict, unless ignore_existing. A request of replays only bumps no version and ignores expectations.
-        Raises SessionNotFound (unless `create`), AmbiguousSession, VersionMismatch, EventIdConflict, RateLimited,
-        StoreUnavailable. A failed request never affects another.
+        EventIdConflict, unless ignore_existing; a conflict is told before a mismatch. A request of replays only bumps no
+        version and ignores expectations. Raises SessionNotFound (unless `create`), AmbiguousSession, VersionMismatch,
+        EventIdConflict, RateLimited, StoreUnavailable. A failed request never affects another.
         """
         ...
 
@@ -217,7 +231,10 @@ class Store(Protocol):
 
     async def list_events(self, tenant: str, ref: SessionRef, query: EventQuery) -> EventPage:
         """What `domain.filters.select` selects, in window order (or the reverse). An unknown session gives an empty page.
-        A page ends early rather than exceed max_bytes, but holds at least one event if any is left."""
+
+        A page ends early rather than exceed max_bytes (of the bodies as they were sent), but holds at least one event if any
+        is left.
+        """
         ...
 
     async def search(self, tenant: str, query: SearchQuery) -> SearchPage:

@@ -196,8 +196,10 @@ class MemoryStore:
         else:
             beyond = (query.cursor.time, query.cursor.session, query.cursor.position)
             found = select([entry for entry in entries if order(entry) > beyond], query.filter.without_window())
-        page = _cut(found, query.limit, query.max_bytes)
-        following = SearchCursor(*order(page[-1])) if len(page) < len(found) else None
+        page = _cut(found, query.most, query.max_bytes)
+        following = None
+        if len(page) < len(found):
+            following = SearchCursor.after(*order(page[-1]), query=query, taken=len(page))
         return SearchPage([SearchHit(logs[entry.session].session.ref, entry.stored) for entry in page], following)
 
     async def info(self, tenant: str, *, totals: bool) -> StoreInfo:

@@ -88,7 +88,8 @@ class AppendStream:
     async def _wait_for_room(self) -> None:
         # Both sides share one event, so look again soon even if the other side has taken the wake-up.
         with contextlib.suppress(TimeoutError):
-            await asyncio.wait_for(self._changed.wait(), 0.05)
+            async with asyncio.timeout(0.05):
+                await self._changed.wait()
 
     async def _result(self, index: int, append: pb.AppendEventsRequest) -> pb.AppendStreamResult:
         try:

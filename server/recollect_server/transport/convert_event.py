@@ -8,11 +8,10 @@ from recollect.v1 import event_pb2, message_pb2, session_pb2
 
 from ..domain import rules
 from ..domain.errors import BatchTooLarge, EventTooLarge, InvalidField
-from ..domain.model import EventDraft, Usage
+from ..domain.model import NO_USAGE, EventDraft, Usage
 from ..domain.text import estimate_tokens
 from .convert import role_of, time_of
 
-_NO_USAGE = Usage()
 _OUTPUT_ONLY = ("seq", "record_time", "archived", "token_estimate", "size_bytes")
 
 
@@ -44,7 +43,7 @@ def _draft(field: str, event: event_pb2.SessionEvent, limits: rules.Limits, new_
         event_time=time_of(f"{field}.event_time", event.event_time) if event.HasField("event_time") else None,
         synthetic=event.synthetic,
         token_estimate=estimate_tokens(_characters(event.message.parts)),
-        usage=_usage(f"{field}.usage", event.usage) if event.HasField("usage") else _NO_USAGE,
+        usage=_usage(f"{field}.usage", event.usage) if event.HasField("usage") else NO_USAGE,
     )
 
 

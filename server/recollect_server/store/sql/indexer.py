@@ -67,7 +67,8 @@ class Indexer:
                 )
                 await asyncio.sleep(_RETRY_S)
             with contextlib.suppress(TimeoutError):
-                await asyncio.wait_for(self._hint.wait(), _POLL_S)
+                async with asyncio.timeout(_POLL_S):
+                    await self._hint.wait()
             self._hint.clear()
 
     async def _catch_up(self) -> None:

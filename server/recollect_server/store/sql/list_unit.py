@@ -2,26 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
 from itertools import islice
 from typing import Any
 
 import sqlalchemy as sa
-from sqlalchemy import Row
+from sqlalchemy import BigInteger, Row
 from sqlalchemy.sql import ColumnElement, Select
 
 from ...domain.errors import EventNotFound
 from ...domain.filters import EventFilter
 from ...domain.model import SessionRef, StoredEvent
 from ..base import Cursor, EventPage, EventQuery
-from .conditions import conditions, seq_bounds
-from .rows import find, require
+from .conditions import session_conditions
+from .rows import find_head, require
 from .scan import EVENT_COLUMNS, Scanner, fitting
 from .schema import events, sessions
 
 _position = events.c.position
-# Before every position that can be.
-_LOWEST = 1
+# Before and behind every position that can be.
+_LOWEST, _HIGHEST = 1, 1 << 62
 
 
 def get_event(scanner: Scanner, tenant: str, ref: SessionRef, event_id: str) -> StoredEvent:
@@ -35,8 +35,7 @@ def get_event(scanner: Scanner, tenant: str, ref: SessionRef, event_id: str) -> 
 
 def list_events(scanner: Scanner, tenant: str, ref: SessionRef, query: EventQuery) -> EventPage:
     # The session is read before its events: a version that is older than what was seen is safe to expect, a newer is not.
-    columns = sa.select(sessions.c.id, sessions.c.log_version, sessions.c.last_seq)
-    session = find(scanner.connection, tenant, ref, columns=columns)
+    session = find_head(scanner.connection, scanner.statements, tenant, ref)
     if session is None:
         return EventPage([])
     page = SessionLog(scanner, session.id, query.filter).page(query)
@@ -49,8 +48,7 @@ class SessionLog:
     def __init__(self, scanner: Scanner, session: int, wanted: EventFilter) -> None:
         self._scanner = scanner
         self._wanted = wanted
-        where = [events.c.session == session, *seq_bounds(session, wanted), *conditions(wanted)]
-        self._query = sa.select(*EVENT_COLUMNS).where(*where)
+        self._conditions = session_conditions(session, wanted)
 
     def page(self, query: EventQuery) -> EventPage:
         """The page that the query asks for; versions are left to the caller."""
@@ -60,73 +58,122 @@ class SessionLog:
             return self._newest(query, self._wanted.last_n)
         if self._wanted.page_size is not None:
             return self._numbered(query, self._wanted.page_size)
-        return self._cut(query, list(self._rows(query.descending, limit=query.limit + 1)))
+        return self._onward(query, Cursor(_HIGHEST if query.descending else _LOWEST - 1))
 
-    def _rows(self, descending: bool, *where: ColumnElement[bool], limit: int | None = None) -> Any:
-        return self._scanner.rows(self._ordered(descending).where(*where), self._wanted, limit=limit)
-
-    def _ordered(self, descending: bool) -> Select[Any]:
-        return self._query.order_by(_position.desc() if descending else _position)
+    # --- windows
 
     def _onward(self, query: EventQuery, cursor: Cursor) -> EventPage:
-        beyond = _position < cursor.position if query.descending else _position > cursor.position
-        where = [beyond]
-        if cursor.stop is not None:
-            where.append(_position >= cursor.stop if query.descending else _position <= cursor.stop)
-        rows = list(self._rows(query.descending, *where, limit=query.limit + 1))
+        """What comes beyond a position, as far as the cursor's stop."""
+        if query.descending:
+            bounds = {"low": cursor.stop or _LOWEST, "high": cursor.position - 1}
+        else:
+            bounds = {"low": cursor.position + 1, "high": cursor.stop or _HIGHEST}
+        rows = self._rows(query.descending, query.limit + 1, bounds)
         return self._cut(query, rows, stop=cursor.stop)
 
     def _newest(self, query: EventQuery, count: int) -> EventPage:
-        if count > query.limit:
-            return self._newest_many(query, count)
-        newest = list(self._rows(True, limit=count + 1))
-        rows, more = newest[:count], len(newest) > count
-        start = self._turn_start(rows[-1]) if more else None
-        if start is not None:
-            between = (_position < rows[-1].position, _position >= start)
-            rows += self._rows(True, *between, limit=query.limit - count + 1)
-            if len(rows) > query.limit:
-                return self._between(query, start, rows[0].position)
+        if self._wanted.terms:
+            return self._newest_by_text(query, count)
+        # One more than fits tells that the window, with the start of its turn, is larger than a page.
+        rows = self._run("newest", self._newest_statement, {"skip": count - 1, "limit": query.limit + 1})
+        if len(rows) > query.limit:
+            return self._between(query, self._window_start(count), rows[0].position)
         return self._window(query, rows if query.descending else rows[::-1])
 
-    def _newest_many(self, query: EventQuery, count: int) -> EventPage:
-        """More than a page: find where the window starts and ends, then page through it."""
-        newest = next(iter(self._rows(True, limit=1)), None)
+    def _newest_by_text(self, query: EventQuery, count: int) -> EventPage:
+        if count <= query.limit:
+            rows = self._rows(True, count)
+            return self._window(query, rows if query.descending else rows[::-1])
+        found = self._matching(True)
+        newest = next(found, None)
         if newest is None:
             return EventPage([])
-        first = next(islice(self._rows(True), count - 1, None), None)
-        lowest = _LOWEST if first is None else self._turn_start(first) or first.position
-        return self._between(query, lowest, newest.position)
+        first = next(islice(found, count - 2, None), None)
+        return self._between(query, _LOWEST if first is None else first.position, newest.position)
 
     def _between(self, query: EventQuery, lowest: int, highest: int) -> EventPage:
         """The first page of a window that is known by its ends."""
         return self._onward(query, Cursor(highest + 1, lowest) if query.descending else Cursor(lowest - 1, highest))
 
-    def _turn_start(self, first: Row[Any]) -> int | None:
-        """Where the turn begins that a window from `first` on would cut; None: nowhere among the matches, or no cut."""
-        if self._wanted.terms or first.turn_start:
-            return None
-        # The condition is spelled like the partial index's, so that a log without turns costs nothing.
-        starts = self._query.with_only_columns(sa.func.max(_position)).where(
-            sa.text("events.turn_start"), _position < first.position
-        )
-        found: int | None = self._scanner.connection.execute(starts).scalar()
-        return found
-
     def _numbered(self, query: EventQuery, size: int) -> EventPage:
         offset = self._wanted.offset
+        rows: Sequence[Row[Any]]
         if self._wanted.terms:
-            rows = list(islice(self._rows(False, limit=offset + size), offset, None))
+            rows = list(islice(self._matching(False), offset, offset + size))
         else:
-            rows = list(self._scanner.rows(self._ordered(False).offset(offset), self._wanted, limit=size))
+            rows = self._run("numbered", self._numbered_statement, {"skip": offset, "limit": size})
         return self._window(query, rows[::-1] if query.descending else rows)
 
     def _window(self, query: EventQuery, rows: Sequence[Row[Any]]) -> EventPage:
         """A window that is at hand as a whole."""
         return self._cut(query, rows, stop=rows[-1].position if rows else None)
 
-    def _cut(self, query: EventQuery, rows: Sequence[Row[Any]], *, stop: int | None = None) -> EventPage:
+    def _cut(self, query: EventQuery, rows: Sequence[Row[Any]], *, stop: int | None) -> EventPage:
         """The rows that fit into a page, and where the rest goes on."""
         page = fitting(rows, query.limit, query.max_bytes)
         cursor = Cursor(page[-1].position, stop) if len(page) < len(rows) else None
         return EventPage(self._scanner.stored(page), cursor)
+
+    # --- statements
+
+    def _rows(self, descending: bool, limit: int, bounds: dict[str, int] | None = None) -> Sequence[Row[Any]]:
+        bounds = bounds or {"low": _LOWEST, "high": _HIGHEST}
+        if self._wanted.terms:
+            return list(islice(self._matching(descending, bounds), limit))
+        name = "descending" if descending else "ascending"
+        return self._run(name, lambda: self._range_statement(descending).limit(_parameter("limit")), {"limit": limit, **bounds})
+
+    def _matching(self, descending: bool, bounds: dict[str, int] | None = None) -> Iterator[Row[Any]]:
+        params = {"low": _LOWEST, "high": _HIGHEST, **(bounds or {}), **self._conditions.values}
+        return self._scanner.matching(self._range_statement(descending), self._wanted, params)
+
+    def _run(self, name: str, build: Callable[[], Select[Any]], params: dict[str, int]) -> Sequence[Row[Any]]:
+        shape = (name, *self._conditions.shape)
+        prepared = self._scanner.statements.get(shape, self._scanner.connection, build)
+        return prepared.run(self._scanner.connection, params | self._conditions.values).all()
+
+    def _range_statement(self, descending: bool) -> Select[Any]:
+        bounds = (_position >= _parameter("low"), _position <= _parameter("high"))
+        query = sa.select(*EVENT_COLUMNS).where(*self._conditions.where, *bounds)
+        return query.order_by(_position.desc() if descending else _position)
+
+    def _numbered_statement(self) -> Select[Any]:
+        query = sa.select(*EVENT_COLUMNS).where(*self._conditions.where)
+        return query.order_by(_position).limit(_parameter("limit")).offset(_parameter("skip"))
+
+    def _newest_statement(self) -> Select[Any]:
+        """The newest matches, newest first, from the start of the window on."""
+        query = sa.select(*EVENT_COLUMNS).where(*self._conditions.where, _position >= self._start_expression())
+        return query.order_by(_position.desc()).limit(_parameter("limit"))
+
+    def _window_start(self, count: int) -> int:
+        start = self._run("start", lambda: sa.select(self._start_expression()), {"skip": count - 1})
+        return int(start[0][0])
+
+    def _start_expression(self) -> ColumnElement[int]:
+        """Where the window of the newest matches starts: at the n-th newest, or at the latest turn start among the matches
+        up to there, so that no turn is cut; where there are fewer, at the beginning. One expression, so one round trip."""
+        nth = (
+            sa.select(_position)
+            .where(*self._conditions.where)
+            .order_by(_position.desc())
+            .limit(1)
+            .offset(_parameter("skip"))
+            .correlate(None)
+            .cte("nth")
+        )
+        # The condition is spelled like the partial index's, so that a log without turns costs nothing.
+        turn = (
+            sa.select(sa.func.max(_position))
+            .where(
+                *self._conditions.where, sa.text("events.turn_start"), _position <= sa.select(nth.c.position).scalar_subquery()
+            )
+            .correlate(None)
+            .scalar_subquery()
+        )
+        lowest: ColumnElement[int] = sa.literal_column(str(_LOWEST))
+        return sa.func.coalesce(turn, sa.select(nth.c.position).scalar_subquery(), lowest)
+
+
+def _parameter(name: str) -> ColumnElement[int]:
+    return sa.bindparam(name, type_=BigInteger)

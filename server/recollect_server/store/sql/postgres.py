@@ -54,6 +54,7 @@ class PostgresEngine:
             },
             execution_options={"schema_translate_map": {DERIVED: None}},
         )
+        self._writing: set[asyncio.Future[Any]] = set()
         self._single_statements = self._engine.execution_options(isolation_level="AUTOCOMMIT")
 
     async def open_index(self) -> TextIndex:
@@ -85,7 +86,10 @@ class PostgresEngine:
             return await connection.run_sync(unit)
 
     async def write(self, unit: Unit[T]) -> T:
-        return await asyncio.shield(asyncio.ensure_future(self._write(unit)))
+        writing = asyncio.ensure_future(self._write(unit))
+        self._writing.add(writing)
+        writing.add_done_callback(self._writing.discard)
+        return await asyncio.shield(writing)
 
     index = write
 
@@ -122,6 +126,7 @@ class PostgresEngine:
         return _PROBLEMS.get(state) or _PROBLEMS.get(state[:2])
 
     async def aclose(self) -> None:
+        await asyncio.gather(*self._writing, return_exceptions=True)
         await self._engine.dispose()
 
 

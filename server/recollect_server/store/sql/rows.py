@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from typing import Any
 
 import sqlalchemy as sa
@@ -10,6 +11,7 @@ from sqlalchemy import Connection, Row, Select
 
 from ...domain.errors import AmbiguousSession, SessionNotFound
 from ...domain.model import Counters, Session, SessionRef, Usage
+from .prepared import Statements
 from .schema import sessions
 
 
@@ -67,3 +69,21 @@ def require(connection: Connection, tenant: str, ref: SessionRef, *, columns: Se
     if row is None:
         raise SessionNotFound(ref)
     return row
+
+
+def find_head(connection: Connection, statements: Statements, tenant: str, ref: SessionRef) -> Row[Any] | None:
+    """Like find, for id, log_version and last_seq only, on the path of every read."""
+    values = {"tenant": tenant, "session_id": ref.session_id}
+    if not ref.is_bare:
+        values |= {"app": ref.app, "user_id": ref.user_id}
+    prepared = statements.get(("head", *values), connection, lambda: _head_query(values))
+    found = prepared.run(connection, values).all()
+    if len(found) > 1:
+        raise AmbiguousSession(ref.session_id)
+    return found[0] if found else None
+
+
+def _head_query(values: Mapping[str, str]) -> Select[Any]:
+    conditions = [sessions.c[name] == sa.bindparam(name, type_=sa.Text) for name in values]
+    columns = (sessions.c.id, sessions.c.log_version, sessions.c.last_seq)
+    return sa.select(*columns).where(*conditions).limit(sa.literal_column("2"))

@@ -6,7 +6,7 @@ compares; where it is not (the tail, or no index at all) the event is decoded he
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -19,6 +19,7 @@ from ...domain.model import StoredEvent
 from ...domain.text import fold
 from ..base import Codec
 from .engine import Engine
+from .prepared import Statements
 from .schema import event_text, events
 
 # Larger bodies are fetched one by one once it is known that they are wanted, so that a page of them is never in memory.
@@ -35,7 +36,7 @@ EVENT_COLUMNS: list[ColumnElement[Any]] = [
     _e.turn_start,
     _e.archived,
     _e.size,
-    sa.case((_e.size <= _SMALL_BODY, _e.body)).label("body"),
+    sa.case((_e.size <= sa.literal_column(str(_SMALL_BODY)), _e.body)).label("body"),
 ]
 
 
@@ -46,22 +47,20 @@ class Scanner:
     connection: Connection
     engine: Engine
     codec: Codec
+    statements: Statements
 
-    def rows(self, query: Select[Any], wanted: EventFilter, *, limit: int | None = None) -> Iterator[Row[Any]]:
-        """Rows of `query` (over EVENT_COLUMNS) whose text matches, in the query's order, at most `limit`."""
-        if not wanted.terms:
-            yield from self.connection.execute(query.limit(limit) if limit is not None else _streamed(query))
-            return
+    def matching(self, query: Select[Any], wanted: EventFilter, params: Mapping[str, Any]) -> Iterator[Row[Any]]:
+        """Rows of `query` (over EVENT_COLUMNS) whose text matches, in the query's order, one at a time."""
         texts = event_text.c
         joined = query.add_columns(texts.id.is_not(None).label("indexed")).outerjoin(event_text, texts.id == _e.id)
         joined = joined.where(sa.or_(texts.id.is_(None), self.text_condition(wanted)))
-        matched = 0
-        for row in self.connection.execute(_streamed(joined)):
+        for row in self.streamed(joined, params):
             if row.indexed or self.decoded_matches(row, wanted):
                 yield row
-                matched += 1
-                if matched == limit:
-                    return
+
+    def streamed(self, query: Select[Any], params: Mapping[str, Any]) -> Iterator[Row[Any]]:
+        """Rows as they come, without holding them all."""
+        yield from self.connection.execute(query.execution_options(yield_per=_ROWS_AT_ONCE), params)
 
     def text_condition(self, wanted: EventFilter) -> ColumnElement[bool]:
         """EventFilter.holds over the derived text."""
@@ -85,13 +84,11 @@ class Scanner:
         return found
 
     def stored(self, rows: Sequence[Row[Any]]) -> list[StoredEvent]:
+        if all([row.body is not None for row in rows]):  # noqa: C419  a list is faster, and this is every read's path
+            return [StoredEvent(row.seq, row.body, bool(row.archived)) for row in rows]
         bodies = self.bodies(rows)
         # A session deleted between two statements takes its large bodies along; the events are gone, then, for us too.
         return [StoredEvent(row.seq, bodies[row.id], bool(row.archived)) for row in rows if row.id in bodies]
-
-
-def _streamed(query: Select[Any]) -> Select[Any]:
-    return query.execution_options(yield_per=_ROWS_AT_ONCE)
 
 
 def fitting(rows: Sequence[Row[Any]], limit: int, max_bytes: int) -> Sequence[Row[Any]]:

@@ -10,7 +10,6 @@ import sqlalchemy as sa
 from sqlalchemy import Row
 from sqlalchemy.sql import ColumnElement, Select
 
-from ...domain.filters import EventFilter
 from ...domain.model import SessionRef
 from ..base import Cursor, EventQuery, SearchCursor, SearchHit, SearchPage, SearchQuery, UserScope
 from .conditions import conditions
@@ -25,27 +24,27 @@ _ORDER = (events.c.time, events.c.session, events.c.position)
 
 def search_session(scanner: Scanner, tenant: str, ref: SessionRef, query: SearchQuery) -> SearchPage:
     session = require(scanner.connection, tenant, ref)
-    cursor = None if query.cursor is None else Cursor(query.cursor.position, query.cursor.time or None)
-    wanted = EventQuery(query.filter, limit=query.limit, max_bytes=query.max_bytes, cursor=cursor)
+    cursor = None if query.cursor is None else Cursor(query.cursor.position)
+    wanted = EventQuery(query.filter, limit=query.most, max_bytes=query.max_bytes, cursor=cursor)
     page = SessionLog(scanner, session.id, query.filter).page(wanted)
-    onward = None if page.cursor is None else SearchCursor(page.cursor.stop or 0, session.id, page.cursor.position)
-    return SearchPage([SearchHit(ref_of(session), event) for event in page.events], onward)
+    hits = [SearchHit(ref_of(session), event) for event in page.events]
+    if page.cursor is None:
+        return SearchPage(hits)
+    onward = SearchCursor.after(0, session.id, page.cursor.position, query=query, taken=len(hits))
+    return SearchPage(hits, onward)
 
 
 def search_user(scanner: Scanner, index: TextIndex | None, tenant: str, scope: UserScope, query: SearchQuery) -> SearchPage:
     rows = _UserSearch(scanner, index, tenant, scope, query).matches()
-    wanted = query.filter
-    if wanted.page_size is not None:
-        limit = min(query.limit, wanted.page_size)
-        taken = _taken(rows, wanted.offset, limit)
-    else:
-        limit = query.limit
-        taken = _taken(rows, 0, limit + 1)
-    page = fitting(taken, limit, query.max_bytes)
-    last = page[-1] if len(page) < len(taken) else None
-    cursor = None if last is None else SearchCursor(last.time, last.session, last.position)
-    stored = {(row.session, row.seq): ref_of(row) for row in page}
-    hits = [SearchHit(ref, event) for (ref, event) in zip(stored.values(), scanner.stored(page), strict=True)]
+    skip = query.filter.offset if query.cursor is None else 0
+    found = _taken(rows, skip, query.most + 1)
+    page = fitting(found, query.most, query.max_bytes)
+    cursor = None
+    if len(page) < len(found):
+        last = page[-1]
+        cursor = SearchCursor.after(last.time, last.session, last.position, query=query, taken=len(page))
+    refs = {(row.session, row.seq): ref_of(row) for row in page}
+    hits = [SearchHit(ref, event) for ref, event in zip(refs.values(), scanner.stored(page), strict=True)]
     return SearchPage(hits, cursor)
 
 
@@ -74,24 +73,26 @@ class _UserSearch:
         self._index = index
         self._wanted = query.filter
         self._scope_key = scope_of(tenant, scope.user_id)
+        filtered = conditions(query.filter)
         self._where: list[ColumnElement[bool]] = [
             sessions.c.tenant == tenant,
             sessions.c.user_id == scope.user_id,
             *([] if scope.app is None else [sessions.c.app == scope.app]),
-            *conditions(query.filter),
+            *filtered.where,
         ]
+        self._params = filtered.values
         if (cursor := query.cursor) is not None:
             self._where.append(sa.tuple_(*_ORDER) > sa.tuple_(cursor.time, cursor.session, cursor.position))
 
     def matches(self) -> Iterator[Row[Any]]:
         if self._index is None:
-            return self._scanner.rows(self._candidates(), self._wanted)
+            return self._scanner.matching(self._candidates(), self._wanted, self._params)
         # The tail first: what is indexed after this statement is found by the next, so nothing falls between them.
         tail = [row for row in self._streamed(self._tail()) if self._scanner.decoded_matches(row, self._wanted)]
         return heapq.merge(tail, self._streamed(self._indexed(self._index)), key=_sort_key)
 
     def _streamed(self, query: Select[Any]) -> Iterator[Row[Any]]:
-        return self._scanner.rows(query, _NO_TEXT)
+        return self._scanner.streamed(query, self._params)
 
     def _candidates(self) -> Select[Any]:
         columns = [*EVENT_COLUMNS, sessions.c.app, sessions.c.user_id, sessions.c.session_id]
@@ -115,9 +116,6 @@ class _UserSearch:
             .join(changes, sa.and_(changes.c.session == events.c.session, changes.c.kind == APPENDED, within))
             .where(beyond)
         )
-
-
-_NO_TEXT = EventFilter()
 
 
 def _sort_key(row: Row[Any]) -> tuple[int, int, int]:

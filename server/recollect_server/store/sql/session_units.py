@@ -67,7 +67,8 @@ def _set_labels(connection: Connection, key: int, labels: Any) -> None:
 
 
 def update(connection: Connection, tenant: str, ref: SessionRef, change: SessionChange) -> Session:
-    key = require(connection, tenant, ref, columns=sa.select(sessions.c.id)).id
+    # Locked first, so that of two changes at once the labels of one and the columns of the other never mix.
+    key = require(connection, tenant, ref, columns=sa.select(sessions.c.id).with_for_update()).id
     values: dict[str, Any] = {
         "update_time": sa.case((sessions.c.update_time > change.update_time, sessions.c.update_time), else_=change.update_time)
     }

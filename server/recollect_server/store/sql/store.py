@@ -31,6 +31,7 @@ from .append_unit import AppendUnit, Outcome
 from .engine import Engine, SqlOptions, Unit
 from .indexer import Indexer, lag
 from .open import open_engine
+from .prepared import Statements
 from .rows import require, session_of
 from .scan import Scanner
 from .text_index import TextIndex
@@ -56,7 +57,8 @@ class SqlStore:
         self._clock = clock
         self._index = index
         self._store_id = store_id
-        self._append = AppendUnit(codec)
+        self._statements = Statements()
+        self._append = AppendUnit(codec, self._statements)
         self._writer = Writer(self._commit, engine.problem, max_pending_bytes=options.max_pending_bytes)
         self._indexer = None if index is None else Indexer(engine, index, codec, busy=self._writer.busy)
         self._tasks: list[asyncio.Task[None]] = []
@@ -109,7 +111,7 @@ class SqlStore:
         return await self._scan(lambda scanner: list_unit.get_event(scanner, tenant, ref, event_id))
 
     async def list_events(self, tenant: str, ref: SessionRef, query: EventQuery) -> EventPage:
-        streams = bool(query.filter.terms) or query.filter.has_window
+        streams = bool(query.filter.terms)
         return await self._scan(lambda scanner: list_unit.list_events(scanner, tenant, ref, query), snapshot=streams)
 
     async def search(self, tenant: str, query: SearchQuery) -> SearchPage:
@@ -144,9 +146,10 @@ class SqlStore:
     # --- plumbing
 
     async def _commit(self, requests: Sequence[AppendRequest]) -> list[Outcome]:
-        outcomes = await self._engine.write(lambda connection: self._append(connection, requests))
+        decided = await self._engine.write(lambda connection: self._append(connection, requests))
+        self._append.remember(decided.learned)
         self._changed()
-        return outcomes
+        return decided.outcomes
 
     def _changed(self) -> None:
         if self._indexer is not None:
@@ -154,7 +157,7 @@ class SqlStore:
 
     async def _scan(self, unit: Callable[[Scanner], T], *, snapshot: bool = False) -> T:
         def scan(connection: Connection) -> T:
-            return unit(Scanner(connection, self._engine, self._codec))
+            return unit(Scanner(connection, self._engine, self._codec, self._statements))
 
         return await self._read(scan, snapshot=snapshot)
 

@@ -27,19 +27,19 @@ class RecallServicer:
     async def SearchEvents(self, request: pb.SearchEventsRequest, caller: Caller) -> bytes:
         page = await self._recall.search(caller, self._query_of(request))
         cursor = page.cursor
-        numbers = () if cursor is None else (cursor.time, cursor.session, cursor.position)
+        numbers = () if cursor is None else (cursor.time, cursor.session, cursor.position, cursor.left)
         return search_events_response(page, self._tokens.make(request, *numbers) if numbers else "")
 
     def _query_of(self, request: pb.SearchEventsRequest) -> SearchQuery:
         if request.mode not in pb.SearchMode.values():
             raise InvalidField("mode", "must be SEARCH_MODE_SUBSTRING")
         wanted = _with_query(filter_of(request.filter), rules.term("query", request.query))
-        if wanted.has_window and (request.page_size or request.page_token):
+        if wanted.has_window and request.page_size:
             raise InvalidField("page_size", "and a window in filter are mutually exclusive")
         cursor = None
         if request.page_token:
-            time, session, position = self._tokens.read(request, request.page_token, 3)
-            cursor = SearchCursor(time or 0, session or 0, position or 0)
+            time, session, position, left = self._tokens.read(request, request.page_token, 4)
+            cursor = SearchCursor(time or 0, session or 0, position or 0, left)
         return SearchQuery(
             scope=_scope_of(request),
             filter=wanted,

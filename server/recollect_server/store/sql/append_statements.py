@@ -1,0 +1,97 @@
+"""The statements of the group commit, prepared. Lists are padded to powers of two, so that few shapes serve every size."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+import sqlalchemy as sa
+from sqlalchemy import BigInteger, Connection, Row, Text, bindparam
+from sqlalchemy.sql import ClauseElement, Select
+
+from .prepared import Statements
+from .schema import changes, events, sessions
+
+# Parameters of one statement; every engine takes twice as many.
+_MOST_PAIRS = 4096
+_MOST_KEYS = 8192
+
+_HEAD_NAMES = [
+    column.name
+    for column in sessions.c
+    if column.name in ("log_version", "last_seq", "update_time") or column.name.startswith(("window_", "usage_"))
+    if column.name != "window_version"
+]
+_EVENT_NAMES = [column.name for column in events.c if column.name != "id"]
+_CHANGE_NAMES = [column.name for column in changes.c if column.name not in ("id", "xid")]
+
+
+class AppendStatements:
+    """Reads and writes of AppendUnit."""
+
+    def __init__(self, statements: Statements) -> None:
+        self._statements = statements
+
+    def lock(self, connection: Connection, keys: Sequence[int]) -> Iterator[Row[Any]]:
+        """The sessions' heads, locked in the order of their keys."""
+        for chunk in _chunks(keys, _MOST_KEYS):
+            size = len(chunk)
+            prepared = self._statements.get(("lock", size), connection, lambda size=size: _lock_query(size))  # type: ignore[misc]
+            params = {f"key_{i}": key for i, key in enumerate(chunk)}
+            yield from prepared.run(connection, params)
+
+    def known(self, connection: Connection, pairs: Sequence[tuple[int, str]]) -> Iterator[Row[Any]]:
+        """What is stored of these (session, event id)."""
+        for chunk in _chunks(pairs, _MOST_PAIRS):
+            size = len(chunk)
+            prepared = self._statements.get(("known", size), connection, lambda size=size: _known_query(size))  # type: ignore[misc]
+            params: dict[str, Any] = {}
+            for i, (session, event_id) in enumerate(chunk):
+                params[f"session_{i}"] = session
+                params[f"event_id_{i}"] = event_id
+            yield from prepared.run(connection, params)
+
+    def write(
+        self,
+        connection: Connection,
+        event_rows: Sequence[Mapping[str, Any]],
+        head_rows: Sequence[Mapping[str, Any]],
+        change_rows: Sequence[Mapping[str, Any]],
+    ) -> None:
+        get = self._statements.get
+        get("insert events", connection, lambda: _insert(events, _EVENT_NAMES)).run_many(connection, event_rows)
+        get("update heads", connection, _update_heads).run_many(connection, head_rows)
+        get("insert changes", connection, lambda: _insert(changes, _CHANGE_NAMES)).run_many(connection, change_rows)
+
+
+def _chunks(items: Sequence[Any], most: int) -> Iterator[Sequence[Any]]:
+    """Chunks of a power of two in length; the last is filled up by repeating its last item, which asks nothing new."""
+    for start in range(0, len(items), most):
+        chunk = list(items[start : start + most])
+        size = 1 << (len(chunk) - 1).bit_length()
+        yield chunk + chunk[-1:] * (size - len(chunk))
+
+
+def _lock_query(size: int) -> Select[Any]:
+    keys = [bindparam(f"key_{i}", type_=BigInteger) for i in range(size)]
+    columns = [sessions.c.id, *(sessions.c[name] for name in _HEAD_NAMES)]
+    return sa.select(*columns).where(sessions.c.id.in_(keys)).order_by(sessions.c.id).with_for_update()
+
+
+def _known_query(size: int) -> Select[Any]:
+    pairs = [(bindparam(f"session_{i}", type_=BigInteger), bindparam(f"event_id_{i}", type_=Text)) for i in range(size)]
+    columns = (sa.column("session", BigInteger), sa.column("event_id", Text))
+    wanted = sa.values(*columns, name="wanted").data(pairs).cte("wanted")
+    e = events.c
+    same = sa.and_(e.session == wanted.c.session, e.event_id == wanted.c.event_id)
+    # A join, for SQLite would scan the whole index for a list of pairs.
+    return sa.select(e.session, e.event_id, e.seq, e.size, e.body).select_from(wanted.join(events, same))
+
+
+def _insert(table: sa.Table, names: Sequence[str]) -> ClauseElement:
+    return table.insert().values({name: bindparam(name, type_=table.c[name].type) for name in names})
+
+
+def _update_heads() -> ClauseElement:
+    values = {name: bindparam(f"new_{name}", type_=BigInteger) for name in _HEAD_NAMES}
+    return sessions.update().where(sessions.c.id == bindparam("key", type_=BigInteger)).values(values)

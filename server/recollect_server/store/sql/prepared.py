@@ -1,0 +1,55 @@
+"""Statements compiled once and then run as strings.
+
+Building a Core statement and looking it up in SQLAlchemy's cache costs several times what SQLite takes to answer it. What
+is on the path of every append and every read is therefore compiled once for its shape and run with its parameters only.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Mapping, Sequence
+from operator import itemgetter
+from typing import Any
+
+from sqlalchemy import Connection, CursorResult
+from sqlalchemy.sql import ClauseElement
+
+_MOST_SHAPES = 1000
+
+
+class Prepared:
+    """A statement compiled for a connection's dialect. What varies are named bindparams without a value."""
+
+    def __init__(self, statement: ClauseElement, connection: Connection) -> None:
+        compiled = statement.compile(dialect=connection.dialect, compile_kwargs={"render_postcompile": True})
+        self._sql = str(compiled)
+        names: Sequence[str] = compiled.positiontup  # type: ignore[attr-defined]
+        fixed = {name: value for name, value in compiled.params.items() if value is not None}
+        self._values = _picker(names, fixed)
+
+    def run(self, connection: Connection, params: Mapping[str, Any]) -> CursorResult[Any]:
+        return connection.exec_driver_sql(self._sql, self._values(params))
+
+    def run_many(self, connection: Connection, rows: Sequence[Mapping[str, Any]]) -> None:
+        connection.exec_driver_sql(self._sql, list(map(self._values, rows)))
+
+
+def _picker(names: Sequence[str], fixed: Mapping[str, Any]) -> Callable[[Mapping[str, Any]], tuple[Any, ...]]:
+    """From named parameters to positional ones."""
+    if fixed or len(names) < 2:  # itemgetter gives a tuple for two names and more
+        return lambda params: tuple([fixed[name] if name in fixed else params[name] for name in names])
+    return itemgetter(*names)
+
+
+class Statements:
+    """The prepared statements of one database, by shape. Used by its threads at once: at worst one is compiled twice."""
+
+    def __init__(self) -> None:
+        self._prepared: dict[Hashable, Prepared] = {}
+
+    def get(self, shape: Hashable, connection: Connection, build: Callable[[], ClauseElement]) -> Prepared:
+        prepared = self._prepared.get(shape)
+        if prepared is None:
+            if len(self._prepared) >= _MOST_SHAPES:
+                self._prepared.clear()
+            prepared = self._prepared[shape] = Prepared(build(), connection)
+        return prepared
