@@ -53,25 +53,28 @@ class Ledger:
             assert told.setdefault(event.event_id, event.seq) == event.seq
             self.replays += event.replayed
 
-    async def check(self, client: recollect.AsyncClient) -> int:
+    async def check(self, address: str) -> int:
         """Compares every session with what is stored; how many events are. Holds G1 to G4."""
         stored = 0
-        for session, batches in self.asked.items():
-            events = [event async for event in client.events(session, page_size=1000)]
-            seqs = {event.event_id: event.seq for event in events}
-            contents = {event.event_id: recollect.text_of(event) for event in events}
-            assert [event.seq for event in events] == list(range(1, len(events) + 1)), "G3: seqs without gaps, in order"
-            assert len(seqs) == len(events), "G2: no event twice"
-            for event_id, seq in self.told.get(session, {}).items():
-                assert seqs.get(event_id) == seq, f"G1: {event_id} was acknowledged at {seq}, is at {seqs.get(event_id)}"
-            asked = {event.event_id: recollect.text_of(event) for batch in batches for event in batch}
-            assert contents.items() <= asked.items(), "nothing but what was asked for"
-            for batch in batches:
-                at = [seqs.get(event.event_id) for event in batch]
-                whole = at[0] is not None and at == list(range(at[0], at[0] + len(at)))
-                assert whole or not any(at), f"G4: a batch is torn: {at}"
-            stored += len(events)
+        async with connect(address) as client:
+            for session in self.asked:
+                stored += self._check([event async for event in client.events(session, page_size=1000)], session)
         return stored
+
+    def _check(self, events: Batch, session: str) -> int:
+        seqs = {event.event_id: event.seq for event in events}
+        contents = {event.event_id: recollect.text_of(event) for event in events}
+        assert [event.seq for event in events] == list(range(1, len(events) + 1)), "G3: seqs without gaps, in order"
+        assert len(seqs) == len(events), "G2: no event twice"
+        for event_id, seq in self.told.get(session, {}).items():
+            assert seqs.get(event_id) == seq, f"G1: {event_id} was acknowledged at {seq}, is at {seqs.get(event_id)}"
+        asked = {event.event_id: recollect.text_of(event) for batch in self.asked[session] for event in batch}
+        assert contents.items() <= asked.items(), "nothing but what was asked for"
+        for batch in self.asked[session]:
+            at = [seqs.get(event.event_id) for event in batch]
+            whole = at[0] is not None and at == list(range(at[0], at[0] + len(at)))
+            assert whole or not any(at), f"G4: a batch is torn: {at}"
+        return len(events)
 
 
 async def append_each(ledger: Ledger, client: recollect.AsyncClient, session: str, writer: str) -> None:

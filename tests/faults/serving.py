@@ -18,7 +18,7 @@ from typing import Any, Self
 import grpc
 from grpc_health.v1 import health_pb2, health_pb2_grpc
 
-READY_WITHIN = 60.0
+READY_WITHIN = 20.0
 # Clients of these tests see the server go and come many times a minute, so they look for it often.
 RECONNECT = (
     ("grpc.initial_reconnect_backoff_ms", 50),

@@ -34,7 +34,7 @@ async def test_nothing_acknowledged_is_lost_or_doubled_by_kills(
                 if kill < KILLS - 1:
                     await asyncio.to_thread(server.start)
         await asyncio.to_thread(server.start)
-        stored = await ledger.check(client)
+        stored = await ledger.check(server.address)
     with capsys.disabled():
         engine = "sqlite" if database_url is None else "postgresql"
         print(f"\n{engine}: kills={KILLS} acknowledged={ledger.acknowledged} stored={stored} replays={ledger.replays}")

@@ -35,7 +35,7 @@ async def test_a_killed_database_costs_nothing_that_was_acknowledged(
                 assert ledger.acknowledged - told <= 60, "nothing but answers that were under way is acknowledged"
                 await asyncio.to_thread(durable_postgres.start)
             await load.until_acknowledged(50)
-        assert await ledger.check(client) >= ledger.acknowledged
+        assert await ledger.check(server.address) >= ledger.acknowledged
     assert set(ledger.problems) == {"STORE_UNAVAILABLE"}, ledger.problems
     assert server.pid == pid
     assert server.terminate() == 0, server.log

@@ -65,7 +65,8 @@ def conditions(wanted: EventFilter) -> Conditions:
     for step in wanted.authors:
         kind = "include" if step.include else "exclude"
         by = _by(found, kind, step.authors)
-        found.where.append(by if step.include else sa.not_(by))
+        # Flagged even where there is no value to tell: an empty set is not the same as no condition.
+        found.flag(kind, by if step.include else sa.not_(by))
     if wanted.branch:
         found.where.append(found.among("branch", visible_from(wanted.branch), _e.branch))
     return found
