@@ -11,7 +11,8 @@ import uvloop
 
 from .app import serve
 from .config import ConfigError, Settings, load_settings
-from .domain.errors import RecollectError
+from .config_forms import masked_url
+from .domain.errors import RecollectError, StoreUnavailable
 from .logs import setup_logging
 from .store.sql.admin import SchemaTooNew
 from .store.sql.sqlite import DatabaseInUse
@@ -24,6 +25,9 @@ def run(settings: Settings) -> int:
     setup_logging(settings.log_level, settings.log_format)
     try:
         uvloop.run(_serve(settings))
+    except StoreUnavailable as exc:
+        _log.error("cannot serve: %s: %s", masked_url(settings.resolved_database_url), exc.metadata["problem"])
+        return 1
     except (OSError, DatabaseInUse, SchemaTooNew, RecollectError, ValueError) as exc:
         _log.error("cannot serve: %s", exc)
         return 1

@@ -70,6 +70,8 @@ async def prepare(engine: Engine) -> None:
         if engine.exclusive:
             connection.exec_driver_sql(engine.exclusive)
         migrate(connection)
+        # Changes nothing; a database that is read-only says so now, and not at the first append.
+        connection.execute(meta.delete().where(meta.c.key == ""))
 
     await engine.write(unit)
 

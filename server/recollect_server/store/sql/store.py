@@ -162,38 +162,49 @@ class SqlStore:
         return await self._read(scan, snapshot=snapshot)
 
     async def _read(self, unit: Unit[T], *, snapshot: bool = False) -> T:
-        return await self._explained(self._engine.read(unit, snapshot=snapshot))
+        return await explained(self._engine, self._engine.read(unit, snapshot=snapshot))
 
     async def _write(self, unit: Unit[T]) -> T:
-        return await self._explained(self._engine.write(unit))
-
-    async def _explained(self, work: Awaitable[T]) -> T:
-        try:
-            return await work
-        except RecollectError:
-            raise
-        except Exception as exc:
-            problem = self._engine.problem(exc)
-            if problem is None:
-                raise
-            raise StoreUnavailable(problem) from exc
+        return await explained(self._engine, self._engine.write(unit))
 
 
 @asynccontextmanager
 async def open_store(
     url: str, codec: Codec, *, clock: Callable[[], int] = time.time_ns, options: SqlOptions | None = None
 ) -> AsyncIterator[SqlStore]:
-    """The store at a URL, migrated and running. Raises SchemaTooNew, DatabaseInUse, ValueError for an unknown scheme."""
+    """The store at a URL, migrated and running.
+
+    Raises SchemaTooNew, DatabaseInUse, StoreUnavailable, ValueError for an unknown scheme.
+    """
     options = options or SqlOptions()
     async with AsyncExitStack() as stack:
         engine = open_engine(url, options)
         stack.push_async_callback(engine.aclose)
-        await admin.prepare(engine)
-        index = await engine.open_index()
-        if options.search_index:
-            await engine.index(index.prepare)
-        store_id = await engine.read(lambda connection: admin.get(connection, "store_id"))
-        store = SqlStore(engine, codec, clock, index if options.search_index else None, options, store_id or "")
+        index, store_id = await explained(engine, _prepare(engine, options))
+        store = SqlStore(engine, codec, clock, index, options, store_id)
         stack.push_async_callback(store.aclose)
         store.start()
         yield store
+
+
+async def _prepare(engine: Engine, options: SqlOptions) -> tuple[TextIndex | None, str]:
+    """Brings the database up to date; the text index to use, if any, and the store's id."""
+    await admin.prepare(engine)
+    index = await engine.open_index()
+    if options.search_index:
+        await engine.index(index.prepare)
+    store_id = await engine.read(lambda connection: admin.get(connection, "store_id"))
+    return (index if options.search_index else None), store_id or ""
+
+
+async def explained(engine: Engine, work: Awaitable[T]) -> T:
+    """Awaits work on the database; raises StoreUnavailable where the database is what failed."""
+    try:
+        return await work
+    except RecollectError:
+        raise
+    except Exception as exc:
+        problem = engine.problem(exc)
+        if problem is None:
+            raise
+        raise StoreUnavailable(problem) from exc
