@@ -1,0 +1,202 @@
+"""What can go wrong around a SQLite file, each told clearly and costing nothing."""
+
+from __future__ import annotations
+
+import asyncio
+import errno
+import os
+import resource
+import sqlite3
+import subprocess
+from collections.abc import AsyncIterator, Callable, Iterator
+from contextlib import asynccontextmanager, suppress
+from pathlib import Path
+
+import pytest
+import recollect
+from recollect import errors
+
+from .conftest import ServerMaker
+from .ledger import Ledger, Load, connect
+from .serving import ServerProcess
+
+Refused = Callable[..., str]
+BIG = "x" * 100_000
+
+# Root may do anything to any file, unless it gives that up.
+DROP_CAPABILITIES = """
+import ctypes
+header, none = (ctypes.c_uint32 * 2)(0x20080522, 0), (ctypes.c_uint32 * 6)()
+assert ctypes.CDLL(None, use_errno=True).capset(header, none) == 0
+"""
+
+
+@asynccontextmanager
+async def on_a_broken_disk(
+    server: ServerProcess, *, problem: str, fail: Callable[[], None]
+) -> AsyncIterator[recollect.AsyncClient]:
+    """A session of one event, a disk that fails from then on, and everything that must hold as long as it does."""
+    async with connect(server.address) as client:
+        await client.append("s", recollect.user("before", event_id="before"), create=True)
+        fail()
+        batch = [recollect.user(BIG, event_id=f"big-{n}") for n in range(10)]
+        for _ in range(2):
+            with pytest.raises(errors.StoreUnavailable) as told:
+                await client.append("s", *batch)
+            assert problem in told.value.problem
+        assert [event.event_id async for event in client.events("s")] == ["before"]
+        assert (await client.get_session("s")).last_seq == 1
+        yield
+        appended = await client.append("s", *batch)
+        assert [(event.seq, event.replayed) for event in appended.events] == [(n, False) for n in range(2, 12)]
+    assert server.terminate() == 0, server.log
+    server.start()
+    async with connect(server.address) as client:
+        assert [event.seq async for event in client.events("s")] == list(range(1, 12))
+
+
+@pytest.fixture
+def small_disk(tmp_path: Path) -> Iterator[Path]:
+    """A file system of four mebibytes."""
+    place = tmp_path / "small"
+    place.mkdir()
+    mounted = subprocess.run(["mount", "-t", "tmpfs", "-o", "size=4m", "tmpfs", place], capture_output=True, check=False)
+    if mounted.returncode != 0:
+        pytest.skip("mounting a small file system needs root; the limit on file sizes is tested everywhere")
+    yield place
+    subprocess.run(["umount", "--lazy", place], check=True)
+
+
+async def test_a_full_disk_refuses_appends_until_there_is_space(make_server: ServerMaker, small_disk: Path) -> None:
+    ballast = small_disk / "ballast"
+
+    def fill() -> None:
+        with suppress(OSError), ballast.open("wb", buffering=0) as file:
+            while True:
+                file.write(b"x" * 4096)
+
+    server = make_server(data_dir=small_disk).start()
+    async with on_a_broken_disk(server, problem="the disk is full", fail=fill):
+        ballast.unlink()
+
+
+async def test_a_disk_that_fails_to_write_refuses_appends_until_it_does(make_server: ServerMaker) -> None:
+    server = make_server().start()
+    limit = resource.getrlimit(resource.RLIMIT_FSIZE)
+
+    def fail() -> None:
+        resource.prlimit(server.pid, resource.RLIMIT_FSIZE, (64 * 1024, limit[1]))
+
+    async with on_a_broken_disk(server, problem="the disk reports an I/O error", fail=fail):
+        resource.prlimit(server.pid, resource.RLIMIT_FSIZE, limit)
+
+
+@pytest.fixture
+def stored(make_server: ServerMaker, tmp_path: Path) -> Path:
+    """The file of a server that ran and ended."""
+    server = make_server().start()
+    with recollect.Client(server.address, app="faults", user_id="ledger") as client:
+        client.append("s", recollect.user("kept"), create=True)
+    assert server.terminate() == 0, server.log
+    return tmp_path / "data" / "recollect.db"
+
+
+def test_a_read_only_file_is_refused_at_start(stored: Path, refused: Refused) -> None:
+    stored.chmod(0o444)
+    prelude = DROP_CAPABILITIES if os.geteuid() == 0 else ""
+    said = refused(prelude=prelude)
+    assert "cannot serve: " in said
+    assert f"{stored}: the database file is read-only" in said
+    assert "Traceback" not in said
+
+
+def test_a_read_only_directory_is_refused_at_start(stored: Path, refused: Refused) -> None:
+    stored.parent.chmod(0o555)
+    stored.with_name("recollect.db.lock").unlink(missing_ok=True)
+    try:
+        said = refused(prelude=DROP_CAPABILITIES if os.geteuid() == 0 else "")
+    finally:
+        stored.parent.chmod(0o755)
+    assert "cannot serve: " in said
+    assert os.strerror(errno.EACCES) in said
+    assert str(stored.parent) in said
+    assert "Traceback" not in said
+
+
+def test_a_file_that_is_no_database_is_refused_at_start(stored: Path, refused: Refused) -> None:
+    stored.write_bytes(b"not a database " * 1000)
+    said = refused()
+    assert "cannot serve: " in said
+    assert f"{stored}: the file is not a database" in said
+    assert "Traceback" not in said
+
+
+def _set_schema(file: Path, *, version: int, oldest_code: int) -> None:
+    with sqlite3.connect(file) as connection:
+        for key, value in (("schema_version", version), ("oldest_code", oldest_code)):
+            connection.execute("UPDATE recollect_meta SET value = ? WHERE key = ?", (str(value), key))
+    connection.close()
+
+
+def test_a_newer_schema_is_refused_at_start(stored: Path, refused: Refused) -> None:
+    _set_schema(stored, version=99, oldest_code=98)
+    said = refused()
+    assert "cannot serve: the database has schema 99" in said
+    assert "schema 98 or later" in said
+    assert "upgrade the server" in said
+
+
+def test_a_newer_schema_made_to_be_compatible_is_served(stored: Path, make_server: ServerMaker) -> None:
+    _set_schema(stored, version=99, oldest_code=1)
+    server = make_server().start()
+    with recollect.Client(server.address, app="faults", user_id="ledger") as client:
+        assert client.append("s", recollect.user("more")).last_seq == 2
+
+
+def test_a_second_server_on_the_file_is_refused(make_server: ServerMaker, refused: Refused) -> None:
+    first = make_server().start()
+    said = refused()
+    assert "cannot serve: " in said
+    assert "recollect.db is in use by another Recollect server" in said
+    with recollect.Client(first.address, app="faults", user_id="ledger") as client:
+        assert client.append("s", recollect.user("undisturbed"), create=True).last_seq == 1
+
+
+@pytest.mark.parametrize("setting", ["grpc_address", "http_address"])
+def test_a_taken_port_is_refused(make_server: ServerMaker, refused: Refused, tmp_path: Path, setting: str) -> None:
+    first = make_server().start()
+    said = refused(data_dir=tmp_path / "other", **{setting: first.address})
+    assert "cannot serve: " in said
+    assert first.address in said
+    assert "Traceback" not in said
+    with recollect.Client(first.address, app="faults", user_id="ledger") as client:
+        assert client.append("s", recollect.user("undisturbed"), create=True).last_seq == 1
+
+
+async def test_a_restart_reads_everything(make_server: ServerMaker, database_url: str | None) -> None:
+    server = make_server(**({} if database_url is None else {"database_url": database_url})).start()
+    event = recollect.assistant("ok", tool_calls=[recollect.tool_call("c1", "f", '{"a": 1.0}')], metadata={"k": "v"})
+    async with connect(server.address) as client:
+        for n in range(5):
+            await client.append(f"s{n}", recollect.user("hi"), event, create={"labels": {"n": str(n)}})
+        sessions = [session async for session in client.sessions()]
+        logs = [(await client.list_events(session)).SerializeToString() for session in sessions]
+        assert server.terminate() == 0, server.log
+        await asyncio.to_thread(server.start)
+        assert [session async for session in client.sessions()] == sessions
+        assert [(await client.list_events(session)).SerializeToString() for session in sessions] == logs
+
+
+async def test_sigterm_drains(make_server: ServerMaker, database_url: str | None) -> None:
+    """What is under way is completed, what comes later is told to go elsewhere, and the process ends in order."""
+    ledger = Ledger()
+    settings = {} if database_url is None else {"database_url": database_url}
+    server = make_server(drain_grace="2s", **settings).start()
+    async with connect(server.address) as client:
+        async with Load(ledger, client, ("one", "two")) as load:
+            await load.until_acknowledged(50)
+            assert await asyncio.to_thread(server.terminate) == 0, server.log
+        await asyncio.to_thread(server.start)
+        await ledger.check(server.address)
+    assert set(ledger.problems) <= {"SERVER_DRAINING", "UNAVAILABLE"}, ledger.problems
+    assert "stopped" in server.log
