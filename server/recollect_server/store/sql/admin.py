@@ -13,7 +13,7 @@ from alembic import command
 from alembic.config import Config
 from sqlalchemy import Connection
 
-from .engine import Engine, SqlOptions
+from .engine import Engine, SqlOptions, Unit
 from .open import open_engine
 from .schema import OLDEST_CODE_THAT_CAN_RUN, SCHEMA_VERSION, meta
 
@@ -63,17 +63,26 @@ def _put(connection: Connection, key: str, value: str) -> None:
     connection.execute(meta.insert(), {"key": key, "value": value})
 
 
-async def prepare(engine: Engine) -> None:
-    """Migrates under a lock: of concurrent first starts one does the work, the others wait and find it done."""
+def alone(engine: Engine, unit: Unit[T]) -> Unit[T]:
+    """The unit, run while no other server runs one like it: of concurrent starts one does the work, the others find it done."""
 
-    def unit(connection: Connection) -> None:
+    def locked(connection: Connection) -> T:
         if engine.exclusive:
             connection.exec_driver_sql(engine.exclusive)
+        return unit(connection)
+
+    return locked
+
+
+async def prepare(engine: Engine) -> None:
+    """Migrates, alone."""
+
+    def unit(connection: Connection) -> None:
         migrate(connection)
         # Changes nothing; a database that is read-only says so now, and not at the first append.
         connection.execute(meta.delete().where(meta.c.key == ""))
 
-    await engine.write(unit)
+    await engine.write(alone(engine, unit))
 
 
 def upgrade(url: str) -> None:

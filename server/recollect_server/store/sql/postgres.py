@@ -59,6 +59,7 @@ class PostgresEngine:
 
     async def open_index(self) -> TextIndex:
         def unit(connection: sa.Connection) -> tuple[str, str, TextIndex]:
+            connection.exec_driver_sql(self.exclusive)  # of two that make an extension at once one fails
             version, commit, fsync = (
                 connection.execute(sa.text(f"SHOW {name}")).scalar_one()
                 for name in ("server_version", "synchronous_commit", "fsync")

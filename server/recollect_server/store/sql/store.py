@@ -192,7 +192,7 @@ async def _prepare(engine: Engine, options: SqlOptions) -> tuple[TextIndex | Non
     await admin.prepare(engine)
     index = await engine.open_index()
     if options.search_index:
-        await engine.index(index.prepare)
+        await engine.index(admin.alone(engine, index.prepare))
     store_id = await engine.read(lambda connection: admin.get(connection, "store_id"))
     return (index if options.search_index else None), store_id or ""
 
