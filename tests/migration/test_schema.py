@@ -1,0 +1,88 @@
+"""The schema in schema.py is the sum of the migrations, on both engines."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import pytest
+import sqlalchemy as sa
+from alembic.autogenerate import compare_metadata
+from alembic.runtime.migration import MigrationContext
+from recollect_server.store.sql import admin
+from recollect_server.store.sql.engine import SqlOptions
+from recollect_server.store.sql.open import open_engine
+from recollect_server.store.sql.schema import metadata
+from sqlalchemy import Connection
+
+Description = set[tuple[Any, ...]]
+
+
+def _differences(connection: Connection) -> list[Any]:
+    context = MigrationContext.configure(connection, opts={"compare_type": True})
+    return [each for each in compare_metadata(context, metadata) if "alembic_version" not in str(each)]
+
+
+def _describe(connection: Connection) -> Description:
+    """What the database itself says of its tables: more than autogenerate compares, partial indexes for one."""
+    if connection.dialect.name == "sqlite":
+        rows = connection.exec_driver_sql("SELECT name, sql FROM sqlite_master WHERE sql IS NOT NULL").all()
+        return {(row.name, frozenset(re.split(r",(?![^(]*\))", re.sub(r"[\s\"]+", "", row.sql)))) for row in rows}
+    columns = (
+        "SELECT table_name, column_name, data_type, character_maximum_length, is_nullable,"
+        " CASE WHEN column_name = 'xid' THEN '' ELSE column_default END"  # what migrations alone can say
+        " FROM information_schema.columns WHERE table_schema = 'public'"
+    )
+    indexes = "SELECT indexname, indexdef FROM pg_indexes WHERE schemaname = 'public'"
+    constraints = "SELECT conname, pg_get_constraintdef(oid) FROM pg_constraint WHERE connamespace = 'public'::regnamespace"
+    return {tuple(row) for query in (columns, indexes, constraints) for row in connection.exec_driver_sql(query)}
+
+
+def _forget_tables(connection: Connection) -> None:
+    connection.exec_driver_sql("DROP TABLE alembic_version")
+    metadata.drop_all(connection)
+
+
+async def test_the_schema_is_the_sum_of_its_migrations(empty_url: str) -> None:
+    engine = open_engine(empty_url, SqlOptions())
+    try:
+        await admin.prepare(engine)
+        assert await engine.read(_differences, snapshot=True) == []
+        migrated = await engine.read(_describe)
+        await engine.write(_forget_tables)
+        await engine.write(metadata.create_all)
+        declared = await engine.read(_describe)
+    finally:
+        await engine.aclose()
+    migrated = {each for each in migrated if "alembic_version" not in str(each)}
+    assert migrated == declared
+
+
+@pytest.mark.postgres
+async def test_changes_bear_their_transaction(postgres_url: str) -> None:
+    """The one thing that migrations say and schema.py does not."""
+    engine = open_engine(postgres_url, SqlOptions())
+
+    def unit(connection: Connection) -> None:
+        connection.exec_driver_sql('INSERT INTO changes (kind, session, "time", "first", "last") VALUES (1, 1, 1, 1, 1)')
+        stored = connection.exec_driver_sql("SELECT xid, pg_current_xact_id()::text::bigint FROM changes").one()
+        assert stored[0] == stored[1]
+
+    try:
+        await admin.prepare(engine)
+        await engine.write(unit)
+    finally:
+        await engine.aclose()
+
+
+async def test_versions_are_written_down(empty_url: str) -> None:
+    engine = open_engine(empty_url, SqlOptions())
+    try:
+        assert await engine.read(admin.versions) == (0, 0)
+        await admin.prepare(engine)
+        stored, oldest = await engine.read(admin.versions)
+        assert 1 <= oldest <= stored == admin.SCHEMA_VERSION
+        revision = sa.text("SELECT version_num FROM alembic_version")
+        assert await engine.read(lambda connection: connection.execute(revision).scalar()) == f"{stored:04}"
+    finally:
+        await engine.aclose()

@@ -1,0 +1,162 @@
+"""Databases of other versions: the first schema with data, newer ones, and several servers that start at once."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from typing import Any
+
+import pytest
+import sqlalchemy as sa
+from recollect_server.domain.filters import EventFilter
+from recollect_server.domain.model import SessionRef, Usage
+from recollect_server.store.base import AppendRequest, EventQuery, SearchQuery, SessionQuery, UserScope
+from recollect_server.store.sql import admin
+from recollect_server.store.sql.admin import SchemaTooNew
+from recollect_server.store.sql.engine import Engine, SqlOptions
+from recollect_server.store.sql.open import open_engine
+from recollect_server.store.sql.schema import meta
+from recollect_server.store.sql.sqlite import DatabaseInUse
+from recollect_server.store.sql.store import SqlStore, open_store
+from sqlalchemy import Connection
+
+from tests.support.codec import CODEC, draft, parse, texts
+
+from . import first_schema
+
+ALICE, BOB = SessionRef("shop", "alice", "s1"), SessionRef("shop", "bob", "s2")
+
+
+@asynccontextmanager
+async def opened(url: str) -> AsyncIterator[Engine]:
+    engine = open_engine(url, SqlOptions())
+    try:
+        yield engine
+    finally:
+        await engine.aclose()
+
+
+async def _set(url: str, **values: str) -> None:
+    def unit(connection: Connection) -> None:
+        for key, value in values.items():
+            connection.execute(sa.update(meta).where(meta.c.key == key).values(value=value))
+
+    async with opened(url) as engine:
+        await engine.write(unit)
+
+
+@pytest.fixture
+async def first(empty_url: str) -> str:
+    """A database of the first schema, with data."""
+    async with opened(empty_url) as engine:
+        await engine.write(first_schema.build)
+    return empty_url
+
+
+async def test_sessions_of_the_first_schema_are_read(first: str) -> None:
+    async with open_store(first, CODEC) as store:
+        info = await store.info("default", totals=True)
+        assert info.store_id == first_schema.STORE_ID
+        assert info.schema_version == admin.SCHEMA_VERSION
+        assert info.totals is not None
+        assert (info.totals.sessions, info.totals.events) == (2, 3)
+        alice, bob = await store.get_session("default", ALICE), await store.get_session("default", BOB)
+        assert (alice.uid, alice.create_time, alice.expire_time) == ("u-1", 1_700_000_000_000_000_001, None)
+        assert (alice.metadata_json, alice.labels) == ('{"topic": "shoes"}', {"tier": "gold"})
+        assert (alice.log_version, alice.last_seq, alice.window.events, alice.window.turns) == (2, 3, 3, 1)
+        assert alice.usage == Usage(5, 7, 12, 0, 0)
+        assert bob.expire_time == 4_000_000_000_000_000_000
+        found = await store.list_sessions("default", SessionQuery(labels={"tier": "gold"}))
+        assert [session.ref for session in found.sessions] == [ALICE]
+
+
+async def test_events_of_the_first_schema_are_read_byte_for_byte(first: str) -> None:
+    async with open_store(first, CODEC) as store:
+        events = (await store.list_events("default", ALICE, EventQuery())).events
+        assert [event.body.hex() for event in events] == [body for _, body in first_schema.BODIES.values()]
+        assert texts(events) == list(first_schema.TEXTS.values())
+        second = parse(await store.get_event("default", ALICE, "e2"))
+        assert (second.seq, second.author, second.message.parts[1].tool_call.arguments_json) == (2, "seller", '{"size": 42.0}')
+        branch = EventQuery(filter=EventFilter(branch="other"))
+        assert texts((await store.list_events("default", ALICE, branch)).events) == list(first_schema.TEXTS.values())[:2]
+
+
+async def test_logs_of_the_first_schema_go_on(first: str) -> None:
+    async with open_store(first, CODEC) as store:
+        size, body = first_schema.BODIES["e1"]
+        replay = draft(first_schema.TEXTS["e1"], event_id="e1")
+        assert replay.body == bytes.fromhex(body)[:size]
+        request = AppendRequest("default", ALICE, [replay, draft("more", event_id="e4")], now=1_800_000_000_000_000_000)
+        appended = await store.append(request)
+        assert [(event.seq, event.replayed) for event in appended.events] == [(1, True), (4, False)]
+        assert appended.log_version == 3
+        assert (await store.append(AppendRequest("default", BOB, [draft("hello")], now=1))).last_seq == 1
+
+
+@pytest.mark.parametrize(
+    ("term", "ids"), [("red SHOES", ["e1"]), ("STRASSE", ["e2"]), ("%", ["e2"]), ("l_s", ["e2"]), ("%%", [])]
+)
+async def test_texts_of_the_first_schema_are_found(first: str, term: str, ids: list[str]) -> None:
+    async with open_store(first, CODEC) as store:
+        query = SearchQuery(UserScope("alice"), EventFilter(keyword=term))
+        assert [parse(hit.event).event_id for hit in (await store.search("default", query)).hits] == ids
+
+
+async def test_older_code_refuses_a_newer_schema(first: str) -> None:
+    await _set(first, schema_version=str(admin.SCHEMA_VERSION + 2), oldest_code=str(admin.SCHEMA_VERSION + 1))
+    with pytest.raises(SchemaTooNew) as told:
+        async with open_store(first, CODEC):
+            pass
+    assert f"needs a server that knows schema {admin.SCHEMA_VERSION + 1} or later" in str(told.value)
+    assert "upgrade the server" in str(told.value)
+
+
+async def test_older_code_runs_on_a_newer_schema_that_allows_it(first: str) -> None:
+    newer = admin.SCHEMA_VERSION + 2
+    await _set(first, schema_version=str(newer), oldest_code=str(admin.SCHEMA_VERSION))
+    async with open_store(first, CODEC) as store:
+        assert (await store.info("default", totals=False)).schema_version == newer
+        assert (await store.append(AppendRequest("default", ALICE, [draft("more")], now=1))).last_seq == 4
+
+
+async def _start(url: str, hold: asyncio.Barrier) -> str:
+    """A server's start, and an append while all the others run."""
+    async with open_store(url, CODEC) as store:
+        await hold.wait()
+        return await _use(store)
+
+
+async def _use(store: SqlStore) -> str:
+    await store.info("default", totals=True)
+    return (await store.info("default", totals=False)).store_id
+
+
+@pytest.mark.postgres
+@pytest.mark.parametrize("round_", range(3))
+async def test_first_starts_at_once_make_one_store(postgres_url: str, round_: int) -> None:
+    hold = asyncio.Barrier(8)
+    async with asyncio.timeout(60):
+        ids = await asyncio.gather(*(_start(postgres_url, hold) for _ in range(8)))
+    assert len(set(ids)) == 1
+    assert ids[0]
+
+
+async def test_first_starts_at_once_on_one_file_leave_one_server(tmp_path: Any) -> None:
+    url = f"sqlite:///{tmp_path / 'recollect.db'}"
+    refusals = 0
+
+    async def start() -> str:
+        nonlocal refusals
+        while True:
+            try:
+                async with open_store(url, CODEC) as store:
+                    return await _use(store)
+            except DatabaseInUse:
+                refusals += 1
+                await asyncio.sleep(0.02)
+
+    async with asyncio.timeout(60):
+        ids = await asyncio.gather(*(start() for _ in range(8)))
+    assert len(set(ids)) == 1
+    assert refusals
