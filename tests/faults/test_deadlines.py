@@ -1,0 +1,166 @@
+"""Callers that give up before the commit or after it, by deadline or by cancelling: a retry with the same ids tells the truth."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from collections.abc import AsyncIterator, Callable
+from pathlib import Path
+from typing import Any, TypeVar
+
+import grpc
+import pytest
+import recollect
+from recollect import errors
+from recollect_server.app import Running, serve
+from recollect_server.config import load_settings
+from recollect_server.store.sql.engine import Unit
+from recollect_server.store.sql.sqlite import SqliteEngine
+
+from .ledger import connect
+
+T = TypeVar("T")
+
+
+class Gate:
+    """Holds the writer up, before a unit of work or after its commit, while `closed`."""
+
+    def __init__(self) -> None:
+        self._before, self._after = threading.Event(), threading.Event()
+        self.open()
+
+    def open(self) -> None:
+        self._before.set()
+        self._after.set()
+
+    def close_before(self) -> None:
+        self._before.clear()
+
+    def close_after(self) -> None:
+        self._after.clear()
+
+    async def pass_through(self, write: Callable[[], Any]) -> Any:
+        await asyncio.to_thread(self._before.wait)
+        result = await write()
+        await asyncio.to_thread(self._after.wait)
+        return result
+
+
+@pytest.fixture
+def gate(monkeypatch: pytest.MonkeyPatch) -> Gate:
+    gate = Gate()
+    write = SqliteEngine.write
+
+    async def gated(self: SqliteEngine, unit: Unit[T]) -> T:
+        return await gate.pass_through(lambda: write(self, unit))  # type: ignore[no-any-return]
+
+    monkeypatch.setattr(SqliteEngine, "write", gated)
+    return gate
+
+
+@pytest.fixture
+async def server(gate: Gate, tmp_path: Path) -> AsyncIterator[Running]:
+    settings = load_settings(grpc_address="127.0.0.1:0", http_address="", data_dir=tmp_path, drain_grace="1s")
+    async with serve(settings) as running:
+        yield running
+        gate.open()
+
+
+@pytest.fixture
+async def client(server: Running) -> AsyncIterator[recollect.AsyncClient]:
+    async with connect(f"127.0.0.1:{server.grpc_port}", timeout=20) as opened:
+        await opened.create_session(session_id="s")
+        yield opened
+
+
+async def _ids(client: recollect.AsyncClient) -> list[str]:
+    return [event.event_id async for event in client.events("s")]
+
+
+async def test_a_deadline_before_the_commit(client: recollect.AsyncClient, gate: Gate) -> None:
+    """The group that waits is committed or not; a call that is behind it and gives up is dropped, and its retry is fresh."""
+    gate.close_before()
+    first = asyncio.create_task(client.append("s", recollect.user("first", event_id="e1")))
+    await asyncio.sleep(0.1)  # e1 is in the writer's hands; what comes now waits behind it
+    late = recollect.user("late", event_id="e2")
+    with pytest.raises(errors.DeadlineExceeded):
+        await client.append("s", late, timeout=0.2)
+    assert await _ids(client) == []
+    await asyncio.sleep(0.1)  # the server has heard that the caller is gone
+    gate.open()
+    assert (await first).last_seq == 1
+    assert await _ids(client) == ["e1"], "a caller that gave up before its turn stored nothing"
+    retried = await client.append("s", late)
+    assert [(event.seq, event.replayed) for event in retried.events] == [(2, False)]
+    assert await _ids(client) == ["e1", "e2"]
+
+
+async def test_a_deadline_after_the_commit(client: recollect.AsyncClient, gate: Gate) -> None:
+    """The answer is lost, the events are not: the retry is told that they are stored, and where."""
+    gate.close_after()
+    event = recollect.user("once", event_id="e1")
+    with pytest.raises(errors.DeadlineExceeded) as told:
+        await client.append("s", event, timeout=0.3)
+    assert told.value.code is grpc.StatusCode.DEADLINE_EXCEEDED
+    assert await _ids(client) == ["e1"]
+    gate.open()
+    retried = await client.append("s", event)
+    assert [(item.seq, item.replayed) for item in retried.events] == [(1, True)]
+    assert (await client.get_session("s")).log_version == 1
+    assert await _ids(client) == ["e1"]
+
+
+async def test_a_client_that_cancels_before_the_commit(client: recollect.AsyncClient, gate: Gate) -> None:
+    gate.close_before()
+    first = asyncio.create_task(client.append("s", recollect.user("first", event_id="e1")))
+    await asyncio.sleep(0.1)
+    second = asyncio.create_task(client.append("s", recollect.user("gone", event_id="e2")))
+    await asyncio.sleep(0.1)
+    second.cancel()
+    await asyncio.gather(second, return_exceptions=True)
+    await asyncio.sleep(0.1)
+    gate.open()
+    await first
+    assert await _ids(client) == ["e1"]
+    assert not (await client.append("s", recollect.user("gone", event_id="e2"))).events[0].replayed
+
+
+async def test_a_client_that_is_gone_when_the_commit_is_under_way(client: recollect.AsyncClient, gate: Gate) -> None:
+    """What has begun is completed: the batch is stored whole, and other callers are served."""
+    gate.close_after()
+    batch = [recollect.user(str(n), event_id=f"e{n}") for n in range(3)]
+    call = asyncio.create_task(client.append("s", *batch))
+    await asyncio.sleep(0.2)
+    call.cancel()
+    await asyncio.gather(call, return_exceptions=True)
+    gate.open()
+    assert (await client.append("s", recollect.user("next", event_id="next"))).last_seq == 4
+    assert await _ids(client) == ["e0", "e1", "e2", "next"]
+    retried = await client.append("s", *batch)
+    assert [(event.seq, event.replayed) for event in retried.events] == [(1, True), (2, True), (3, True)]
+
+
+async def test_a_stream_that_breaks_is_taken_up_again(client: recollect.AsyncClient, gate: Gate) -> None:
+    batches = [("s", [recollect.user(str(n), event_id=f"e{n}")]) for n in range(20)]
+    answered = 0
+    async for _ in client.append_stream(batches, max_outstanding=4):
+        answered += 1
+        if answered == 7:
+            break
+    seqs = [result.appended.events[0].seq async for result in client.append_stream(batches)]
+    assert seqs == list(range(1, 21))
+    assert await _ids(client) == [f"e{n}" for n in range(20)]
+
+
+async def test_whenever_a_deadline_passes_a_retry_settles_it(client: recollect.AsyncClient, gate: Gate) -> None:
+    gave_up = 0
+    for n in range(60):
+        event = recollect.user(str(n), event_id=f"e{n}")
+        try:
+            answer = await client.append("s", event, timeout=n * 0.0002)
+        except errors.DeadlineExceeded:
+            gave_up += 1
+            answer = await client.append("s", event)
+        assert answer.events[0].seq == n + 1
+    assert gave_up
+    assert await _ids(client) == [f"e{n}" for n in range(60)]

@@ -1,0 +1,74 @@
+"""What others see while writers write: whole batches (G4), and one gapless log (G3), through gRPC on both engines."""
+
+from __future__ import annotations
+
+import asyncio
+
+import recollect
+
+from .conftest import ServerMaker
+from .ledger import connect
+from .serving import url_settings
+
+BATCH = 5
+
+
+async def test_readers_never_see_half_a_batch(make_server: ServerMaker, database_url: str | None) -> None:
+    server = make_server(**url_settings(database_url)).start()
+    done = asyncio.Event()
+    seen: list[int] = []
+
+    async def write(client: recollect.AsyncClient, writer: int) -> None:
+        for n in range(40):
+            batch = [recollect.user(f"{writer}-{n}", event_id=f"{writer}-{n}-{k}", author=f"w{writer}") for k in range(BATCH)]
+            await client.append("s", *batch)
+
+    async def read(client: recollect.AsyncClient) -> None:
+        """Page sizes and windows are no multiples of a batch, so only its visibility keeps it whole."""
+        while not done.is_set():
+            page = await client.list_events("s", page_size=1000)
+            ids = [event.event_id.rsplit("-", 1) for event in page.events]
+            assert len(ids) % BATCH == 0, "half a batch is visible"
+            assert [k for _, k in ids] == [str(k) for k in range(BATCH)] * (len(ids) // BATCH)
+            assert all(len({name for name, _ in ids[at : at + BATCH]}) == 1 for at in range(0, len(ids), BATCH))
+            session = await client.get_session("s")
+            assert session.last_seq % BATCH == session.window.events % BATCH == 0
+            assert session.last_seq == session.window.events == session.log_version * BATCH
+            found = await client.search_page("-", session="s", page_size=1000)
+            assert len(found.hits) % BATCH == 0, "half a batch is found"
+            newest = await client.list_events("s", order="descending", page_size=7)
+            assert not newest.events or newest.events[0].seq % BATCH == 0
+            seen.append(len(ids))
+
+    async with connect(server.address, timeout=30) as client, connect(server.address, timeout=30) as other:
+        await client.create_session(session_id="s")
+        async with asyncio.TaskGroup() as readers:
+            for _ in range(3):
+                readers.create_task(read(other))
+            async with asyncio.TaskGroup() as writers:
+                for writer in range(4):
+                    writers.create_task(write(client, writer))
+            done.set()
+        assert (await client.get_session("s")).last_seq == 4 * 40 * BATCH
+    assert len(set(seen)) > 3, "the readers read while the log grew"
+
+
+async def test_64_writers_leave_no_gap(make_server: ServerMaker, database_url: str | None) -> None:
+    server = make_server(**url_settings(database_url)).start()
+    async with connect(server.address, timeout=60) as client:
+        await client.create_session(session_id="s")
+
+        async def write(writer: int) -> list[tuple[str, int]]:
+            told = []
+            for n in range(8):
+                answer = await client.append("s", recollect.user("x", event_id=f"{writer}-{n}"))
+                told += [(event.event_id, event.seq) for event in answer.events]
+            return told
+
+        told = dict(pair for pairs in await asyncio.gather(*map(write, range(64))) for pair in pairs)
+        events = [event async for event in client.events("s")]
+    assert [event.seq for event in events] == list(range(1, 64 * 8 + 1))
+    assert {event.event_id: event.seq for event in events} == told
+    for writer in range(64):
+        own = [told[f"{writer}-{n}"] for n in range(8)]
+        assert own == sorted(own), "what is acknowledged comes before what is asked for later"
