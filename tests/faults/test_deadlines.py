@@ -1,4 +1,4 @@
-"""Callers that give up before the commit or after it, by deadline or by cancelling: a retry with the same ids tells the truth."""
+"""Callers that give up before or after the commit, by deadline or by cancelling: a retry with the same ids tells the truth."""
 
 from __future__ import annotations
 
