@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import logging
 import signal
 import sys
@@ -50,9 +51,17 @@ async def _serve(settings: Settings) -> None:
             running.store.durability,
             running.store.store_id,
         )
+        _settle_garbage()
         await stop.wait()
         _log.info("draining: calls in flight have %g s to finish", settings.drain_grace.total_seconds())
     _log.info("stopped")
+
+
+def _settle_garbage() -> None:
+    """What start-up made stays; looking through it again and again would cost every call some microseconds."""
+    gc.collect()
+    gc.freeze()
+    gc.set_threshold(20_000, 20, 20)
 
 
 def main() -> int:

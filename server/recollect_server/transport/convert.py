@@ -13,6 +13,8 @@ from ..domain.model import SECOND_NS, Counters, Role, Session, SessionRef, Usage
 from ..service.sessions import Expiry, SessionDraft
 
 _MIN_NS, _MAX_NS = -(1 << 63), (1 << 63) - 1
+_VIEWS = frozenset(filter_pb2.LogView.values())
+_KEYWORD_MATCHES = frozenset(filter_pb2.KeywordMatch.values())
 # The longest span that still is a number of nanoseconds.
 _MAX_TTL_S = 200 * 365 * 86_400
 
@@ -153,12 +155,12 @@ def _author_step(field: str, step: filter_pb2.AuthorFilter) -> AuthorStep:
 
 
 def _active_only(view: int) -> bool:
-    if view not in filter_pb2.LogView.values():
+    if view not in _VIEWS:
         raise InvalidField("filter.view", "must be LOG_VIEW_ACTIVE or LOG_VIEW_HISTORY")
     return view == filter_pb2.LOG_VIEW_ACTIVE
 
 
 def _match_all(mode: int) -> bool:
-    if mode not in filter_pb2.KeywordMatch.values():
+    if mode not in _KEYWORD_MATCHES:
         raise InvalidField("filter.keyword_match", "must be KEYWORD_MATCH_ANY or KEYWORD_MATCH_ALL")
     return mode == filter_pb2.KEYWORD_MATCH_ALL

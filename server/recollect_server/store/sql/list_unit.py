@@ -130,7 +130,7 @@ class SessionLog:
     def _run(self, name: str, build: Callable[[], Select[Any]], params: dict[str, int]) -> Sequence[Row[Any]]:
         shape = (name, *self._conditions.shape)
         prepared = self._scanner.statements.get(shape, self._scanner.connection, build)
-        return prepared.run(self._scanner.connection, params | self._conditions.values).all()
+        return prepared.run(self._scanner.connection, params | self._conditions.values)
 
     def _range_statement(self, descending: bool) -> Select[Any]:
         bounds = (_position >= _parameter("low"), _position <= _parameter("high"))

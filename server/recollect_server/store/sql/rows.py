@@ -11,7 +11,7 @@ from sqlalchemy import Connection, Row, Select
 
 from ...domain.errors import AmbiguousSession, SessionNotFound
 from ...domain.model import Counters, Session, SessionRef, Usage
-from .prepared import Statements
+from .prepared import Record, Statements
 from .schema import sessions
 
 
@@ -71,13 +71,13 @@ def require(connection: Connection, tenant: str, ref: SessionRef, *, columns: Se
     return row
 
 
-def find_head(connection: Connection, statements: Statements, tenant: str, ref: SessionRef) -> Row[Any] | None:
+def find_head(connection: Connection, statements: Statements, tenant: str, ref: SessionRef) -> Record | None:
     """Like find, for id, log_version and last_seq only, on the path of every read."""
     values = {"tenant": tenant, "session_id": ref.session_id}
     if not ref.is_bare:
         values |= {"app": ref.app, "user_id": ref.user_id}
     prepared = statements.get(("head", *values), connection, lambda: _head_query(values))
-    found = prepared.run(connection, values).all()
+    found = prepared.run(connection, values)
     if len(found) > 1:
         raise AmbiguousSession(ref.session_id)
     return found[0] if found else None

@@ -7,19 +7,15 @@ import errno
 import fcntl
 import os
 import sqlite3
-import threading
-from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from pathlib import Path
 from typing import Any, TypeVar
 
 import sqlalchemy as sa
-from sqlalchemy import Connection, event
-from sqlalchemy.pool import NullPool
 from sqlalchemy.sql import ColumnElement
 
 from .engine import SqlOptions, Unit
+from .lane import Lane
 from .schema import DERIVED
 from .text_index import TextIndex, sqlite_index
 
@@ -63,74 +59,6 @@ class _FileLock:
         os.close(self._fd)
 
 
-class _Lane:
-    """Threads that each own one connection and run units on it, begun by `begin`."""
-
-    def __init__(self, connect: Callable[[], sqlite3.Connection], *, name: str, threads: int, begin: str) -> None:
-        self._engine = sa.create_engine("sqlite://", creator=connect, poolclass=NullPool)
-        event.listen(self._engine, "begin", lambda connection: connection.exec_driver_sql(begin))
-        self._local = threading.local()
-        self._opened: list[Connection] = []
-        self._threads = ThreadPoolExecutor(threads, thread_name_prefix=f"sqlite-{name}")
-
-    def _connection(self) -> Connection:
-        connection: Connection | None = getattr(self._local, "connection", None)
-        if connection is None:
-            connection = self._local.connection = self._engine.connect()
-            self._opened.append(connection)
-        return connection
-
-    def _run(self, unit: Unit[T], job: _Job) -> T:
-        connection = self._connection()
-        job.start(connection)
-        try:
-            with connection.begin():
-                return unit(connection)
-        finally:
-            job.finish()
-
-    async def run(self, unit: Unit[T], *, interruptible: bool) -> T:
-        job = _Job()
-        future = asyncio.get_running_loop().run_in_executor(self._threads, self._run, unit, job)
-        try:
-            return await (future if interruptible else asyncio.shield(future))
-        except asyncio.CancelledError:
-            if interruptible:
-                job.interrupt()
-            raise
-
-    def close(self) -> None:
-        self._threads.shutdown(wait=True)
-        for connection in self._opened:
-            connection.close()
-        self._engine.dispose()
-
-
-class _Job:
-    """Lets a cancelled read stop the statement it runs, and no later one."""
-
-    def __init__(self) -> None:
-        self._guard = threading.Lock()
-        self._running: sqlite3.Connection | None = None
-        self._cancelled = False
-
-    def start(self, connection: Connection) -> None:
-        with self._guard:
-            if self._cancelled:
-                raise asyncio.CancelledError
-            self._running = connection.connection.dbapi_connection  # type: ignore[assignment]
-
-    def finish(self) -> None:
-        with self._guard:
-            self._running = None
-
-    def interrupt(self) -> None:
-        with self._guard:
-            self._cancelled = True
-            if self._running is not None:
-                self._running.interrupt()
-
-
 def _connect(path: Path, options: SqlOptions) -> sqlite3.Connection:
     # isolation_level None: SQLAlchemy's begin event decides how a transaction begins, not the driver.
     connection = sqlite3.connect(path, isolation_level=None, check_same_thread=False, timeout=options.statement_timeout)
@@ -163,9 +91,9 @@ class SqliteEngine:
         self.name = f"sqlite {sqlite3.sqlite_version}"
         self.durability = f"synchronous={options.sqlite_synchronous}"
         with_derived = partial(_connect_derived, path, options)
-        self._writer = _Lane(partial(_connect, path, options), name="writer", threads=1, begin="BEGIN IMMEDIATE")
-        self._readers = _Lane(with_derived, name="reader", threads=options.sqlite_readers, begin="BEGIN")
-        self._indexer = _Lane(with_derived, name="indexer", threads=1, begin="BEGIN")
+        self._writer = Lane(partial(_connect, path, options), name="writer", threads=1, begin="BEGIN IMMEDIATE")
+        self._readers = Lane(with_derived, name="reader", threads=options.sqlite_readers, begin="BEGIN")
+        self._indexer = Lane(with_derived, name="indexer", threads=1, begin="BEGIN")
 
     async def open_index(self) -> TextIndex:
         return sqlite_index()

@@ -18,6 +18,9 @@ from ..convert_event import drafts_of
 from ..tokens import PageTokens
 from ..wire import get_event_response, list_events_response
 
+_IF_EXISTS = frozenset(pb.IfExists.values())
+_SORT_ORDERS = frozenset(pb.SortOrder.values())
+
 
 class EventServicer:
     def __init__(self, events: EventService, limits: rules.Limits, tokens: PageTokens, new_id: Callable[[], str]) -> None:
@@ -30,7 +33,7 @@ class EventServicer:
         return appended_to(await self._events.append(caller, self._append_of(request)))
 
     def _append_of(self, request: pb.AppendEventsRequest) -> Append:
-        if request.if_exists not in pb.IfExists.values():
+        if request.if_exists not in _IF_EXISTS:
             raise InvalidField("if_exists", "must be IF_EXISTS_REPLAY or IF_EXISTS_IGNORE")
         expected = request.WhichOneof("precondition")
         return Append(
@@ -58,7 +61,7 @@ class EventServicer:
         return list_events_response(page, token)
 
     def _query_of(self, request: pb.ListEventsRequest) -> EventQuery:
-        if request.order not in pb.SortOrder.values():
+        if request.order not in _SORT_ORDERS:
             raise InvalidField("order", "must be SORT_ORDER_ASCENDING or SORT_ORDER_DESCENDING")
         wanted = filter_of(request.filter)
         if wanted.has_window and request.page_size:

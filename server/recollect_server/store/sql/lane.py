@@ -1,0 +1,141 @@
+"""Threads that run units of work for an event loop, each on a connection of its own.
+
+Leaner than an executor: a job is one object, and results that come quickly after one another wake the loop once.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import sqlite3
+import threading
+from collections.abc import Callable
+from queue import Empty, SimpleQueue
+from typing import Any, TypeVar
+
+import sqlalchemy as sa
+from sqlalchemy import Connection, event
+from sqlalchemy.pool import NullPool
+
+from .engine import Unit
+
+T = TypeVar("T")
+
+_RESULTS_AT_ONCE = 8
+
+
+class _Job:
+    """A unit and who waits for it."""
+
+    def __init__(self, unit: Unit[Any]) -> None:
+        self.unit = unit
+        self.loop = asyncio.get_running_loop()
+        self.future: asyncio.Future[Any] = self.loop.create_future()
+        self.result: Any = None
+        self.error: BaseException | None = None
+        self._guard = threading.Lock()
+        self._running: sqlite3.Connection | None = None
+        self._cancelled = False
+
+    def run(self, connection: Connection) -> None:
+        try:
+            self._start(connection)
+            with connection.begin():
+                self.result = self.unit(connection)
+        except BaseException as exc:  # whatever it is, whoever waits must hear of it
+            self.error = exc
+        finally:
+            with self._guard:
+                self._running = None
+
+    def _start(self, connection: Connection) -> None:
+        with self._guard:
+            if self._cancelled:
+                raise asyncio.CancelledError
+            self._running = connection.connection.dbapi_connection  # type: ignore[assignment]
+
+    def interrupt(self) -> None:
+        """Stops the statement that the job runs, and no later one; a job that has not begun will not."""
+        with self._guard:
+            self._cancelled = True
+            if self._running is not None:
+                self._running.interrupt()
+
+    def settle(self) -> None:
+        """In the loop."""
+        if self.future.done():
+            return
+        if isinstance(self.error, asyncio.CancelledError):
+            self.future.cancel()
+        elif self.error is not None:
+            self.future.set_exception(self.error)
+        else:
+            self.future.set_result(self.result)
+
+
+class Lane:
+    """Threads named `name`, on connections made by `connect` whose transactions begin with `begin`."""
+
+    def __init__(self, connect: Callable[[], sqlite3.Connection], *, name: str, threads: int, begin: str) -> None:
+        self._engine = sa.create_engine("sqlite://", creator=connect, poolclass=NullPool)
+        event.listen(self._engine, "begin", lambda connection: connection.exec_driver_sql(begin))
+        self._jobs: SimpleQueue[_Job | None] = SimpleQueue()
+        self._threads = [threading.Thread(target=self._work, name=f"sqlite-{name}-{i}", daemon=True) for i in range(threads)]
+        for thread in self._threads:
+            thread.start()
+
+    async def run(self, unit: Unit[T], *, interruptible: bool) -> T:
+        """The unit's result. Cancelled, an interruptible unit is stopped; another is completed, its result dropped."""
+        job = _Job(unit)
+        self._jobs.put(job)
+        try:
+            result: T = await job.future
+        except asyncio.CancelledError:
+            if interruptible:
+                job.interrupt()
+            raise
+        return result
+
+    def _work(self) -> None:
+        connection: Connection | None = None
+        done: list[_Job] = []
+        while (job := self._next(done)) is not None:
+            try:
+                connection = connection or self._engine.connect()
+                job.run(connection)
+            except BaseException as exc:  # connecting failed: the next job tries again
+                job.error = exc
+            done.append(job)
+        if connection is not None:
+            connection.close()
+
+    def _next(self, done: list[_Job]) -> _Job | None:
+        """The next job. Results are handed over before waiting for one, and when there are enough of them."""
+        if done and len(done) < _RESULTS_AT_ONCE:
+            try:
+                return self._jobs.get_nowait()
+            except Empty:
+                pass
+        _post(done)
+        return self._jobs.get()
+
+    def close(self) -> None:
+        """Completes what was accepted."""
+        for _ in self._threads:
+            self._jobs.put(None)
+        for thread in self._threads:
+            thread.join()
+        self._engine.dispose()
+
+
+def _post(done: list[_Job]) -> None:
+    """Hands results to their loop, in one wake-up."""
+    if done:
+        with contextlib.suppress(RuntimeError):  # the loop is closed: nobody waits any more
+            done[0].loop.call_soon_threadsafe(_settle, done.copy())
+        done.clear()
+
+
+def _settle(done: list[_Job]) -> None:
+    for job in done:
+        job.settle()
