@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 from ..domain.errors import BatchTooLarge, InvalidField
-from ..domain.model import Caller, EventDraft, SessionRef, StoredEvent
+from ..domain.model import Caller, EventDraft, NewSession, SessionRef, StoredEvent
 from ..domain.rules import Limits
 from ..store.base import Appended, AppendRequest, EventPage, EventQuery, Store
 from .access import own_ref
@@ -45,9 +45,12 @@ class EventService:
             expected_log_version=append.expected_log_version,
             expected_last_event_id=append.expected_last_event_id,
             ignore_existing=append.ignore_existing,
-            create=None if append.create is None else self._sessions.new_session(ref, append.create),
+            create=self._session_to_create(ref, append.create),
         )
         return await self._store.append(request)
+
+    def _session_to_create(self, ref: SessionRef, draft: SessionDraft | None) -> NewSession | None:
+        return None if draft is None else self._sessions.new_session(ref, draft, within="create_if_missing.")
 
     def _check_batch(self, drafts: Sequence[EventDraft]) -> None:
         if not drafts:

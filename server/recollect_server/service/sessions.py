@@ -50,21 +50,22 @@ class SessionService:
         new = self.new_session(own_ref(caller, ref), draft)
         return await self._store.create_session(caller.tenant, new, return_existing=return_existing)
 
-    def new_session(self, ref: SessionRef, draft: SessionDraft) -> NewSession:
-        """A session to be created now. Raises InvalidField for a missing user or a past expiry."""
+    def new_session(self, ref: SessionRef, draft: SessionDraft, *, within: str = "") -> NewSession:
+        """A session to be created now. Raises InvalidField for a missing user or a past expiry; `within` is the field of the
+        request that holds the draft."""
         if not ref.user_id:
             raise InvalidField("session.user_id", "is required to create a session")
         now = self._clock()
         named = ref if ref.session_id else replace(ref, session_id=self._new_id())
-        expire_time = self._expire_time(draft.expiry, now)
+        expire_time = self._expire_time(draft.expiry, now, within)
         return NewSession(named, self._new_id(), now, expire_time, draft.metadata_json, draft.labels or {})
 
-    def _expire_time(self, expiry: Expiry, now: int) -> int | None:
+    def _expire_time(self, expiry: Expiry, now: int, within: str = "") -> int | None:
         if expiry.never:
             return None
         if expiry.expire_time is not None:
             if expiry.expire_time <= now:
-                raise InvalidField("expiry.expire_time", "must not have passed")
+                raise InvalidField(f"{within}expiry.expire_time", "must not have passed")
             return expiry.expire_time
         ttl = expiry.ttl if expiry.ttl is not None else self._limits.default_ttl
         return None if ttl is None else min(now + ttl, (1 << 63) - 1)

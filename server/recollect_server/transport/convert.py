@@ -47,14 +47,14 @@ def ref_to(ref: SessionRef) -> session_pb2.SessionRef:
     return session_pb2.SessionRef(app=ref.app, user_id=ref.user_id, session_id=ref.session_id)
 
 
-def expiry_of(expiry: session_service_pb2.Expiry) -> Expiry:
+def expiry_of(expiry: session_service_pb2.Expiry, field: str = "expiry") -> Expiry:
     kind = expiry.WhichOneof("kind")
     if kind == "ttl":
-        return Expiry(ttl=_ttl_of("expiry.ttl", expiry.ttl))
+        return Expiry(ttl=_ttl_of(f"{field}.ttl", expiry.ttl))
     if kind == "expire_time":
-        return Expiry(expire_time=time_of("expiry.expire_time", expiry.expire_time))
+        return Expiry(expire_time=time_of(f"{field}.expire_time", expiry.expire_time))
     if kind == "never_expires" and not expiry.never_expires:
-        raise InvalidField("expiry.never_expires", "must be true; leave expiry out for the default")
+        raise InvalidField(f"{field}.never_expires", "must be true; leave expiry out for the default")
     return Expiry(never=kind == "never_expires")
 
 

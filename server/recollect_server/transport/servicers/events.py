@@ -81,7 +81,7 @@ class EventServicer:
 
 def _create_of(create: pb.CreateIfMissing) -> SessionDraft:
     return SessionDraft(
-        expiry=expiry_of(create.expiry),
+        expiry=expiry_of(create.expiry, "create_if_missing.expiry"),
         metadata_json=rules.json_object("create_if_missing.metadata_json", create.metadata_json),
         labels=rules.labels("create_if_missing.labels", create.labels),
     )
