@@ -55,10 +55,10 @@ class Wire:
     """Calls methods by name with messages or with raw bytes."""
 
     def __init__(self, port: int) -> None:
-        self._channel = grpc.insecure_channel(f"127.0.0.1:{port}", _OPTIONS)
+        self.channel = grpc.insecure_channel(f"127.0.0.1:{port}", _OPTIONS)
 
     def close(self) -> None:
-        self._channel.close()
+        self.channel.close()
 
     def call(self, name: str, request: Message | bytes | None = None, *, token: str | None = None, **fields: Any) -> Any:
         """The response. The request is a message, its bytes, or its fields."""
@@ -66,7 +66,7 @@ class Wire:
         if request is None:
             request = GetMessageClass(method.input_type)(**fields)
         raw = request if isinstance(request, bytes) else request.SerializeToString()
-        invoke = self._channel.unary_unary(
+        invoke = self.channel.unary_unary(
             f"/{method.containing_service.full_name}/{name}",
             response_deserializer=GetMessageClass(method.output_type).FromString,
         )
@@ -100,7 +100,7 @@ class Wire:
         self, ref: session_pb2.SessionRef, batches: Iterable[Iterable[event_pb2.SessionEvent]], *, token: str | None = None
     ) -> list[event_service_pb2.AppendStreamResult]:
         """The results of an AppendStream of these batches."""
-        stub = event_service_pb2_grpc.EventServiceStub(self._channel)
+        stub = event_service_pb2_grpc.EventServiceStub(self.channel)
         appends = (event_service_pb2.AppendEventsRequest(session=ref, events=batch) for batch in batches)
         requests = (event_service_pb2.AppendStreamRequest(append=append) for append in appends)
         metadata = () if token is None else (("authorization", token),)

@@ -1,0 +1,223 @@
+"""G9: who a caller is comes from the credential, and no field of a request widens what it may read, change or infer."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import grpc
+import pytest
+from google.protobuf.message import Message
+from grpc_health.v1 import health_pb2, health_pb2_grpc
+from recollect import text_of, user
+from recollect.v1 import session_pb2
+
+from .bad_input import METHODS, UNARY, Refusal, Wire, wire_on
+
+ALICE, BOB, ACME, OTHER = (f"Bearer token-{name}" for name in ("alice", "bob", "acme", "other"))
+TOKENS = {
+    "token-alice": {"tenant": "acme", "user_id": "alice"},
+    "token-bob": {"tenant": "acme", "user_id": "bob"},
+    "token-acme": {"tenant": "acme"},
+    "token-other": {"tenant": "other"},
+}
+
+
+def ref(user_id: str, session_id: str, app: str = "app") -> session_pb2.SessionRef:
+    return session_pb2.SessionRef(app=app, user_id=user_id, session_id=session_id)
+
+
+SECRET = ref("bob", "secret")
+MISSING = ref("bob", "no-such-session")
+
+
+@pytest.fixture(scope="module", params=["sqlite", pytest.param("postgresql", marks=pytest.mark.postgres)])
+def wire(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Wire]:
+    with wire_on(request.param, request, tmp_path_factory.mktemp("data"), auth_tokens=TOKENS) as opened:
+        opened.call("CreateSession", session=SECRET, labels={"team": "red"}, token=BOB)
+        opened.append(SECRET, user("bob said swordfish", event_id="bobs"), token=BOB)
+        opened.call("CreateSession", session=ref("alice", "own"), labels={"team": "red"}, token=ALICE)
+        opened.append(ref("alice", "own"), user("alice said tuna", event_id="alices"), token=ALICE)
+        yield opened
+
+
+def requests(name: session_pb2.SessionRef) -> list[tuple[str, dict[str, Any]]]:
+    """A call of every method that names a session."""
+    return [
+        ("GetSession", {"session": name}),
+        ("UpdateSession", {"session": name, "labels": {"k": "v"}, "update_mask": {"paths": ["labels"]}}),
+        ("DeleteSession", {"session": name}),
+        ("CreateSession", {"session": name}),
+        ("CreateSession", {"session": name, "return_existing": True}),
+        ("AppendEvents", {"session": name, "events": [user("mine", event_id="bobs")]}),
+        ("AppendEvents", {"session": name, "events": [user("mine")], "create_if_missing": {}}),
+        ("AppendEvents", {"session": name, "events": [user("mine")], "expected_log_version": 7}),
+        ("GetEvent", {"session": name, "event_id": "bobs"}),
+        ("ListEvents", {"session": name}),
+        ("SearchEvents", {"session": name, "query": "swordfish"}),
+    ]
+
+
+CALLS = [pytest.param(n, id=f"{n}-{method}") for n, (method, _) in enumerate(requests(SECRET))]
+
+
+@pytest.mark.parametrize(
+    "credential", [None, "", "Bearer", "Bearer ", "Bearer nope", "Basic dG9rZW4=", "token-alice", "Bearer é"]
+)
+@pytest.mark.parametrize("name", UNARY)
+def test_without_a_known_credential(wire: Wire, name: str, credential: str | None) -> None:
+    refusal = wire.refused(name, b"", token=credential)
+    assert (refusal.code, refusal.reason) == (grpc.StatusCode.UNAUTHENTICATED, "UNAUTHENTICATED")
+    assert refusal.metadata == {}
+    assert "token-" not in refusal.message
+
+
+def test_a_stream_without_a_credential(wire: Wire) -> None:
+    with pytest.raises(grpc.RpcError) as raised:
+        wire.stream(SECRET, [[user("x")]])
+    assert raised.value.code() is grpc.StatusCode.UNAUTHENTICATED  # type: ignore[attr-defined]
+
+
+def test_health_asks_for_no_credential(wire: Wire) -> None:
+    check = health_pb2_grpc.HealthStub(wire.channel).Check
+    assert check(health_pb2.HealthCheckRequest(), timeout=5).status == health_pb2.HealthCheckResponse.SERVING
+
+
+@pytest.mark.row("Z-16")
+@pytest.mark.parametrize("call", CALLS)
+def test_another_users_session_is_denied_and_looks_like_none(wire: Wire, call: int) -> None:
+    refusals: list[Refusal] = []
+    for name in (SECRET, MISSING):
+        method, fields = requests(name)[call]
+        refusals.append(wire.refused(method, token=ALICE, **fields))
+    assert refusals[0] == refusals[1], "what exists is told from what does not"
+    assert (refusals[0].code, refusals[0].reason) == (grpc.StatusCode.PERMISSION_DENIED, "PERMISSION_DENIED")
+    assert refusals[0].metadata == {"field": "session.user_id"}
+    _untouched(wire)
+
+
+@pytest.mark.parametrize("app", ["app", ""])
+@pytest.mark.parametrize("call", CALLS)
+def test_leaving_the_user_out_means_oneself(wire: Wire, call: int, app: str) -> None:
+    """The id of another's session is, for a bound caller, no session at all; creating it makes one of the caller's own."""
+    answers = []
+    for session_id in ("secret", "no-such-session"):
+        method, fields = requests(ref("", session_id, app))[call]
+        try:
+            answer: Message | Refusal = wire.call(method, token=ALICE, **fields)
+        except grpc.RpcError:
+            refusal = wire.refused(method, token=ALICE, **fields)
+            assert refusal.reason in {"SESSION_NOT_FOUND", "EVENT_NOT_FOUND"}
+            answer = refusal
+        assert "bob" not in str(answer).replace("'bobs'", "").replace('"bobs"', "")
+        answers.append(str(answer).replace("no-such-session", "secret"))
+        wire.call("DeleteSession", session=ref("alice", session_id, app), token=ALICE)
+    if method not in {"CreateSession", "AppendEvents"}:  # what they make bears times and ids of its own
+        assert answers[0] == answers[1]
+    _untouched(wire)
+
+
+def _untouched(wire: Wire) -> None:
+    session = wire.call("GetSession", session=SECRET, token=BOB).session
+    assert (session.log_version, dict(session.labels)) == (1, {"team": "red"})
+    events = wire.call("ListEvents", session=SECRET, token=BOB).events
+    assert [text_of(event) for event in events] == ["bob said swordfish"]
+
+
+def test_a_stream_reaches_no_further(wire: Wire) -> None:
+    results = wire.stream(SECRET, [[user("mine")]], token=ALICE)
+    assert [result.error.reason for result in results] == ["PERMISSION_DENIED"]
+    _untouched(wire)
+
+
+def test_two_users_may_hold_the_same_id(wire: Wire) -> None:
+    for token, name in ((ALICE, "alice"), (BOB, "bob")):
+        wire.call("CreateSession", session=ref("", "shared"), token=token)
+        wire.append(ref("", "shared"), user(f"{name}'s", event_id="e"), token=token)
+    assert text_of(wire.call("GetEvent", session=ref("", "shared"), event_id="e", token=ALICE).event) == "alice's"
+    assert (
+        wire.refused("GetSession", session=session_pb2.SessionRef(session_id="shared"), token=ACME).reason
+        == "AMBIGUOUS_SESSION"
+    )
+    assert wire.call("DeleteSession", session=ref("", "shared"), token=ALICE).deleted
+    assert text_of(wire.call("GetEvent", session=ref("", "shared"), event_id="e", token=BOB).event) == "bob's"
+    wire.call("DeleteSession", session=ref("", "shared"), token=BOB)
+
+
+@pytest.mark.parametrize("fields", [{}, {"app": "app"}, {"labels": {"team": "red"}}, {"user_id": "alice"}])
+def test_lists_do_not_widen(wire: Wire, fields: dict[str, Any]) -> None:
+    listed = wire.call("ListSessions", token=ALICE, **fields)
+    assert {session.ref.user_id for session in listed.sessions} == {"alice"}
+    denied = wire.refused("ListSessions", token=ALICE, **(fields | {"user_id": "bob"}))
+    assert (denied.reason, denied.metadata) == ("PERMISSION_DENIED", {"field": "user_id"})
+    assert denied == wire.refused("ListSessions", token=ALICE, **(fields | {"user_id": "nobody-there"}))
+
+
+def test_searches_do_not_widen(wire: Wire) -> None:
+    for scope in ({"user_id": "alice"}, {}, {"app": "app"}):
+        hits = wire.call("SearchEvents", user=scope, query="said", token=ALICE).hits
+        assert [text_of(hit.event) for hit in hits] == ["alice said tuna"]
+        assert not wire.call("SearchEvents", user=scope, query="swordfish", token=ALICE).hits
+    denied = wire.refused("SearchEvents", user={"user_id": "bob"}, query="swordfish", token=ALICE)
+    assert (denied.reason, denied.metadata) == ("PERMISSION_DENIED", {"field": "user.user_id"})
+    assert denied == wire.refused("SearchEvents", user={"user_id": "nobody-there"}, query="swordfish", token=ALICE)
+
+
+def test_a_token_is_no_authority(wire: Wire) -> None:
+    """A page token handed from one user to another leads to the other's own data."""
+    for n in range(3):
+        for token in (ALICE, BOB):
+            wire.call("CreateSession", session=ref("", f"paged-{n}", "paged"), token=token)
+    theirs = wire.call("ListSessions", app="paged", page_size=1, token=BOB).next_page_token
+    listed = wire.call("ListSessions", app="paged", page_size=10, page_token=theirs, token=ALICE)
+    assert {session.ref.user_id for session in listed.sessions} <= {"alice"}
+    events = [user(f"many {n}") for n in range(12)]
+    for token in (ALICE, BOB):
+        wire.append(ref("", "paged-0", "paged"), *events, token=token)
+    theirs = wire.call("SearchEvents", user={}, query="many", page_size=2, token=BOB).next_page_token
+    hits = wire.call("SearchEvents", user={}, query="many", page_token=theirs, token=ALICE).hits
+    assert {hit.session.user_id for hit in hits} <= {"alice"}
+
+
+def test_what_is_the_tenants_is_not_a_users(wire: Wire) -> None:
+    for name, fields in (("GetServerInfo", {"include_totals": True}), ("DeleteExpiredSessions", {})):
+        refusal = wire.refused(name, token=ALICE, **fields)
+        assert (refusal.code, refusal.reason) == (grpc.StatusCode.PERMISSION_DENIED, "PERMISSION_DENIED")
+    assert wire.call("GetServerInfo", token=ALICE).total_sessions == 0
+    assert wire.call("GetServerInfo", token=ACME, include_totals=True).total_sessions >= 2
+
+
+def test_a_tenant_sees_its_users_and_nothing_of_another(wire: Wire) -> None:
+    assert {s.ref.user_id for s in wire.call("ListSessions", token=ACME).sessions} == {"alice", "bob"}
+    assert wire.call("SearchEvents", user={"user_id": "bob"}, query="swordfish", token=ACME).hits
+    assert not wire.call("ListSessions", token=OTHER).sessions
+    assert not wire.call("SearchEvents", user={"user_id": "bob"}, query="swordfish", token=OTHER).hits
+    assert wire.call("GetServerInfo", token=OTHER, include_totals=True).total_sessions == 0
+
+
+@pytest.mark.parametrize("call", CALLS)
+def test_another_tenants_session_looks_like_none(wire: Wire, call: int) -> None:
+    """The same reference names another session for another tenant, or none."""
+    answers = []
+    for name in (SECRET, MISSING):
+        method, fields = requests(name)[call]
+        try:
+            answers.append(str(wire.call(method, token=OTHER, **fields)))
+        except grpc.RpcError:
+            refusal = wire.refused(method, token=OTHER, **fields)
+            assert refusal.reason == "SESSION_NOT_FOUND"
+            answers.append(str(refusal).replace("no-such-session", "secret"))
+        wire.call("DeleteSession", session=name, token=OTHER)
+    if method not in {"CreateSession", "AppendEvents"}:
+        assert answers[0] == answers[1]
+    _untouched(wire)
+
+
+def test_every_method_was_thought_of() -> None:
+    named = {method for method, _ in requests(SECRET)} | {
+        "ListSessions",
+        "DeleteExpiredSessions",
+        "GetServerInfo",
+        "AppendStream",
+    }
+    assert named == set(METHODS)
