@@ -32,9 +32,7 @@ assert ctypes.CDLL(None, use_errno=True).capset(header, none) == 0
 
 
 @asynccontextmanager
-async def on_a_broken_disk(
-    server: ServerProcess, *, problem: str, fail: Callable[[], None]
-) -> AsyncIterator[recollect.AsyncClient]:
+async def on_a_broken_disk(server: ServerProcess, *, problem: str, fail: Callable[[], None]) -> AsyncIterator[None]:
     """A session of one event, a disk that fails from then on, and everything that must hold as long as it does."""
     async with connect(server.address) as client:
         await client.append("s", recollect.user("before", event_id="before"), create=True)

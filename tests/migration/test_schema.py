@@ -12,7 +12,7 @@ from alembic.runtime.migration import MigrationContext
 from recollect_server.store.sql import admin
 from recollect_server.store.sql.engine import SqlOptions
 from recollect_server.store.sql.open import open_engine
-from recollect_server.store.sql.schema import metadata
+from recollect_server.store.sql.schema import SCHEMA_VERSION, metadata
 from sqlalchemy import Connection
 
 Description = set[tuple[Any, ...]]
@@ -81,7 +81,7 @@ async def test_versions_are_written_down(empty_url: str) -> None:
         assert await engine.read(admin.versions) == (0, 0)
         await admin.prepare(engine)
         stored, oldest = await engine.read(admin.versions)
-        assert 1 <= oldest <= stored == admin.SCHEMA_VERSION
+        assert 1 <= oldest <= stored == SCHEMA_VERSION
         revision = sa.text("SELECT version_num FROM alembic_version")
         assert await engine.read(lambda connection: connection.execute(revision).scalar()) == f"{stored:04}"
     finally:

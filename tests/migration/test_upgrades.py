@@ -12,11 +12,10 @@ import sqlalchemy as sa
 from recollect_server.domain.filters import EventFilter
 from recollect_server.domain.model import SessionRef, Usage
 from recollect_server.store.base import AppendRequest, EventQuery, SearchQuery, SessionQuery, UserScope
-from recollect_server.store.sql import admin
 from recollect_server.store.sql.admin import SchemaTooNew
 from recollect_server.store.sql.engine import Engine, SqlOptions
 from recollect_server.store.sql.open import open_engine
-from recollect_server.store.sql.schema import meta
+from recollect_server.store.sql.schema import SCHEMA_VERSION, meta
 from recollect_server.store.sql.sqlite import DatabaseInUse
 from recollect_server.store.sql.store import SqlStore, open_store
 from sqlalchemy import Connection
@@ -58,7 +57,7 @@ async def test_sessions_of_the_first_schema_are_read(first: str) -> None:
     async with open_store(first, CODEC) as store:
         info = await store.info("default", totals=True)
         assert info.store_id == first_schema.STORE_ID
-        assert info.schema_version == admin.SCHEMA_VERSION
+        assert info.schema_version == SCHEMA_VERSION
         assert info.totals is not None
         assert (info.totals.sessions, info.totals.events) == (2, 3)
         alice, bob = await store.get_session("default", ALICE), await store.get_session("default", BOB)
@@ -104,17 +103,17 @@ async def test_texts_of_the_first_schema_are_found(first: str, term: str, ids: l
 
 
 async def test_older_code_refuses_a_newer_schema(first: str) -> None:
-    await _set(first, schema_version=str(admin.SCHEMA_VERSION + 2), oldest_code=str(admin.SCHEMA_VERSION + 1))
+    await _set(first, schema_version=str(SCHEMA_VERSION + 2), oldest_code=str(SCHEMA_VERSION + 1))
     with pytest.raises(SchemaTooNew) as told:
         async with open_store(first, CODEC):
             pass
-    assert f"needs a server that knows schema {admin.SCHEMA_VERSION + 1} or later" in str(told.value)
+    assert f"needs a server that knows schema {SCHEMA_VERSION + 1} or later" in str(told.value)
     assert "upgrade the server" in str(told.value)
 
 
 async def test_older_code_runs_on_a_newer_schema_that_allows_it(first: str) -> None:
-    newer = admin.SCHEMA_VERSION + 2
-    await _set(first, schema_version=str(newer), oldest_code=str(admin.SCHEMA_VERSION))
+    newer = SCHEMA_VERSION + 2
+    await _set(first, schema_version=str(newer), oldest_code=str(SCHEMA_VERSION))
     async with open_store(first, CODEC) as store:
         assert (await store.info("default", totals=False)).schema_version == newer
         assert (await store.append(AppendRequest("default", ALICE, [draft("more")], now=1))).last_seq == 4
