@@ -10,6 +10,8 @@ from ..domain.model import Caller, SessionRef
 
 def own_ref(caller: Caller, ref: SessionRef) -> SessionRef:
     """The ref as the caller may use it: a bound caller's empty user_id means its own."""
+    if caller.user_id is None:
+        return ref
     return replace(ref, user_id=own_user(caller, ref.user_id, "session.user_id") or "")
 
 

@@ -71,8 +71,10 @@ class EventService:
         most = self._limits.max_page_size
         if query.filter.has_window and query.cursor is None:
             wanted = query.filter
-            if wanted.page_size is not None:
-                wanted = replace(wanted, page_size=min(wanted.page_size, most))
-            query = replace(query, filter=wanted, limit=most)
-        bounded = replace(query, limit=min(query.limit, most), max_bytes=self._limits.max_response_bytes)
-        return await self._store.list_events(caller.tenant, own_ref(caller, ref), bounded)
+            if wanted.page_size is not None and wanted.page_size > most:
+                wanted = replace(wanted, page_size=most)
+            if wanted is not query.filter or query.limit != most:
+                query = replace(query, filter=wanted, limit=most)
+        if query.limit > most or query.max_bytes > self._limits.max_response_bytes:
+            query = replace(query, limit=min(query.limit, most), max_bytes=self._limits.max_response_bytes)
+        return await self._store.list_events(caller.tenant, own_ref(caller, ref), query)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
+
 from google.protobuf.duration_pb2 import Duration
 from google.protobuf.timestamp_pb2 import Timestamp
 from recollect.v1 import filter_pb2, session_pb2, session_service_pb2
@@ -13,6 +15,7 @@ from ..domain.model import SECOND_NS, Counters, Role, Session, SessionRef, Usage
 from ..service.sessions import Expiry, SessionDraft
 
 _MIN_NS, _MAX_NS = -(1 << 63), (1 << 63) - 1
+_REMEMBERED_BYTES = 256
 _VIEWS = frozenset(filter_pb2.LogView.values())
 _KEYWORD_MATCHES = frozenset(filter_pb2.KeywordMatch.values())
 # The longest span that still is a number of nanoseconds.
@@ -111,7 +114,17 @@ def usage_to(usage: Usage) -> session_pb2.TokenUsage:
 
 
 def filter_of(wanted: filter_pb2.EventFilter) -> EventFilter:
-    """The filter, validated. Raises InvalidField naming `filter.<field>`."""
+    """The filter, validated. Raises InvalidField naming `filter.<field>`. Agents ask the same again and again: remembered."""
+    raw = wanted.SerializeToString(deterministic=True)
+    return _remembered_filter(raw) if len(raw) <= _REMEMBERED_BYTES else _filter_of(wanted)
+
+
+@lru_cache(maxsize=1024)
+def _remembered_filter(raw: bytes) -> EventFilter:
+    return _filter_of(filter_pb2.EventFilter.FromString(raw))
+
+
+def _filter_of(wanted: filter_pb2.EventFilter) -> EventFilter:
     keywords = [rules.term(f"filter.keywords[{i}]", term) for i, term in enumerate(wanted.keywords)]
     if len(keywords) > rules.MAX_TERMS:
         raise InvalidField("filter.keywords", f"must have at most {rules.MAX_TERMS} terms")

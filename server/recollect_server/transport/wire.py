@@ -14,8 +14,7 @@ from ..store.base import EventPage, SearchPage
 from .codec import published
 from .convert import ref_to
 
-# Field 1 and field 2 with wire type 2 (length-delimited).
-_FIELD_1, _FIELD_2 = b"\x0a", b"\x12"
+_LENGTHS_KEPT = 16_384
 
 
 def _varint(value: int) -> bytes:
@@ -29,11 +28,29 @@ def _varint(value: int) -> bytes:
     return bytes(encoded)
 
 
-def _fields(tag: bytes, values: Iterable[bytes]) -> bytes:
+class _Prefixes(dict[int, bytes]):
+    """A field's tag and length by length, each encoded once: bodies of a page differ little in length."""
+
+    def __init__(self, tag: bytes) -> None:
+        self._tag = tag
+
+    def __missing__(self, length: int) -> bytes:
+        prefix = self._tag + _varint(length)
+        if length < _LENGTHS_KEPT:
+            self[length] = prefix
+        return prefix
+
+
+def _fields(prefixes: _Prefixes, values: Iterable[bytes]) -> bytes:
     parts: list[bytes] = []
     for value in values:
-        parts += (tag, _varint(len(value)), value)
+        parts.append(prefixes[len(value)])
+        parts.append(value)
     return b"".join(parts)
+
+
+# Field 1 and field 2 with wire type 2 (length-delimited).
+_FIELD_1, _FIELD_2 = _Prefixes(b"\x0a"), _Prefixes(b"\x12")
 
 
 def get_event_response(event: StoredEvent) -> bytes:

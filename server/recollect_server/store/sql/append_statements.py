@@ -15,6 +15,7 @@ from .schema import changes, events, sessions
 # Parameters of one statement; every engine takes twice as many.
 _MOST_PAIRS = 4096
 _MOST_KEYS = 8192
+_MOST_HEADS = 256
 
 _HEAD_NAMES = [
     column.name
@@ -60,7 +61,10 @@ class AppendStatements:
     ) -> None:
         get = self._statements.get
         get("insert events", connection, lambda: _insert(events, _EVENT_NAMES)).run_many(connection, event_rows)
-        get("update heads", connection, _update_heads).run_many(connection, head_rows)
+        for chunk in _chunks(head_rows, _MOST_HEADS):
+            size = len(chunk)
+            update = get(("update heads", size), connection, lambda size=size: _update_heads(size))  # type: ignore[misc]
+            update.do(connection, {f"{name}_{i}": value for i, row in enumerate(chunk) for name, value in row.items()})
         get("insert changes", connection, lambda: _insert(changes, _CHANGE_NAMES)).run_many(connection, change_rows)
 
 
@@ -92,6 +96,10 @@ def _insert(table: sa.Table, names: Sequence[str]) -> ClauseElement:
     return table.insert().values({name: bindparam(name, type_=table.c[name].type) for name in names})
 
 
-def _update_heads() -> ClauseElement:
-    values = {name: bindparam(f"new_{name}", type_=BigInteger) for name in _HEAD_NAMES}
-    return sessions.update().where(sessions.c.id == bindparam("key", type_=BigInteger)).values(values)
+def _update_heads(size: int) -> ClauseElement:
+    """One statement for many rows: SQLite's driver gives up the interpreter lock for each statement it runs."""
+    names = ["id", *_HEAD_NAMES]
+    columns = [sa.column(name, BigInteger) for name in names]
+    rows = [tuple(bindparam(f"{name}_{i}", type_=BigInteger) for name in names) for i in range(size)]
+    fresh = sa.values(*columns, name="fresh").data(rows).cte("fresh")
+    return sessions.update().values({name: fresh.c[name] for name in _HEAD_NAMES}).where(sessions.c.id == fresh.c.id)

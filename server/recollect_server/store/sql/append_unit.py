@@ -56,19 +56,19 @@ class _Head:
         """The parameters of the statement that stores it."""
         usage = self.usage
         return {
-            "key": self.id,
-            "new_log_version": self.log_version,
-            "new_last_seq": self.last_seq,
-            "new_update_time": self.update_time,
-            "new_window_events": self.window_events,
-            "new_window_turns": self.window_turns,
-            "new_window_bytes": self.window_bytes,
-            "new_window_tokens": self.window_tokens,
-            "new_usage_input": usage.input,
-            "new_usage_output": usage.output,
-            "new_usage_total": usage.total,
-            "new_usage_cached": usage.cached,
-            "new_usage_reasoning": usage.reasoning,
+            "id": self.id,
+            "log_version": self.log_version,
+            "last_seq": self.last_seq,
+            "update_time": self.update_time,
+            "window_events": self.window_events,
+            "window_turns": self.window_turns,
+            "window_bytes": self.window_bytes,
+            "window_tokens": self.window_tokens,
+            "usage_input": usage.input,
+            "usage_output": usage.output,
+            "usage_total": usage.total,
+            "usage_cached": usage.cached,
+            "usage_reasoning": usage.reasoning,
         }
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -11,7 +11,7 @@ from sqlalchemy import BindParameter
 from sqlalchemy.sql import ColumnElement
 
 from ...domain.branches import visible_from
-from ...domain.filters import Authors, EventFilter
+from ...domain.filters import AuthorStep, EventFilter
 from .schema import POSITION_STEP, events
 
 # No log is longer; keeps seq * POSITION_STEP within 64 bits whatever a caller asks for.
@@ -19,12 +19,15 @@ _MAX_SEQ = 1 << 42
 _e = events.c
 
 
+Condition = Callable[[], ColumnElement[bool]]
+
+
 @dataclass(slots=True)
 class Conditions:
     """Conditions on an event's columns, and the values of their parameters. Filters of one `shape` have the same conditions
-    and differ in values only."""
+    and differ in values only. Conditions are made when asked for, for most statements are prepared already."""
 
-    where: list[ColumnElement[bool]] = field(default_factory=list)
+    made: list[Condition] = field(default_factory=list)
     values: dict[str, Any] = field(default_factory=dict)
     flags: list[str] = field(default_factory=list)
 
@@ -32,50 +35,64 @@ class Conditions:
     def shape(self) -> tuple[str, ...]:
         return (*self.flags, *self.values)
 
-    def bind(self, name: str, value: Any, column: ColumnElement[Any]) -> BindParameter[Any]:
-        self.values[name] = value
-        return sa.bindparam(name, type_=column.type)
+    @property
+    def where(self) -> list[ColumnElement[bool]]:
+        return [make() for make in self.made]
 
-    def among(self, name: str, values: Iterable[Any], column: ColumnElement[Any]) -> ColumnElement[bool]:
-        bound = [self.bind(f"{name}_{i}", value, column) for i, value in enumerate(sorted(values))]
-        return sa.or_(*(column == each for each in bound)) if bound else sa.false()
+    def add(self, make: Condition, **values: Any) -> None:
+        self.values |= values
+        self.made.append(make)
 
-    def flag(self, name: str, condition: ColumnElement[bool]) -> None:
+    def flag(self, name: str, make: Condition) -> None:
         self.flags.append(name)
-        self.where.append(condition)
+        self.made.append(make)
+
+    def among(self, name: str, values: Iterable[Any], column: ColumnElement[Any]) -> Condition:
+        """That the column has one of the values; none has none."""
+        bound = {f"{name}_{i}": value for i, value in enumerate(sorted(values))}
+        self.values |= bound
+        return lambda: sa.or_(sa.false(), *(column == _parameter(each, column) for each in bound))
+
+
+def _parameter(name: str, column: ColumnElement[Any]) -> BindParameter[Any]:
+    return sa.bindparam(name, type_=column.type)
 
 
 def conditions(wanted: EventFilter) -> Conditions:
     """What an event's columns must satisfy."""
     found = Conditions()
     if wanted.exclude_synthetic:
-        found.flag("real", _e.synthetic.is_(sa.false()))
+        found.flag("real", lambda: _e.synthetic.is_(sa.false()))
     if wanted.exclude_archived:
-        found.flag("active", _e.archived.is_(sa.false()))
+        found.flag("active", lambda: _e.archived.is_(sa.false()))
     if wanted.from_time is not None:
-        found.where.append(_e.time >= found.bind("from_time", wanted.from_time, _e.time))
+        found.add(lambda: _e.time >= _parameter("from_time", _e.time), from_time=wanted.from_time)
     if wanted.to_time is not None:
-        found.where.append(_e.time <= found.bind("to_time", wanted.to_time, _e.time))
+        found.add(lambda: _e.time <= _parameter("to_time", _e.time), to_time=wanted.to_time)
     if wanted.after_seq is not None:
-        found.where.append(_e.seq > found.bind("after_seq", _clamp(wanted.after_seq), _e.seq))
+        found.add(lambda: _e.seq > _parameter("after_seq", _e.seq), after_seq=_clamp(wanted.after_seq))
     if wanted.before_seq is not None:
-        found.where.append(_e.seq < found.bind("before_seq", _clamp(wanted.before_seq), _e.seq))
+        found.add(lambda: _e.seq < _parameter("before_seq", _e.seq), before_seq=_clamp(wanted.before_seq))
     if wanted.roles:
-        found.where.append(found.among("role", map(int, wanted.roles), _e.role))
+        found.add(found.among("role", map(int, wanted.roles), _e.role))
     for step in wanted.authors:
-        kind = "include" if step.include else "exclude"
-        by = _by(found, kind, step.authors)
-        # Flagged even where there is no value to tell: an empty set is not the same as no condition.
-        found.flag(kind, by if step.include else sa.not_(by))
+        _add_step(found, step)
     if wanted.branch:
-        found.where.append(found.among("branch", visible_from(wanted.branch), _e.branch))
+        found.add(found.among("branch", visible_from(wanted.branch), _e.branch))
     return found
 
 
-def _by(found: Conditions, kind: str, authors: Authors) -> ColumnElement[bool]:
-    by_id = found.among(f"{kind}_id", authors.ids, _e.author)
-    by_role = found.among(f"{kind}_role", authors.roles, _e.author_role)
-    return sa.or_(by_id, sa.and_(_e.author_role != sa.literal_column("''"), by_role))
+def _add_step(found: Conditions, step: AuthorStep) -> None:
+    kind = "include" if step.include else "exclude"
+    by_id = found.among(f"{kind}_id", step.authors.ids, _e.author)
+    by_role = found.among(f"{kind}_role", step.authors.roles, _e.author_role)
+
+    def make() -> ColumnElement[bool]:
+        by = sa.or_(by_id(), sa.and_(_e.author_role != sa.literal_column("''"), by_role()))
+        return by if step.include else sa.not_(by)
+
+    # Flagged even where there is no value to tell: an empty set is not the same as no condition.
+    found.flag(kind, make)
 
 
 def session_conditions(session: int, wanted: EventFilter) -> Conditions:
@@ -85,21 +102,25 @@ def session_conditions(session: int, wanted: EventFilter) -> Conditions:
     An appended event stands at seq * POSITION_STEP; a compaction inserts events before that place, never behind it.
     """
     found = conditions(wanted)
-    own = found.bind("session", session, _e.session)
-    found.where.insert(0, _e.session == own)
+    found.add(lambda: _e.session == _parameter("session", _e.session), session=session)
     if wanted.before_seq is not None:
-        bound = found.bind("before_position", _clamp(wanted.before_seq) * POSITION_STEP, _e.position)
-        found.where.append(_e.position < bound)
+        bound = _clamp(wanted.before_seq) * POSITION_STEP
+        found.add(lambda: _e.position < _parameter("before_position", _e.position), before_position=bound)
     if wanted.after_seq is not None:
-        after = found.bind("after_position", _clamp(wanted.after_seq) * POSITION_STEP, _e.position)
-        within = sa.and_(
-            _e.session == own,
-            sa.text(f"position % {POSITION_STEP} <> 0"),
-            _e.seq > sa.bindparam("after_seq", type_=_e.seq.type),
-        )
-        lowest = sa.select(sa.func.min(_e.position)).where(within).correlate(None).scalar_subquery()
-        found.where.append(_e.position > sa.case((lowest <= after, lowest - sa.literal_column("1")), else_=after))
+        found.add(_beyond_seq, after_position=_clamp(wanted.after_seq) * POSITION_STEP)
     return found
+
+
+def _beyond_seq() -> ColumnElement[bool]:
+    """Behind the place of after_seq, or behind the first event that a compaction inserted after it, if that is earlier."""
+    after = _parameter("after_position", _e.position)
+    within = sa.and_(
+        _e.session == _parameter("session", _e.session),
+        sa.text(f"position % {POSITION_STEP} <> 0"),
+        _e.seq > _parameter("after_seq", _e.seq),
+    )
+    lowest = sa.select(sa.func.min(_e.position)).where(within).correlate(None).scalar_subquery()
+    return _e.position > sa.case((lowest <= after, lowest - sa.literal_column("1")), else_=after)
 
 
 def _clamp(seq: int) -> int:

@@ -6,7 +6,7 @@ PostgreSQL in a greenlet over asyncpg. So there is one implementation of every q
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol, TypeVar
 
@@ -45,8 +45,9 @@ class Engine(Protocol):
         """Learns what the database is and what it has; the best text index it offers."""
         ...
 
-    async def read(self, unit: Unit[T], *, snapshot: bool = False) -> T:
-        """Runs a unit that writes nothing. `snapshot`: in a transaction, as streaming rows needs."""
+    async def read(self, unit: Unit[T], *, snapshot: bool = False, short: bool = False) -> T:
+        """Runs a unit that writes nothing. `snapshot`: in a transaction, as streaming rows needs. `short`: it looks up a few
+        rows by their keys, and may be run where it is called if that is quicker than handing it over."""
         ...
 
     async def write(self, unit: Unit[T]) -> T:
@@ -55,6 +56,14 @@ class Engine(Protocol):
 
     async def index(self, unit: Unit[T]) -> T:
         """Like write, for units that write derived tables only: they never hold up writes to the log."""
+        ...
+
+    def fetch(self, connection: Connection, sql: str, params: Sequence[Any]) -> Sequence[Sequence[Any]]:
+        """All rows of a compiled query."""
+        ...
+
+    def run_many(self, connection: Connection, sql: str, rows: Sequence[Sequence[Any]]) -> None:
+        """A compiled statement, once for each row of parameters."""
         ...
 
     def contains(self, column: ColumnElement[Any], folded: str) -> ColumnElement[bool]:

@@ -11,7 +11,7 @@ import sqlite3
 import threading
 from collections.abc import Callable
 from queue import Empty, SimpleQueue
-from typing import Any, TypeVar
+from typing import Any, TypeVar, cast
 
 import sqlalchemy as sa
 from sqlalchemy import Connection, event
@@ -37,13 +37,16 @@ class _Job:
         self._running: sqlite3.Connection | None = None
         self._cancelled = False
 
-    def run(self, connection: Connection) -> None:
+    def run(self, connection: Connection, begin: str) -> None:
         try:
             self._start(connection)
-            with connection.begin():
-                self.result = self.unit(connection)
+            if begin:
+                driver(connection).execute(begin)
+            self.result = self.unit(connection)
+            end(connection, sqlite3.Connection.commit)
         except BaseException as exc:  # whatever it is, whoever waits must hear of it
             self.error = exc
+            end(connection, sqlite3.Connection.rollback)
         finally:
             with self._guard:
                 self._running = None
@@ -52,7 +55,7 @@ class _Job:
         with self._guard:
             if self._cancelled:
                 raise asyncio.CancelledError
-            self._running = connection.connection.dbapi_connection  # type: ignore[assignment]
+            self._running = driver(connection)
 
     def interrupt(self) -> None:
         """Stops the statement that the job runs, and no later one; a job that has not begun will not."""
@@ -73,12 +76,26 @@ class _Job:
             self.future.set_result(self.result)
 
 
+def driver(connection: Connection) -> sqlite3.Connection:
+    """The driver's connection under SQLAlchemy's."""
+    return cast("sqlite3.Connection", connection.connection.dbapi_connection)
+
+
+def end(connection: Connection, how: Callable[[sqlite3.Connection], None]) -> None:
+    """Commits or rolls back, the driver's transaction and what SQLAlchemy thinks of it."""
+    how(driver(connection))
+    if connection.in_transaction():
+        connection.rollback()
+
+
 class Lane:
-    """Threads named `name`, on connections made by `connect` whose transactions begin with `begin`."""
+    """Threads named `name`, on connections made by `connect`. A job's transaction begins with `begin`; where that is empty,
+    with the first statement that goes through SQLAlchemy, so that a read of one prepared statement needs none."""
 
     def __init__(self, connect: Callable[[], sqlite3.Connection], *, name: str, threads: int, begin: str) -> None:
         self._engine = sa.create_engine("sqlite://", creator=connect, poolclass=NullPool)
-        event.listen(self._engine, "begin", lambda connection: connection.exec_driver_sql(begin))
+        event.listen(self._engine, "begin", _begin)
+        self._begin = begin
         self._jobs: SimpleQueue[_Job | None] = SimpleQueue()
         self._threads = [threading.Thread(target=self._work, name=f"sqlite-{name}-{i}", daemon=True) for i in range(threads)]
         for thread in self._threads:
@@ -102,7 +119,7 @@ class Lane:
         while (job := self._next(done)) is not None:
             try:
                 connection = connection or self._engine.connect()
-                job.run(connection)
+                job.run(connection, self._begin)
             except BaseException as exc:  # connecting failed: the next job tries again
                 job.error = exc
             done.append(job)
@@ -126,6 +143,12 @@ class Lane:
         for thread in self._threads:
             thread.join()
         self._engine.dispose()
+
+
+def _begin(connection: Connection) -> None:
+    raw = driver(connection)
+    if not raw.in_transaction:
+        raw.execute("BEGIN")
 
 
 def _post(done: list[_Job]) -> None:

@@ -27,10 +27,11 @@ _LOWEST, _HIGHEST = 1, 1 << 62
 def get_event(scanner: Scanner, tenant: str, ref: SessionRef, event_id: str) -> StoredEvent:
     key = require(scanner.connection, tenant, ref, columns=sa.select(sessions.c.id)).id
     query = sa.select(*EVENT_COLUMNS).where(events.c.session == key, events.c.event_id == event_id)
-    found = scanner.stored(scanner.connection.execute(query).all())
-    if not found:
+    row = scanner.connection.execute(query).one_or_none()
+    event = None if row is None else scanner.stored(row, key)
+    if event is None:
         raise EventNotFound(ref, event_id)
-    return found[0]
+    return event
 
 
 def list_events(scanner: Scanner, tenant: str, ref: SessionRef, query: EventQuery) -> EventPage:
@@ -42,11 +43,20 @@ def list_events(scanner: Scanner, tenant: str, ref: SessionRef, query: EventQuer
     return EventPage(page.events, page.cursor, session.log_version, session.last_seq)
 
 
+def most_rows(query: EventQuery) -> int:
+    """Rows that the query may look at, the start of a turn aside; a numbered page has to count its way."""
+    wanted = query.filter
+    if query.cursor is not None or not wanted.has_window:
+        return query.limit
+    return wanted.last_n or wanted.offset + (wanted.page_size or 0)
+
+
 class SessionLog:
     """One session's log under one filter."""
 
     def __init__(self, scanner: Scanner, session: int, wanted: EventFilter) -> None:
         self._scanner = scanner
+        self._session = session
         self._wanted = wanted
         self._conditions = session_conditions(session, wanted)
 
@@ -112,7 +122,8 @@ class SessionLog:
         """The rows that fit into a page, and where the rest goes on."""
         page = fitting(rows, query.limit, query.max_bytes)
         cursor = Cursor(page[-1].position, stop) if len(page) < len(rows) else None
-        return EventPage(self._scanner.stored(page), cursor)
+        # What a deletion took away between two statements is gone for us too.
+        return EventPage([event for row in page if (event := self._scanner.stored(row, self._session))], cursor)
 
     # --- statements
 
@@ -125,7 +136,8 @@ class SessionLog:
 
     def _matching(self, descending: bool, bounds: dict[str, int] | None = None) -> Iterator[Row[Any]]:
         params = {"low": _LOWEST, "high": _HIGHEST, **(bounds or {}), **self._conditions.values}
-        return self._scanner.matching(self._range_statement(descending), self._wanted, params)
+        query = self._range_statement(descending)
+        return self._scanner.matching(query, self._wanted, params, session=self._session)
 
     def _run(self, name: str, build: Callable[[], Select[Any]], params: dict[str, int]) -> Sequence[Row[Any]]:
         shape = (name, *self._conditions.shape)

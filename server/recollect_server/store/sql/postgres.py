@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Sequence
 from typing import Any, TypeVar
 
 import sqlalchemy as sa
@@ -70,7 +71,7 @@ class PostgresEngine:
         self.name, self.durability, index = await self.write(unit)
         return index
 
-    async def read(self, unit: Unit[T], *, snapshot: bool = False) -> T:
+    async def read(self, unit: Unit[T], *, snapshot: bool = False, short: bool = False) -> T:
         try:
             return await self._read(unit, snapshot)
         except DBAPIError as exc:
@@ -104,6 +105,12 @@ class PostgresEngine:
                     raise
                 await asyncio.sleep(0.01 * 2**attempt)
         raise AssertionError("unreachable")
+
+    def fetch(self, connection: sa.Connection, sql: str, params: Sequence[Any]) -> Sequence[Sequence[Any]]:
+        return connection.exec_driver_sql(sql, tuple(params)).all()
+
+    def run_many(self, connection: sa.Connection, sql: str, rows: Sequence[Sequence[Any]]) -> None:
+        connection.exec_driver_sql(sql, [tuple(row) for row in rows])
 
     def contains(self, column: ColumnElement[Any], folded: str) -> ColumnElement[bool]:
         return sa.func.strpos(column, folded) > 0

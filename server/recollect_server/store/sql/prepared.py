@@ -14,6 +14,8 @@ from typing import Any
 from sqlalchemy import Connection
 from sqlalchemy.sql import ClauseElement, Select
 
+from .engine import Engine
+
 Record = Any
 """A row: a named tuple of the statement's columns. Reading its fields costs a tenth of what SQLAlchemy's Row takes."""
 
@@ -23,7 +25,8 @@ _MOST_SHAPES = 1000
 class Prepared:
     """A statement compiled for a connection's dialect. What varies are named bindparams without a value."""
 
-    def __init__(self, statement: ClauseElement, connection: Connection) -> None:
+    def __init__(self, statement: ClauseElement, engine: Engine, connection: Connection) -> None:
+        self._engine = engine
         compiled = statement.compile(dialect=connection.dialect, compile_kwargs={"render_postcompile": True})
         self._sql = str(compiled)
         names: Sequence[str] = compiled.positiontup  # type: ignore[attr-defined]
@@ -34,13 +37,14 @@ class Prepared:
         self._record = record._make
 
     def run(self, connection: Connection, params: Mapping[str, Any]) -> list[Record]:
-        result = connection.exec_driver_sql(self._sql, self._values(params))
-        rows = result.cursor.fetchall()
-        result.close()
-        return list(map(self._record, rows))
+        return list(map(self._record, self._engine.fetch(connection, self._sql, self._values(params))))
+
+    def do(self, connection: Connection, params: Mapping[str, Any]) -> None:
+        """Runs what returns no rows."""
+        self._engine.run_many(connection, self._sql, [self._values(params)])
 
     def run_many(self, connection: Connection, rows: Sequence[Mapping[str, Any]]) -> None:
-        connection.exec_driver_sql(self._sql, list(map(self._values, rows)))
+        self._engine.run_many(connection, self._sql, list(map(self._values, rows)))
 
 
 def _picker(names: Sequence[str], fixed: Mapping[str, Any]) -> Callable[[Mapping[str, Any]], tuple[Any, ...]]:
@@ -53,7 +57,8 @@ def _picker(names: Sequence[str], fixed: Mapping[str, Any]) -> Callable[[Mapping
 class Statements:
     """The prepared statements of one database, by shape. Used by its threads at once: at worst one is compiled twice."""
 
-    def __init__(self) -> None:
+    def __init__(self, engine: Engine) -> None:
+        self._engine = engine
         self._prepared: dict[Hashable, Prepared] = {}
 
     def get(self, shape: Hashable, connection: Connection, build: Callable[[], ClauseElement]) -> Prepared:
@@ -61,5 +66,5 @@ class Statements:
         if prepared is None:
             if len(self._prepared) >= _MOST_SHAPES:
                 self._prepared.clear()
-            prepared = self._prepared[shape] = Prepared(build(), connection)
+            prepared = self._prepared[shape] = Prepared(build(), self._engine, connection)
         return prepared

@@ -19,7 +19,7 @@ from ...domain.model import StoredEvent
 from ...domain.text import fold
 from ..base import Codec
 from .engine import Engine
-from .prepared import Statements
+from .prepared import Record, Statements
 from .schema import event_text, events
 
 # Larger bodies are fetched one by one once it is known that they are wanted, so that a page of them is never in memory.
@@ -27,13 +27,10 @@ _SMALL_BODY = 32_768
 _ROWS_AT_ONCE = 256
 
 _e = events.c
+# As few as a page needs: each costs as much time again as a tenth of the row.
 EVENT_COLUMNS: list[ColumnElement[Any]] = [
-    _e.id,
-    _e.session,
     _e.seq,
     _e.position,
-    _e.time,
-    _e.turn_start,
     _e.archived,
     _e.size,
     sa.case((_e.size <= sa.literal_column(str(_SMALL_BODY)), _e.body)).label("body"),
@@ -49,13 +46,15 @@ class Scanner:
     codec: Codec
     statements: Statements
 
-    def matching(self, query: Select[Any], wanted: EventFilter, params: Mapping[str, Any]) -> Iterator[Row[Any]]:
-        """Rows of `query` (over EVENT_COLUMNS) whose text matches, in the query's order, one at a time."""
+    def matching(
+        self, query: Select[Any], wanted: EventFilter, params: Mapping[str, Any], *, session: int | None = None
+    ) -> Iterator[Row[Any]]:
+        """Rows of `query` whose text matches, in the query's order, one at a time. Rows tell their session, or it is given."""
         texts = event_text.c
         joined = query.add_columns(texts.id.is_not(None).label("indexed")).outerjoin(event_text, texts.id == _e.id)
         joined = joined.where(sa.or_(texts.id.is_(None), self.text_condition(wanted)))
         for row in self.streamed(joined, params):
-            if row.indexed or self.decoded_matches(row, wanted):
+            if row.indexed or self.decoded_matches(row, wanted, row.session if session is None else session):
                 yield row
 
     def streamed(self, query: Select[Any], params: Mapping[str, Any]) -> Iterator[Row[Any]]:
@@ -70,25 +69,19 @@ class Scanner:
             combined = sa.and_(self.engine.contains(event_text.c.text, wanted.keyword), combined)
         return combined
 
-    def decoded_matches(self, row: Row[Any], wanted: EventFilter) -> bool:
-        body = row.body if row.body is not None else self.bodies([row])[row.id]
-        return wanted.holds(fold(self.codec.text(body)))
+    def decoded_matches(self, row: Row[Any], wanted: EventFilter, session: int) -> bool:
+        event = self.stored(row, session)
+        return event is not None and wanted.holds(fold(self.codec.text(event.body)))
 
-    def bodies(self, rows: Sequence[Row[Any]]) -> dict[int, bytes]:
-        """The bodies by row id; those that were too large to come along are fetched now."""
-        found: dict[int, bytes] = {row.id: row.body for row in rows if row.body is not None}
-        missing = [row.id for row in rows if row.body is None]
-        if missing:
-            fetched = self.connection.execute(sa.select(_e.id, _e.body).where(_e.id.in_(missing)))
-            found |= {row.id: row.body for row in fetched}
-        return found
+    def stored(self, row: Row[Any] | Record, session: int) -> StoredEvent | None:
+        """The event; None if it was too large to come along and has been deleted since."""
+        body = row.body if row.body is not None else self._large_body(session, row.position)
+        return None if body is None else StoredEvent(row.seq, body, bool(row.archived))
 
-    def stored(self, rows: Sequence[Row[Any]]) -> list[StoredEvent]:
-        if all([row.body is not None for row in rows]):  # noqa: C419  a list is faster, and this is every read's path
-            return [StoredEvent(row.seq, row.body, bool(row.archived)) for row in rows]
-        bodies = self.bodies(rows)
-        # A session deleted between two statements takes its large bodies along; the events are gone, then, for us too.
-        return [StoredEvent(row.seq, bodies[row.id], bool(row.archived)) for row in rows if row.id in bodies]
+    def _large_body(self, session: int, position: int) -> bytes | None:
+        query = sa.select(_e.body).where(_e.session == session, _e.position == position)
+        body: bytes | None = self.connection.execute(query).scalar()
+        return body
 
 
 def fitting(rows: Sequence[Row[Any]], limit: int, max_bytes: int) -> Sequence[Row[Any]]:

@@ -43,19 +43,18 @@ def search_user(scanner: Scanner, index: TextIndex | None, tenant: str, scope: U
     if len(page) < len(found):
         last = page[-1]
         cursor = SearchCursor.after(last.time, last.session, last.position, query=query, taken=len(page))
-    refs = {(row.session, row.seq): ref_of(row) for row in page}
-    hits = [SearchHit(ref, event) for ref, event in zip(refs.values(), scanner.stored(page), strict=True)]
+    hits = [SearchHit(ref_of(row), event) for row in page if (event := scanner.stored(row, row.session))]
     return SearchPage(hits, cursor)
 
 
 def _taken(rows: Iterator[Row[Any]], skip: int, count: int) -> list[Row[Any]]:
     """The rows in order, each once: one that was indexed between two statements turns up in both."""
     taken: list[Row[Any]] = []
-    previous = -1
+    previous = (0, 0)
     for row in rows:
-        if row.id == previous:
+        if (row.session, row.seq) == previous:
             continue
-        previous = row.id
+        previous = (row.session, row.seq)
         if skip:
             skip -= 1
             continue
@@ -88,14 +87,14 @@ class _UserSearch:
         if self._index is None:
             return self._scanner.matching(self._candidates(), self._wanted, self._params)
         # The tail first: what is indexed after this statement is found by the next, so nothing falls between them.
-        tail = [row for row in self._streamed(self._tail()) if self._scanner.decoded_matches(row, self._wanted)]
+        tail = [row for row in self._streamed(self._tail()) if self._scanner.decoded_matches(row, self._wanted, row.session)]
         return heapq.merge(tail, self._streamed(self._indexed(self._index)), key=_sort_key)
 
     def _streamed(self, query: Select[Any]) -> Iterator[Row[Any]]:
         return self._scanner.streamed(query, self._params)
 
     def _candidates(self) -> Select[Any]:
-        columns = [*EVENT_COLUMNS, sessions.c.app, sessions.c.user_id, sessions.c.session_id]
+        columns = [*EVENT_COLUMNS, events.c.session, events.c.time, sessions.c.app, sessions.c.user_id, sessions.c.session_id]
         joined = sa.join(events, sessions, events.c.session == sessions.c.id)
         return sa.select(*columns).select_from(joined).where(*self._where).order_by(*_ORDER)
 

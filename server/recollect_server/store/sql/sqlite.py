@@ -7,15 +7,19 @@ import errno
 import fcntl
 import os
 import sqlite3
+from collections.abc import Sequence
+from dataclasses import replace
 from functools import partial
+from itertools import chain
 from pathlib import Path
 from typing import Any, TypeVar
 
 import sqlalchemy as sa
+from sqlalchemy.pool import NullPool
 from sqlalchemy.sql import ColumnElement
 
 from .engine import SqlOptions, Unit
-from .lane import Lane
+from .lane import Lane, driver, end
 from .schema import DERIVED
 from .text_index import TextIndex, sqlite_index
 
@@ -31,6 +35,8 @@ _PROBLEMS = {
     sqlite3.SQLITE_NOTADB: "the file is not a database",
     sqlite3.SQLITE_PERM: "the database file may not be accessed",
 }
+
+_ROWS_A_STATEMENT = 128
 
 
 class DatabaseInUse(RuntimeError):
@@ -92,20 +98,57 @@ class SqliteEngine:
         self.durability = f"synchronous={options.sqlite_synchronous}"
         with_derived = partial(_connect_derived, path, options)
         self._writer = Lane(partial(_connect, path, options), name="writer", threads=1, begin="BEGIN IMMEDIATE")
-        self._readers = Lane(with_derived, name="reader", threads=options.sqlite_readers, begin="BEGIN")
+        self._readers = Lane(with_derived, name="reader", threads=options.sqlite_readers, begin="")
         self._indexer = Lane(with_derived, name="indexer", threads=1, begin="BEGIN")
+        unwaiting = partial(_connect, path, replace(options, statement_timeout=0))
+        self._here = sa.create_engine("sqlite://", creator=unwaiting, poolclass=NullPool)
+        self._connection_here: sa.Connection | None = None
 
     async def open_index(self) -> TextIndex:
         return sqlite_index()
 
-    async def read(self, unit: Unit[T], *, snapshot: bool = False) -> T:
+    async def read(self, unit: Unit[T], *, snapshot: bool = False, short: bool = False) -> T:
+        if short:
+            # In the loop's own thread: handing a short read over, and the interpreter lock back and forth for each of its
+            # rows, would take several times as long as the read.
+            try:
+                return self._read_here(unit)
+            except sqlite3.OperationalError as exc:
+                if exc.sqlite_errorcode != sqlite3.SQLITE_BUSY:
+                    raise
         return await self._readers.run(unit, interruptible=True)
+
+    def _read_here(self, unit: Unit[T]) -> T:
+        connection = self._connection_here = self._connection_here or self._here.connect()
+        try:
+            return unit(connection)
+        finally:
+            end(connection, sqlite3.Connection.rollback)
 
     async def write(self, unit: Unit[T]) -> T:
         return await self._writer.run(unit, interruptible=False)
 
     async def index(self, unit: Unit[T]) -> T:
         return await self._indexer.run(unit, interruptible=False)
+
+    # Straight to the driver: SQLAlchemy's way to a cursor costs more than most of these statements do.
+    def fetch(self, connection: sa.Connection, sql: str, params: Sequence[Any]) -> Sequence[Sequence[Any]]:
+        return driver(connection).execute(sql, params).fetchall()
+
+    def run_many(self, connection: sa.Connection, sql: str, rows: Sequence[Sequence[Any]]) -> None:
+        cursor = driver(connection)
+        if len(rows) == 1 or not sql.startswith("INSERT"):
+            cursor.executemany(sql, rows)
+            return
+        # Many rows a statement: the driver gives up the interpreter lock for each statement it runs, and a busy event loop
+        # is slow to hand it back.
+        head, values = sql.rsplit("VALUES ", 1)
+        start = 0
+        while start < len(rows):
+            size = min(_ROWS_A_STATEMENT, 1 << ((len(rows) - start).bit_length() - 1))
+            parameters = list(chain.from_iterable(rows[start : start + size]))
+            cursor.execute(f"{head}VALUES {', '.join([values] * size)}", parameters)
+            start += size
 
     def contains(self, column: ColumnElement[Any], folded: str) -> ColumnElement[bool]:
         return sa.func.instr(column, folded) > 0
@@ -124,4 +167,6 @@ class SqliteEngine:
     async def aclose(self) -> None:
         for lane in (self._indexer, self._readers, self._writer):
             await asyncio.to_thread(lane.close)
+        if self._connection_here is not None:
+            self._connection_here.close()
         self._lock.release()

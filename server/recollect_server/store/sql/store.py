@@ -7,6 +7,7 @@ import contextlib
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
+from functools import partial
 from typing import TypeVar
 
 import sqlalchemy as sa
@@ -39,6 +40,8 @@ from .writer import Writer
 
 T = TypeVar("T")
 
+_FEW_ROWS = 200
+
 
 class SqlStore:
     """Store on a database. Made by `open_store`, which owns what runs beside it."""
@@ -57,7 +60,7 @@ class SqlStore:
         self._clock = clock
         self._index = index
         self._store_id = store_id
-        self._statements = Statements()
+        self._statements = Statements(engine)
         self._append = AppendUnit(codec, self._statements)
         self._writer = Writer(self._commit, engine.problem, max_pending_bytes=options.max_pending_bytes)
         self._indexer = None if index is None else Indexer(engine, index, codec, busy=self._writer.busy)
@@ -112,7 +115,9 @@ class SqlStore:
 
     async def list_events(self, tenant: str, ref: SessionRef, query: EventQuery) -> EventPage:
         streams = bool(query.filter.terms)
-        return await self._scan(lambda scanner: list_unit.list_events(scanner, tenant, ref, query), snapshot=streams)
+        short = not streams and list_unit.most_rows(query) <= _FEW_ROWS
+        unit = partial(list_unit.list_events, tenant=tenant, ref=ref, query=query)
+        return await self._scan(unit, snapshot=streams, short=short)
 
     async def search(self, tenant: str, query: SearchQuery) -> SearchPage:
         scope = query.scope
@@ -155,14 +160,14 @@ class SqlStore:
         if self._indexer is not None:
             self._indexer.hint()
 
-    async def _scan(self, unit: Callable[[Scanner], T], *, snapshot: bool = False) -> T:
+    async def _scan(self, unit: Callable[[Scanner], T], *, snapshot: bool = False, short: bool = False) -> T:
         def scan(connection: Connection) -> T:
             return unit(Scanner(connection, self._engine, self._codec, self._statements))
 
-        return await self._read(scan, snapshot=snapshot)
+        return await self._read(scan, snapshot=snapshot, short=short)
 
-    async def _read(self, unit: Unit[T], *, snapshot: bool = False) -> T:
-        return await explained(self._engine, self._engine.read(unit, snapshot=snapshot))
+    async def _read(self, unit: Unit[T], *, snapshot: bool = False, short: bool = False) -> T:
+        return await explained(self._engine, self._engine.read(unit, snapshot=snapshot, short=short))
 
     async def _write(self, unit: Unit[T]) -> T:
         return await explained(self._engine, self._engine.write(unit))

@@ -75,6 +75,7 @@ class EventServicer:
             filter=wanted,
             descending=request.order == pb.SORT_ORDER_DESCENDING,
             limit=rules.page_size("page_size", request.page_size, default=default, most=self._limits.max_page_size),
+            max_bytes=self._limits.max_response_bytes,
             cursor=cursor,
         )
 
