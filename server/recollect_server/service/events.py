@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, replace
 
 from ..domain.errors import BatchTooLarge, InvalidField
@@ -34,7 +34,8 @@ class EventService:
         self._limits = limits
         self._clock = clock
 
-    async def append(self, caller: Caller, append: Append) -> Appended:
+    def append(self, caller: Caller, append: Append) -> Awaitable[Appended]:
+        """Checks the request at once; what the store says of it comes when awaited."""
         ref = own_ref(caller, append.ref)
         self._check_batch(append.drafts)
         request = AppendRequest(
@@ -47,7 +48,7 @@ class EventService:
             ignore_existing=append.ignore_existing,
             create=self._session_to_create(ref, append.create),
         )
-        return await self._store.append(request)
+        return self._store.append(request)
 
     def _session_to_create(self, ref: SessionRef, draft: SessionDraft | None) -> NewSession | None:
         return None if draft is None else self._sessions.new_session(ref, draft, within="create_if_missing.")

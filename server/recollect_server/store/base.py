@@ -9,7 +9,7 @@ Rules that hold for every method:
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Awaitable, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
 
@@ -215,8 +215,9 @@ class Store(Protocol):
         meanwhile survives; several servers may sweep at once."""
         ...
 
-    async def append(self, request: AppendRequest) -> Appended:
-        """Appends all drafts or none, durably. seq is last_seq+1.. without gaps, in commit order.
+    def append(self, request: AppendRequest) -> Awaitable[Appended]:
+        """Appends all drafts or none, durably. What it returns is to be awaited; requests are taken in the order of the calls.
+        seq is last_seq+1.. without gaps, in commit order.
 
         A draft whose id is stored with the same body is a replay: nothing is stored, its seq is returned; with another body
         EventIdConflict, unless ignore_existing; a conflict is told before a mismatch. A request of replays only bumps no

@@ -6,13 +6,15 @@ import asyncio
 import contextlib
 from collections import deque
 from collections.abc import AsyncIterator, Awaitable, Callable
+from dataclasses import dataclass
 
 from recollect.v1 import event_service_pb2 as pb
 
-from ..domain.errors import InvalidField
+from ..store.base import Appended
+from .convert import appended_to
 from .errors import as_domain_error
 
-Append = Callable[[pb.AppendEventsRequest], Awaitable[pb.AppendEventsResponse]]
+Append = Callable[[pb.AppendEventsRequest], Awaitable[Appended]]
 
 # What one stream may have in flight before its requests are no longer read; gRPC's flow control then holds the client.
 _MOST_IN_FLIGHT = 256
@@ -20,12 +22,35 @@ _MOST_BYTES_IN_FLIGHT = 16 << 20
 _RESULTS_AT_ONCE = 64
 
 
+@dataclass(slots=True)
+class _Pending:
+    """A request that was taken in, or the error with which it was not."""
+
+    index: int
+    size: int
+    outcome: asyncio.Future[Appended] | Exception
+
+    @property
+    def ready(self) -> bool:
+        return isinstance(self.outcome, Exception) or self.outcome.done()
+
+    async def result(self) -> pb.AppendStreamResult:
+        try:
+            if isinstance(self.outcome, Exception):
+                raise self.outcome
+            return pb.AppendStreamResult(index=self.index, appended=appended_to(await self.outcome))
+        except Exception as exc:  # told in its result; the stream goes on
+            error = as_domain_error(exc)
+            failure = pb.AppendError(code=error.kind.value, message=error.message, reason=error.reason, metadata=error.metadata)
+            return pb.AppendStreamResult(index=self.index, error=failure)
+
+
 class AppendStream:
-    """One stream. `append` serves a single request."""
+    """One stream. `append` takes a request in: it raises what is wrong with it, and what it returns ends when it is done."""
 
     def __init__(self, append: Append) -> None:
         self._append = append
-        self._in_flight: deque[tuple[int, asyncio.Task[pb.AppendStreamResult]]] = deque()
+        self._in_flight: deque[_Pending] = deque()
         self._bytes = 0
         self._changed = asyncio.Event()
         self._ended = False
@@ -34,30 +59,31 @@ class AppendStream:
         reader = asyncio.create_task(self._read(requests))
         try:
             while (first := await self._next()) is not None:
-                results = [await first]
-                while self._in_flight and len(results) < _RESULTS_AT_ONCE and self._in_flight[0][1].done():
-                    results.append(self._take().result())
+                results = [await first.result()]
+                while self._in_flight and len(results) < _RESULTS_AT_ONCE and self._in_flight[0].ready:
+                    results.append(await self._take().result())
                 yield pb.AppendStreamResponse(results=results)
             await reader
         finally:
             # The client is gone, or the stream is at its end: what is not committed yet is of no use to anybody.
-            pending = [reader, *(task for _, task in self._in_flight)]
-            for task in pending:
-                task.cancel()
-            await asyncio.gather(*pending, return_exceptions=True)
+            reader.cancel()
+            for pending in self._in_flight:
+                if not isinstance(pending.outcome, Exception):
+                    pending.outcome.cancel()
+            await asyncio.gather(reader, return_exceptions=True)
 
-    async def _next(self) -> asyncio.Task[pb.AppendStreamResult] | None:
+    async def _next(self) -> _Pending | None:
         while not self._in_flight:
             if self._ended:
                 return None
             await self._wait()
         return self._take()
 
-    def _take(self) -> asyncio.Task[pb.AppendStreamResult]:
-        size, task = self._in_flight.popleft()
-        self._bytes -= size
+    def _take(self) -> _Pending:
+        pending = self._in_flight.popleft()
+        self._bytes -= pending.size
         self._changed.set()
-        return task
+        return pending
 
     async def _wait(self) -> None:
         self._changed.clear()
@@ -78,7 +104,7 @@ class AppendStream:
                     await self._wait_for_room()
                 size = request.ByteSize()
                 self._bytes += size
-                self._in_flight.append((size, asyncio.create_task(self._result(index, append))))
+                self._in_flight.append(_Pending(index, size, self._begin(append)))
                 self._changed.set()
                 index += 1
         finally:
@@ -91,12 +117,8 @@ class AppendStream:
             async with asyncio.timeout(0.05):
                 await self._changed.wait()
 
-    async def _result(self, index: int, append: pb.AppendEventsRequest) -> pb.AppendStreamResult:
+    def _begin(self, append: pb.AppendEventsRequest) -> asyncio.Future[Appended] | Exception:
         try:
-            if not append.events:
-                raise InvalidField("append.events", "must not be empty")
-            return pb.AppendStreamResult(index=index, appended=await self._append(append))
-        except Exception as exc:  # told in its result; the stream goes on
-            error = as_domain_error(exc)
-            failure = pb.AppendError(code=error.kind.value, message=error.message, reason=error.reason, metadata=error.metadata)
-            return pb.AppendStreamResult(index=index, error=failure)
+            return asyncio.ensure_future(self._append(append))
+        except Exception as exc:  # told in its result
+            return exc

@@ -1,4 +1,4 @@
-"""Between protobuf and the domain, for sessions and filters; `convert_event` does events."""
+"""Between protobuf and the domain; `convert_event` does the events that are appended."""
 
 from __future__ import annotations
 
@@ -6,16 +6,18 @@ from functools import lru_cache
 
 from google.protobuf.duration_pb2 import Duration
 from google.protobuf.timestamp_pb2 import Timestamp
-from recollect.v1 import filter_pb2, session_pb2, session_service_pb2
+from recollect.v1 import event_service_pb2, filter_pb2, session_pb2, session_service_pb2
 
 from ..domain import rules
 from ..domain.errors import InvalidField
 from ..domain.filters import Authors, AuthorStep, EventFilter
 from ..domain.model import SECOND_NS, Counters, Role, Session, SessionRef, Usage
 from ..service.sessions import Expiry, SessionDraft
+from ..store.base import Appended
 
 _MIN_NS, _MAX_NS = -(1 << 63), (1 << 63) - 1
 _REMEMBERED_BYTES = 256
+_ROLES = {int(role): role for role in Role}
 _VIEWS = frozenset(filter_pb2.LogView.values())
 _KEYWORD_MATCHES = frozenset(filter_pb2.KeywordMatch.values())
 # The longest span that still is a number of nanoseconds.
@@ -149,10 +151,10 @@ def _filter_of(wanted: filter_pb2.EventFilter) -> EventFilter:
 
 
 def role_of(field: str, value: int) -> Role:
-    try:
-        return Role(value)
-    except ValueError:
-        raise InvalidField(field, "must be ROLE_USER, ROLE_ASSISTANT, ROLE_SYSTEM or ROLE_TOOL") from None
+    role = _ROLES.get(value)
+    if role is None:
+        raise InvalidField(field, "must be ROLE_USER, ROLE_ASSISTANT, ROLE_SYSTEM or ROLE_TOOL")
+    return role
 
 
 def _author_step(field: str, step: filter_pb2.AuthorFilter) -> AuthorStep:
@@ -177,3 +179,13 @@ def _match_all(mode: int) -> bool:
     if mode not in _KEYWORD_MATCHES:
         raise InvalidField("filter.keyword_match", "must be KEYWORD_MATCH_ANY or KEYWORD_MATCH_ALL")
     return mode == filter_pb2.KEYWORD_MATCH_ALL
+
+
+def appended_to(appended: Appended) -> event_service_pb2.AppendEventsResponse:
+    return event_service_pb2.AppendEventsResponse(
+        events=[event_service_pb2.AppendedEvent(event_id=e.event_id, seq=e.seq, replayed=e.replayed) for e in appended.events],
+        log_version=appended.log_version,
+        last_seq=appended.last_seq,
+        session_created=appended.session_created,
+        window=counters_to(appended.window),
+    )

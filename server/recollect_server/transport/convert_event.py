@@ -12,6 +12,7 @@ from ..domain.model import NO_USAGE, EventDraft, Usage
 from ..domain.text import estimate_tokens
 from .convert import role_of, time_of
 
+_NAMES = ("author", "author_role", "invocation_id", "compaction_source")
 _OUTPUT_ONLY = ("seq", "record_time", "archived", "token_estimate", "size_bytes")
 
 
@@ -19,48 +20,58 @@ def drafts_of(events: Sequence[event_pb2.SessionEvent], limits: rules.Limits, ne
     """Drafts in order. Clears OUTPUT_ONLY fields of the given messages and sets missing ids."""
     if len(events) > limits.max_batch_events:
         raise BatchTooLarge("events", len(events), limits.max_batch_events, "events")
-    return [_draft(f"events[{index}]", event, limits, new_id) for index, event in enumerate(events)]
+    drafts = []
+    for index, event in enumerate(events):
+        try:
+            draft = _draft(event, new_id)
+        except InvalidField as error:
+            raise InvalidField(f"events[{index}].{error.metadata['field']}", error.metadata["problem"]) from None
+        if len(draft.body) > limits.max_event_bytes:
+            raise EventTooLarge(f"events[{index}]", len(draft.body), limits.max_event_bytes)
+        drafts.append(draft)
+    return drafts
 
 
-def _draft(field: str, event: event_pb2.SessionEvent, limits: rules.Limits, new_id: Callable[[], str]) -> EventDraft:
+def _draft(event: event_pb2.SessionEvent, new_id: Callable[[], str]) -> EventDraft:
+    """Raises InvalidField naming the field within the event. On the path of every append: what is not set costs nothing."""
     for name in _OUTPUT_ONLY:
         event.ClearField(name)  # type: ignore[arg-type]
-    generated = not event.event_id
+    event_id = event.event_id
+    generated = not event_id
     if generated:
-        event.event_id = new_id()
-    _check(field, event)
-    body = event.SerializeToString()
-    if len(body) > limits.max_event_bytes:
-        raise EventTooLarge(field, len(body), limits.max_event_bytes)
+        event_id = event.event_id = new_id()
+    message = event.message
+    _check(event, event_id, message)
     return EventDraft(
-        event_id=event.event_id,
-        body=body,
-        role=role_of(f"{field}.message.role", event.message.role),
+        event_id=event_id,
+        body=event.SerializeToString(),
+        role=role_of("message.role", message.role),
         generated_id=generated,
         author=event.author,
         author_role=event.author_role,
         branch=event.branch,
-        event_time=time_of(f"{field}.event_time", event.event_time) if event.HasField("event_time") else None,
+        event_time=time_of("event_time", event.event_time) if event.HasField("event_time") else None,
         synthetic=event.synthetic,
-        token_estimate=estimate_tokens(_characters(event.message.parts)),
-        usage=_usage(f"{field}.usage", event.usage) if event.HasField("usage") else NO_USAGE,
+        token_estimate=estimate_tokens(_characters(message.parts)),
+        usage=_usage("usage", event.usage) if event.HasField("usage") else NO_USAGE,
     )
 
 
-def _check(field: str, event: event_pb2.SessionEvent) -> None:
+def _check(event: event_pb2.SessionEvent, event_id: str, message: message_pb2.ChatMessage) -> None:
     if not event.HasField("message"):
-        raise InvalidField(f"{field}.message", "is required")
-    if len(event.message.parts) > rules.MAX_PARTS:
-        raise InvalidField(f"{field}.message.parts", f"must have at most {rules.MAX_PARTS} parts")
-    rules.identifier(f"{field}.event_id", event.event_id, required=True)
-    rules.identifier(f"{field}.author", event.author)
-    rules.identifier(f"{field}.author_role", event.author_role)
-    rules.branch(f"{field}.branch", event.branch)
-    rules.identifier(f"{field}.invocation_id", event.invocation_id)
-    rules.identifier(f"{field}.compaction_source", event.compaction_source)
-    rules.json_object(f"{field}.metadata_json", event.metadata_json)
+        raise InvalidField("message", "is required")
+    if len(message.parts) > rules.MAX_PARTS:
+        raise InvalidField("message.parts", f"must have at most {rules.MAX_PARTS} parts")
+    rules.identifier("event_id", event_id, required=True)
+    for name in _NAMES:
+        if value := getattr(event, name):
+            rules.identifier(name, value)
+    if event.branch:
+        rules.branch("branch", event.branch)
+    if event.metadata_json:
+        rules.json_object("metadata_json", event.metadata_json)
     if event.HasField("native"):
-        rules.identifier(f"{field}.native.format", event.native.format, required=True)
+        rules.identifier("native.format", event.native.format, required=True)
 
 
 def _usage(field: str, usage: session_pb2.TokenUsage) -> Usage:

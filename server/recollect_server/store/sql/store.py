@@ -107,8 +107,8 @@ class SqlStore:
 
     # --- events
 
-    async def append(self, request: AppendRequest) -> Appended:
-        return await self._writer.append(request)
+    def append(self, request: AppendRequest) -> Awaitable[Appended]:
+        return self._writer.append(request)
 
     async def get_event(self, tenant: str, ref: SessionRef, event_id: str) -> StoredEvent:
         return await self._scan(lambda scanner: list_unit.get_event(scanner, tenant, ref, event_id))

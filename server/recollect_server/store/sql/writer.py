@@ -35,7 +35,8 @@ class Writer:
         self._closing = False
         self._last_commit = 0.0
 
-    async def append(self, request: AppendRequest) -> Appended:
+    def append(self, request: AppendRequest) -> asyncio.Future[Appended]:
+        """Takes the request in. Raises RateLimited at once; everything else comes with the future."""
         size = request.size
         # A single request may be larger than the whole allowance, or it could never be served.
         if self._pending_bytes and self._pending_bytes + size > self._max_pending_bytes:
@@ -44,10 +45,7 @@ class Writer:
         self._pending_bytes += size
         self._waiting.append((request, future))
         self._wake.set()
-        try:
-            return await future
-        finally:
-            self._pending_bytes -= size
+        return future
 
     def busy(self) -> bool:
         """Whether appends came in lately."""
@@ -57,7 +55,9 @@ class Writer:
         """Commits group after group until closed and empty."""
         while True:
             while self._waiting:
-                await self._commit_group(self._next_group())
+                group, size = self._next_group()
+                await self._commit_group(group)
+                self._pending_bytes -= size
             if self._closing:
                 return
             self._wake.clear()
@@ -68,15 +68,16 @@ class Writer:
         self._closing = True
         self._wake.set()
 
-    def _next_group(self) -> list[_Waiting]:
+    def _next_group(self) -> tuple[list[_Waiting], int]:
+        """The requests to commit next, and the bytes of all that were taken out of the queue."""
         group: list[_Waiting] = []
         size = 0
         while self._waiting and len(group) < _GROUP_REQUESTS and size < _GROUP_BYTES:
             request, future = self._waiting.popleft()
+            size += request.size
             if not future.cancelled():  # its caller gave up before anything was done
                 group.append((request, future))
-                size += request.size
-        return group
+        return group, size
 
     async def _commit_group(self, group: Sequence[_Waiting]) -> None:
         if not group:

@@ -11,9 +11,9 @@ from ...domain.errors import InvalidField
 from ...domain.model import Caller
 from ...service.events import Append, EventService
 from ...service.sessions import SessionDraft
-from ...store.base import Appended, Cursor, EventQuery
+from ...store.base import Cursor, EventQuery
 from ..append_stream import AppendStream
-from ..convert import counters_to, expiry_of, filter_of, ref_of
+from ..convert import appended_to, expiry_of, filter_of, ref_of
 from ..convert_event import drafts_of
 from ..tokens import PageTokens
 from ..wire import get_event_response, list_events_response
@@ -48,7 +48,7 @@ class EventServicer:
     def AppendStream(
         self, requests: AsyncIterator[pb.AppendStreamRequest], caller: Caller
     ) -> AsyncIterator[pb.AppendStreamResponse]:
-        return AppendStream(lambda request: self.AppendEvents(request, caller)).responses(requests)
+        return AppendStream(lambda request: self._events.append(caller, self._append_of(request))).responses(requests)
 
     async def GetEvent(self, request: pb.GetEventRequest, caller: Caller) -> bytes:
         event_id = rules.identifier("event_id", request.event_id, required=True)
@@ -85,14 +85,4 @@ def _create_of(create: pb.CreateIfMissing) -> SessionDraft:
         expiry=expiry_of(create.expiry, "create_if_missing.expiry"),
         metadata_json=rules.json_object("create_if_missing.metadata_json", create.metadata_json),
         labels=rules.labels("create_if_missing.labels", create.labels),
-    )
-
-
-def appended_to(appended: Appended) -> pb.AppendEventsResponse:
-    return pb.AppendEventsResponse(
-        events=[pb.AppendedEvent(event_id=e.event_id, seq=e.seq, replayed=e.replayed) for e in appended.events],
-        log_version=appended.log_version,
-        last_seq=appended.last_seq,
-        session_created=appended.session_created,
-        window=counters_to(appended.window),
     )
