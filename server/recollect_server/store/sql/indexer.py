@@ -16,7 +16,6 @@ from typing import Any
 
 import sqlalchemy as sa
 from sqlalchemy import Connection, Row
-from sqlalchemy.exc import SQLAlchemyError
 
 from ...domain.text import fold
 from ..base import Codec
@@ -61,7 +60,7 @@ class Indexer:
         while True:
             try:
                 await self._catch_up()
-            except (SQLAlchemyError, OSError) as exc:
+            except Exception as exc:  # a full disk, a lost database, a fault of ours: the log goes on, so must we
                 _log.warning(
                     "the search index cannot go on (%s); searches scan, next try in %g s", type(exc).__name__, _RETRY_S
                 )
