@@ -153,7 +153,7 @@ def test_in_a_stream_the_others_go_on(small: Wire) -> None:
     results = small.stream(name, batches)
     assert [result.WhichOneof("outcome") for result in results] == ["appended", "error", "error", "appended"]
     assert (results[1].error.reason, results[1].error.metadata["field"]) == ("EVENT_TOO_LARGE", "events[0]")
-    assert (results[2].error.reason, results[2].error.metadata["field"]) == ("INVALID_FIELD", "append.events")
+    assert (results[2].error.reason, results[2].error.metadata["field"]) == ("INVALID_FIELD", "events")
     assert [event.event_id for event in small.log(name)] == ["a", "b"]
 
 
