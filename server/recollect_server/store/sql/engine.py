@@ -50,8 +50,8 @@ class Engine(Protocol):
         rows by their keys, and may be run where it is called if that is quicker than handing it over."""
         ...
 
-    async def write(self, unit: Unit[T]) -> T:
-        """Runs a unit in a transaction that commits if it returns. Once begun it is not cancelled."""
+    async def write(self, unit: Unit[T], *, short: bool = False) -> T:
+        """Runs a unit in a transaction that commits if it returns. Once begun it is not cancelled. `short`: like read's."""
         ...
 
     async def index(self, unit: Unit[T]) -> T:

@@ -87,7 +87,7 @@ class PostgresEngine:
         async with self._single_statements.connect() as connection:
             return await connection.run_sync(unit)
 
-    async def write(self, unit: Unit[T]) -> T:
+    async def write(self, unit: Unit[T], *, short: bool = False) -> T:
         writing = asyncio.ensure_future(self._write(unit))
         self._writing.add(writing)
         writing.add_done_callback(self._writing.discard)

@@ -37,6 +37,8 @@ _PROBLEMS = {
 }
 
 _ROWS_A_STATEMENT = 128
+# A transaction that reads before it writes must be the writer from the start, or lose what it read.
+_BEGIN = "BEGIN IMMEDIATE"
 
 
 class DatabaseInUse(RuntimeError):
@@ -85,6 +87,11 @@ def _connect_derived(path: Path, options: SqlOptions) -> sqlite3.Connection:
     return connection
 
 
+def _in_transaction(unit: Unit[T], connection: sa.Connection) -> T:
+    driver(connection).execute(_BEGIN)
+    return unit(connection)
+
+
 class SqliteEngine:
     """Engine on one SQLite file, which it locks against other servers."""
 
@@ -97,12 +104,14 @@ class SqliteEngine:
         self.name = f"sqlite {sqlite3.sqlite_version}"
         self.durability = f"synchronous={options.sqlite_synchronous}"
         with_derived = partial(_connect_derived, path, options)
-        self._writer = Lane(partial(_connect, path, options), name="writer", threads=1, begin="BEGIN IMMEDIATE")
+        self._writer = Lane(partial(_connect, path, options), name="writer", threads=1, begin="")
         self._readers = Lane(with_derived, name="reader", threads=options.sqlite_readers, begin="")
         self._indexer = Lane(with_derived, name="indexer", threads=1, begin="BEGIN")
         unwaiting = partial(_connect, path, replace(options, statement_timeout=0))
         self._here = sa.create_engine("sqlite://", creator=unwaiting, poolclass=NullPool)
-        self._connection_here: sa.Connection | None = None
+        self._reading_here: sa.Connection | None = None
+        self._writing_here: sa.Connection | None = None
+        self._one_writer = asyncio.Lock()
 
     async def open_index(self) -> TextIndex:
         return sqlite_index()
@@ -119,14 +128,35 @@ class SqliteEngine:
         return await self._readers.run(unit, interruptible=True)
 
     def _read_here(self, unit: Unit[T]) -> T:
-        connection = self._connection_here = self._connection_here or self._here.connect()
+        connection = self._reading_here = self._reading_here or self._here.connect()
         try:
             return unit(connection)
         finally:
             end(connection, sqlite3.Connection.rollback)
 
-    async def write(self, unit: Unit[T]) -> T:
-        return await self._writer.run(unit, interruptible=False)
+    async def write(self, unit: Unit[T], *, short: bool = False) -> T:
+        writing = asyncio.ensure_future(self._write(unit, short))
+        return await asyncio.shield(writing)
+
+    async def _write(self, unit: Unit[T], short: bool) -> T:
+        async with self._one_writer:
+            if short:
+                return await self._write_here(unit)
+            return await self._writer.run(partial(_in_transaction, unit), interruptible=False)
+
+    async def _write_here(self, unit: Unit[T]) -> T:
+        """Statements in the loop's thread, as for short reads; the commit, which waits for the disk, in the writer's."""
+        connection = self._writing_here = self._writing_here or self._here.connect()
+        raw = driver(connection)
+        raw.execute(_BEGIN)
+        try:
+            result = unit(connection)
+            await self._writer.run(lambda _: raw.commit(), interruptible=False)
+        except Exception:
+            end(connection, sqlite3.Connection.rollback)
+            raise
+        end(connection, sqlite3.Connection.commit)
+        return result
 
     async def index(self, unit: Unit[T]) -> T:
         return await self._indexer.run(unit, interruptible=False)
@@ -167,6 +197,7 @@ class SqliteEngine:
     async def aclose(self) -> None:
         for lane in (self._indexer, self._readers, self._writer):
             await asyncio.to_thread(lane.close)
-        if self._connection_here is not None:
-            self._connection_here.close()
+        for connection in (self._reading_here, self._writing_here):
+            if connection is not None:
+                connection.close()
         self._lock.release()

@@ -151,7 +151,8 @@ class SqlStore:
     # --- plumbing
 
     async def _commit(self, requests: Sequence[AppendRequest]) -> list[Outcome]:
-        decided = await self._engine.write(lambda connection: self._append(connection, requests))
+        short = sum(len(request.drafts) for request in requests) <= _FEW_ROWS
+        decided = await self._engine.write(lambda connection: self._append(connection, requests), short=short)
         self._append.remember(decided.learned)
         self._changed()
         return decided.outcomes
