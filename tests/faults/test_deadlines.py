@@ -51,8 +51,8 @@ def gate(monkeypatch: pytest.MonkeyPatch) -> Gate:
     gate = Gate()
     write = SqliteEngine.write
 
-    async def gated(self: SqliteEngine, unit: Unit[T]) -> T:
-        return await gate.pass_through(lambda: write(self, unit))  # type: ignore[no-any-return]
+    async def gated(self: SqliteEngine, unit: Unit[T], **how: Any) -> T:
+        return await gate.pass_through(lambda: write(self, unit, **how))  # type: ignore[no-any-return]
 
     monkeypatch.setattr(SqliteEngine, "write", gated)
     return gate
