@@ -29,7 +29,11 @@ def run(settings: Settings) -> int:
     except StoreUnavailable as exc:
         _log.error("cannot serve: %s: %s", masked_url(settings.resolved_database_url), exc.metadata["problem"])
         return 1
-    except (OSError, DatabaseInUse, SchemaTooNew, RecollectError, ValueError) as exc:
+    except OSError as exc:
+        reason = f"{exc.strerror}: {exc.filename}" if exc.filename else exc.strerror or str(exc)
+        _log.error("cannot serve: %s", reason)
+        return 1
+    except (DatabaseInUse, SchemaTooNew, RecollectError, ValueError) as exc:
         _log.error("cannot serve: %s", exc)
         return 1
     return 0

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
 from importlib.metadata import version
@@ -64,23 +64,40 @@ async def serve(settings: Settings) -> AsyncIterator[Running]:
         sweeper = asyncio.create_task(_sweep(sessions, settings.sweep_interval.total_seconds()), name="sweeper")
         stack.callback(sweeper.cancel)
         authenticator = _authenticator(settings)
-        grpc_port = await stack.enter_async_context(
-            serve_grpc(
-                services,
-                authenticator,
-                settings.grpc_address,
-                max_request_bytes=settings.max_batch_bytes,
-                drain_grace=settings.drain_grace.total_seconds(),
-                credentials=_credentials(settings),
-                with_reflection=settings.reflection,
-                with_channelz=settings.channelz,
-            )
-        )
-        http_port = None
+        ports = [_grpc(settings, services, authenticator)]
         if settings.http_address:
-            gateway = http_app(services, authenticator, ready=store.ping, max_bytes=settings.max_batch_bytes * 2)  # base64
-            http_port = await stack.enter_async_context(_http(settings, gateway))
-        yield Running(grpc_port, http_port, info)
+            # Twice: a batch is a third larger in base64, and the request around it has its size too.
+            gateway = http_app(services, authenticator, ready=store.ping, max_bytes=settings.max_batch_bytes * 2)
+            ports.append(_http(settings, gateway))
+        grpc_port, *http_port = await stack.enter_async_context(_together(ports))
+        yield Running(grpc_port, http_port[0] if http_port else None, info)
+
+
+@asynccontextmanager
+async def _together(ports: Sequence[AbstractAsyncContextManager[int]]) -> AsyncIterator[list[int]]:
+    """Opens ports one after the other and closes them all at once, so that none keeps taking calls while another drains."""
+    opened: list[AbstractAsyncContextManager[int]] = []
+    numbers: list[int] = []
+    try:
+        for port in ports:
+            numbers.append(await port.__aenter__())
+            opened.append(port)
+        yield numbers
+    finally:
+        await asyncio.gather(*(port.__aexit__(None, None, None) for port in opened))
+
+
+def _grpc(settings: Settings, services: Sequence[Service], authenticator: Authenticator) -> AbstractAsyncContextManager[int]:
+    return serve_grpc(
+        services,
+        authenticator,
+        settings.grpc_address,
+        max_request_bytes=settings.max_batch_bytes,
+        drain_grace=settings.drain_grace.total_seconds(),
+        credentials=_credentials(settings),
+        with_reflection=settings.reflection,
+        with_channelz=settings.channelz,
+    )
 
 
 def _services(store: Store, sessions: SessionService, limits: Limits, store_id: str) -> list[Service]:

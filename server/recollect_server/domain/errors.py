@@ -75,7 +75,8 @@ class SessionNotFound(RecollectError):
     reason, kind = "SESSION_NOT_FOUND", Kind.NOT_FOUND
 
     def __init__(self, ref: SessionRef) -> None:
-        message = f"no session {ref.session_id!r}; create it, or append with create_if_missing"
+        where = "" if ref.is_bare else f" of app {ref.app!r} and user {ref.user_id!r}"
+        message = f"no session {ref.session_id!r}{where}; create it, or append with create_if_missing"
         super().__init__(message, **_named(ref))
 
 

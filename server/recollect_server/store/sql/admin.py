@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import uuid
-from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import TypeVar, cast
 
@@ -14,7 +13,7 @@ from alembic.config import Config
 from sqlalchemy import Connection
 
 from .engine import Engine, SqlOptions, Unit
-from .open import open_engine
+from .open import open_engine, peek
 from .schema import OLDEST_CODE_THAT_CAN_RUN, SCHEMA_VERSION, meta
 
 T = TypeVar("T")
@@ -87,18 +86,18 @@ async def prepare(engine: Engine) -> None:
 
 def upgrade(url: str) -> None:
     """Brings the database's schema up to date. Raises SchemaTooNew, DatabaseInUse."""
-    asyncio.run(_with_engine(url, prepare))
+
+    async def work() -> None:
+        engine = open_engine(url, SqlOptions())
+        try:
+            await prepare(engine)
+        finally:
+            await engine.aclose()
+
+    asyncio.run(work())
 
 
 def current(url: str) -> tuple[int, int]:
-    """The database's schema version (0: none yet) and the one that this code knows."""
-    stored, _ = asyncio.run(_with_engine(url, lambda engine: engine.read(versions)))
-    return stored, SCHEMA_VERSION
-
-
-async def _with_engine(url: str, work: Callable[[Engine], Awaitable[T]]) -> T:
-    engine = open_engine(url, SqlOptions())
-    try:
-        return await work(engine)
-    finally:
-        await engine.aclose()
+    """The database's schema version (0: no database, or none of ours) and the one that this code knows. Changes nothing."""
+    stored = peek(url, versions)
+    return (0 if stored is None else stored[0]), SCHEMA_VERSION

@@ -100,7 +100,9 @@ class Indexer:
         for change in batch:
             if change.kind == DELETED:
                 self._remove(connection, change)
-        connection.execute(index_progress.update().values(xid=batch[-1].xid, change=batch[-1].id))
+        last = batch[-1]
+        reached = {"xid": last.xid, "change": last.id, "session": last.session, "time": last.time}
+        connection.execute(index_progress.update().values(reached))
         return _Step(rows, False)
 
     def _add(self, connection: Connection, batch: list[Row[Any]]) -> None:

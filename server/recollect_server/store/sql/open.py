@@ -2,20 +2,29 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable
 from pathlib import Path
+from typing import TypeVar
 
 import sqlalchemy as sa
 
-from .engine import Engine, SqlOptions
+from .engine import Engine, SqlOptions, Unit
 from .postgres import PostgresEngine
 from .sqlite import SqliteEngine
+from .sqlite import peek as peek_sqlite
+
+T = TypeVar("T")
+
+
+def _sqlite_path(url: sa.URL) -> Path:
+    if not url.database or url.database == ":memory:":
+        raise ValueError("SQLite needs a file: sqlite:///path/to/recollect.db")
+    return Path(url.database).absolute()
 
 
 def _sqlite(url: sa.URL, options: SqlOptions) -> Engine:
-    if not url.database or url.database == ":memory:":
-        raise ValueError("SQLite needs a file: sqlite:///path/to/recollect.db")
-    return SqliteEngine(Path(url.database).absolute(), options)
+    return SqliteEngine(_sqlite_path(url), options)
 
 
 def _postgres(url: sa.URL, options: SqlOptions) -> Engine:
@@ -27,6 +36,21 @@ _SCHEMES: dict[str, Callable[[sa.URL, SqlOptions], Engine]] = {
     "postgresql": _postgres,
     "postgres": _postgres,
 }
+
+
+def peek(url: str, unit: Unit[T]) -> T | None:
+    """Runs a unit that reads, beside whoever uses the database, and makes nothing; None if there is no database."""
+    parsed = sa.make_url(url)
+    if parsed.get_backend_name() == "sqlite":
+        return peek_sqlite(_sqlite_path(parsed), unit)
+    return asyncio.run(_read(open_engine(url, SqlOptions()), unit))
+
+
+async def _read(engine: Engine, unit: Unit[T]) -> T:
+    try:
+        return await engine.read(unit)
+    finally:
+        await engine.aclose()
 
 
 def open_engine(url: str, options: SqlOptions) -> Engine:

@@ -145,7 +145,8 @@ event_text = Table(
     Index("event_text_scope", "scope", "id"),
 )
 
-# How far the indexer has come in the order of `changes`. One row.
+# How far the indexer has come in the order of `changes`, and what that change was: the file may be left over from another
+# database, or from a later state of this one. One row.
 index_progress = Table(
     "index_progress",
     derived,
@@ -153,4 +154,6 @@ index_progress = Table(
     Column("version", Integer, nullable=False),
     Column("xid", BigInteger, nullable=False),
     Column("change", BigInteger, nullable=False),
+    Column("session", BigInteger, nullable=False),
+    Column("time", BigInteger, nullable=False),
 )

@@ -74,13 +74,28 @@ def _connect(path: Path, options: SqlOptions) -> sqlite3.Connection:
     connection.execute(f"PRAGMA synchronous={options.sqlite_synchronous}")
     connection.execute("PRAGMA foreign_keys=ON")
     connection.execute("PRAGMA cache_size=-8192")
+    connection.execute("PRAGMA wal_autocheckpoint=10000")
     return connection
+
+
+def peek(path: Path, unit: Unit[T]) -> T | None:
+    """Reads a database that may be in use, changing nothing; None if there is none."""
+    if not path.exists():
+        return None
+    engine = sa.create_engine(f"sqlite:///file:{path}?mode=ro&uri=true", poolclass=NullPool)
+    with engine.connect() as connection:
+        return unit(connection)
+
+
+def derived_path(database: Path) -> Path:
+    """The file of the derived tables: it may be deleted while no server runs, and is made again."""
+    return database.with_name(database.name + ".search")
 
 
 def _connect_derived(path: Path, options: SqlOptions) -> sqlite3.Connection:
     """With the derived tables. Not for the writer: BEGIN IMMEDIATE would lock them too."""
     connection = _connect(path, options)
-    connection.execute("ATTACH DATABASE ? AS " + DERIVED, (f"{path}.search",))
+    connection.execute("ATTACH DATABASE ? AS " + DERIVED, (str(derived_path(path)),))
     # What is derived can be derived again: after a power cut it may lag, but WAL keeps it whole.
     connection.execute(f"PRAGMA {DERIVED}.journal_mode=WAL")
     connection.execute(f"PRAGMA {DERIVED}.synchronous=NORMAL")
@@ -98,9 +113,12 @@ class SqliteEngine:
     exclusive = ""  # BEGIN IMMEDIATE
 
     def __init__(self, path: Path, options: SqlOptions) -> None:
-        if not path.parent.is_dir():
-            path.parent.mkdir(parents=True)
+        path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         self._lock = _FileLock(path)
+        for file in (path, derived_path(path)):
+            # Conversations are nobody else's business; SQLite gives its -wal and -shm files the mode of the file itself.
+            if not file.exists():
+                file.touch(mode=0o600)
         self.name = f"sqlite {sqlite3.sqlite_version}"
         self.durability = f"synchronous={options.sqlite_synchronous}"
         with_derived = partial(_connect_derived, path, options)

@@ -8,17 +8,17 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Sequence
-from typing import Protocol
+from typing import Any, Protocol
 
 import sqlalchemy as sa
-from sqlalchemy import Connection
+from sqlalchemy import Connection, Row
 from sqlalchemy.sql import ColumnElement
 
 from ...domain.filters import EventFilter
-from .schema import derived, event_text, index_progress
+from .schema import DERIVED, changes, derived, event_text, index_progress
 
 # Made anew when this changes.
-VERSION = 1
+VERSION = 2
 
 _TRIGRAM = 3
 _MOST_TRIGRAMS = 24  # enough to be selective; a longer phrase narrows no further
@@ -52,15 +52,33 @@ class TextIndex(Protocol):
 
 
 def _prepare_tables(connection: Connection) -> bool:
-    """Whether they had to be made anew."""
+    """Whether they had to be made anew: made by another version, or beside another log than this."""
     derived.create_all(connection)
-    version = connection.execute(sa.select(index_progress.c.version)).scalar()
-    if version == VERSION:
-        return False
+    columns = {column["name"] for column in sa.inspect(connection).get_columns(index_progress.name, schema=_schema(connection))}
+    if columns == set(index_progress.c.keys()):
+        at = connection.execute(sa.select(index_progress)).one_or_none()
+        if at is not None and at.version == VERSION and _continues(connection, at):
+            return False
+    index_progress.drop(connection)
+    index_progress.create(connection)
     connection.execute(event_text.delete())
-    connection.execute(index_progress.delete())
-    connection.execute(index_progress.insert(), {"one": 1, "version": VERSION, "xid": 0, "change": 0})
+    start = {"one": 1, "version": VERSION, "xid": 0, "change": 0, "session": 0, "time": 0}
+    connection.execute(index_progress.insert(), start)
     return True
+
+
+def _schema(connection: Connection) -> str | None:
+    translated = connection.get_execution_options().get("schema_translate_map") or {}
+    schema: str | None = translated.get(DERIVED, DERIVED)
+    return schema
+
+
+def _continues(connection: Connection, at: Row[Any]) -> bool:
+    """Whether the log has the very change that was indexed last. A log restored from a backup has it not, or another."""
+    if not at.change:
+        return True
+    same = sa.and_(changes.c.id == at.change, changes.c.session == at.session, changes.c.time == at.time)
+    return connection.execute(sa.select(changes.c.id).where(same)).one_or_none() is not None
 
 
 class ScopedTexts:
