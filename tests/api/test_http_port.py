@@ -57,7 +57,9 @@ async def test_the_home_page_tells_where_to_look(gateway: Gateway) -> None:
     answer = await gateway.call("GET", "/")
     assert answer.status == 200
     assert answer.headers["content-type"].startswith("text/plain")
-    assert LIST in answer.body.decode()
+    calls, streams = answer.body.decode().split("Streams, for SDKs, gRPC")
+    assert (LIST in calls, STREAM in calls) == (True, False)
+    assert (LIST in streams, STREAM in streams) == (False, True)
 
 
 async def test_healthz_lives_while_readyz_tells_why_not(guarded: Gateway, caplog: pytest.LogCaptureFixture) -> None:
@@ -130,7 +132,7 @@ async def test_leaving_lets_calls_in_flight_finish_and_frees_the_port() -> None:
         assert (await gateway.call("GET", "/healthz")).status == 200
 
 
-async def test_a_call_that_outlives_the_grace_is_cut_off_before_leaving() -> None:
+async def test_a_call_that_outlives_the_grace_is_cut_off_before_leaving(caplog: pytest.LogCaptureFixture) -> None:
     gateway = Gateway()
     async with serve_http(gateway.app, "127.0.0.1", 0, grace_s=0) as gateway.port:
         call = asyncio.create_task(gateway.call("POST", LIST, '{"session":{"sessionId":"slow"}}', JSON))
@@ -138,6 +140,18 @@ async def test_a_call_that_outlives_the_grace_is_cut_off_before_leaving() -> Non
     assert gateway.servicer.cancelled.is_set()
     with contextlib.suppress(http.client.HTTPException, OSError):
         assert (await call).status == 499
+    (line,) = [each for each in caplog.records if each.levelno >= logging.WARNING]
+    assert (line.exc_info, "Cancel 1 running task" in line.getMessage()) == (None, True)
+
+
+async def test_a_probe_that_outlives_the_grace_is_told_that_the_server_drains(caplog: pytest.LogCaptureFixture) -> None:
+    gateway = Gateway()
+    gateway.hangs = True
+    async with serve_http(gateway.app, "127.0.0.1", 0, grace_s=0) as gateway.port:
+        call = asyncio.create_task(gateway.call("GET", "/readyz"))
+        await asyncio.sleep(0.1)
+    assert (await call).json["reason"] == "SERVER_DRAINING"
+    assert [each.exc_info for each in caplog.records if each.levelno >= logging.WARNING] == [None]
 
 
 async def test_the_port_is_freed_when_the_server_fails() -> None:

@@ -69,6 +69,37 @@ async def test_reads_can_be_called_by_get(gateway: Gateway) -> None:
     assert (await gateway.call("GET", APPEND + query)).status == 405
 
 
+@pytest.mark.parametrize("query", ["", "?message={}", "?encoding=xml&message={}"])
+async def test_a_get_without_a_request_is_told_to_post(gateway: Gateway, query: str) -> None:
+    answer = await gateway.call("GET", LIST + query)
+    assert (answer.status, answer.headers["content-type"]) == (400, "application/json")
+    assert f"POST JSON to {LIST}" in answer.json["message"]
+    assert "?encoding=json&message=" in answer.json["message"]
+
+
+@pytest.mark.parametrize(("method", "path"), [("GET", APPEND), ("PUT", LIST), ("GET", STREAM)])
+async def test_another_method_is_told_to_post(gateway: Gateway, method: str, path: str) -> None:
+    answer = await gateway.call(method, path)
+    assert answer.status == 405
+    assert "POST" in answer.json["message"]
+
+
+@pytest.mark.parametrize("headers", [{"content-type": "application/x-www-form-urlencoded"}, JSON])
+async def test_json_answers_end_their_line(gateway: Gateway, headers: dict[str, str]) -> None:
+    for session in ("s1", "gone"):
+        answer = await gateway.call("POST", LIST, json.dumps({"session": {"sessionId": session}}), headers)
+        assert answer.body.endswith(b"}\n")
+    assert (await gateway.call("GET", LIST + "?encoding=json&message={}")).body.endswith(b"}\n")
+    assert (await gateway.call("GET", LIST)).body.endswith(b"}\n")
+
+
+async def test_answers_that_are_not_plain_json_get_no_line_end(gateway: Gateway) -> None:
+    packed = await gateway.call("POST", LIST, "{}", {**JSON, "accept-encoding": "gzip"})
+    assert gzip.decompress(packed.body).endswith(b"}")
+    proto = await gateway.call("GET", LIST + "?encoding=proto&message=")
+    event_service_pb2.ListEventsResponse.FromString(proto.body)
+
+
 async def test_connect_carries_the_servicers_bytes_untouched(gateway: Gateway) -> None:
     answer = await gateway.call("POST", LIST, list_request("s1"), {"content-type": "application/proto"})
     assert (answer.status, answer.headers["content-type"]) == (200, "application/proto")
@@ -166,6 +197,21 @@ async def test_wrong_json_deep_inside_is_told_by_path(gateway: Gateway, body: st
     assert answer.json["details"][0]["debug"]["metadata"]["field"] == field
 
 
+@pytest.mark.parametrize(
+    ("body", "message"),
+    [
+        (
+            '{"events":[{"message":{"role":"USER"}}]}',
+            "events[0].message.role must be one of ROLE_USER, ROLE_ASSISTANT, ROLE_SYSTEM, ROLE_TOOL, not USER",
+        ),
+        ('{"ifExists":"IGNORE"}', "if_exists must be one of IF_EXISTS_REPLAY, IF_EXISTS_IGNORE, not IGNORE"),
+        ('{"events":[{"message":{"role":["ROLE_USER"]}}]}', "events.message.role has a wrong value: expected a name"),
+    ],
+)
+async def test_a_wrong_enum_value_is_told_with_the_names_there_are(gateway: Gateway, body: str, message: str) -> None:
+    assert (await gateway.call("POST", APPEND, body, JSON)).json["message"] == message
+
+
 async def test_wrong_protobuf_is_told(gateway: Gateway) -> None:
     answer = await gateway.call("POST", LIST, b"\xff\xff\xff", {"content-type": "application/proto"})
     assert answer.error() == (400, "invalid_argument", "INVALID_FIELD")
@@ -215,9 +261,12 @@ async def test_a_stream_that_fails_ends_with_the_error(gateway: Gateway) -> None
     assert (error["code"], error["details"][0]["debug"]["reason"]) == ("unavailable", "SERVER_DRAINING")
 
 
-async def test_a_stream_called_with_plain_json_is_told_how(gateway: Gateway) -> None:
-    answer = await gateway.call("POST", STREAM, "{}", JSON)
+@pytest.mark.parametrize("headers", [JSON, {"content-type": "application/x-www-form-urlencoded"}])
+async def test_a_stream_called_with_plain_json_is_told_how(gateway: Gateway, headers: dict[str, str]) -> None:
+    answer = await gateway.call("POST", STREAM, "{}", headers)
     assert answer.status == 415
+    assert f"{STREAM} is a stream" in answer.json["message"]
+    assert "from an SDK or by gRPC" in answer.json["message"]
     assert "application/connect+json" in answer.json["message"]
 
 

@@ -96,11 +96,14 @@ class Gateway:
     def __init__(self, tokens: dict[str, Caller] | None = None) -> None:
         self.servicer = FakeServicer()
         self.not_ready: Exception | None = None
+        self.hangs = False
         services = [Service(_SERVICE, self.servicer)]
         self.app = http_app(services, Authenticator(tokens or {}), ready=self._ready, max_bytes=MAX_BYTES)
         self.port = 0
 
     async def _ready(self) -> None:
+        if self.hangs:
+            await asyncio.sleep(60)
         if self.not_ready is not None:
             raise self.not_ready
 

@@ -12,11 +12,11 @@ import ssl
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, MutableMapping, Sequence
 from pathlib import Path
 from typing import Any
-from urllib.parse import urlsplit
+from urllib.parse import parse_qs, urlsplit
 
 import uvicorn
 
-from ..domain.errors import RecollectError, StoreUnavailable, Unauthenticated
+from ..domain.errors import RecollectError, ServerDraining, StoreUnavailable, Unauthenticated
 from .auth import Authenticator
 from .connect_adapter import ASGIApp, Receive, Scope, Send, connect_app
 from .errors import as_domain_error
@@ -33,6 +33,8 @@ _MEANS_JSON = frozenset({b"", b"application/x-www-form-urlencoded"})
 _GRPC_WEB = frozenset({b"application/grpc-web", b"application/grpc-web+proto", b"application/grpc-web+json"})
 _UNARY = frozenset({_JSON, b"application/proto"}) | _GRPC_WEB
 _STREAM = frozenset({b"application/connect+json", b"application/connect+proto"}) | _GRPC_WEB
+_ENCODINGS = frozenset({"json", "proto"})
+_EXAMPLE = "`curl -d '{...}'`"
 _EXPOSED = b"grpc-status, grpc-message, grpc-status-details-bin, content-encoding, connect-content-encoding"
 _LOOPBACK = frozenset({"localhost", "127.0.0.1", "::1"})
 
@@ -44,12 +46,19 @@ class AddressInUse(OSError):
 class _Gateway:
     def __init__(self, services: Sequence[Service], authenticator: Authenticator, ready: Ready, max_bytes: int) -> None:
         self._rpcs = connect_app(services, authenticator, max_bytes=max_bytes)
-        self._kinds = {method.path: _kinds(method) for service in services for method in service.methods()}
+        methods = [method for service in services for method in service.methods()]
+        self._kinds = {method.path: _kinds(method) for method in methods}
+        self._reads = frozenset(method.path for method in methods if method.read_only)
         self._ready = ready
         self._open = _is_open(authenticator)
         self._pages = {"/": self._home, "/healthz": self._healthz, "/readyz": self._readyz}
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        # Only leaving cancels a call. It is answered by then, and the line that tells how many were cut off says enough.
+        with contextlib.suppress(asyncio.CancelledError):
+            await self._answer(scope, receive, send)
+
+    async def _answer(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
             raise RuntimeError(f"only HTTP is served here, not {scope['type']}")
         path, headers = scope["path"], dict(scope["headers"])
@@ -79,17 +88,45 @@ class _Gateway:
             await _send_json(send, 404, {"code": "unimplemented", "message": message, "paths": paths})
 
     async def _rpc(self, scope: Scope, receive: Receive, send: Send, content_type: bytes) -> None:
-        kind = content_type.partition(b";")[0].strip().lower()
-        if scope["method"] == "POST":
+        path, kind = scope["path"], content_type.partition(b";")[0].strip().lower()
+        if scope["method"] != "POST":
+            if problem := self._not_readable(scope):
+                await _send_json(send, *problem)
+                return
+            send = _with_line_end(send)
+        else:
             if kind in _MEANS_JSON:
                 kind = _JSON
                 kept = [(name, value) for name, value in scope["headers"] if name != b"content-type"]
                 scope = {**scope, "headers": [*kept, (b"content-type", kind)]}
-            if kind not in (kinds := self._kinds[scope["path"]]):
-                message = f"content-type must be one of {b', '.join(sorted(kinds)).decode()}; gRPC is served on its own port"
-                await _send_json(send, 415, {"code": "unimplemented", "message": message})
+            if kind not in self._kinds[path]:
+                await _send_json(send, 415, {"code": "unimplemented", "message": self._wanted(path)})
                 return
+            if kind == _JSON:
+                send = _with_line_end(send)
         await self._rpcs(scope, receive, send)
+
+    def _not_readable(self, scope: Scope) -> tuple[int, dict[str, str]] | None:
+        """Status and answer to a request that is no POST, unless it is a read by GET."""
+        path = scope["path"]
+        if scope["method"] != "GET" or path not in self._reads:
+            how = "send it frames by POST" if self._kinds[path] is _STREAM else f"POST JSON, as in {_EXAMPLE}"
+            return 405, {"code": "unimplemented", "message": f"{path} is not called by {scope['method']}; {how}"}
+        encoding = parse_qs(scope.get("query_string", b"").decode("latin-1")).get("encoding", [""])[0]
+        if encoding in _ENCODINGS:
+            return None
+        message = f"POST JSON to {path}, as in {_EXAMPLE}; a GET needs ?encoding=json&message= and the request's JSON"
+        return 400, {"code": "invalid_argument", "message": message}
+
+    def _wanted(self, path: str) -> str:
+        """What to call a method with, for who called it with something else."""
+        kinds = b", ".join(sorted(self._kinds[path])).decode()
+        if self._kinds[path] is not _STREAM:
+            return f"content-type must be one of {kinds}; gRPC is served on its own port"
+        return (
+            f"{path} is a stream, which plain JSON cannot carry: use it from an SDK or by gRPC, on its own port, or send "
+            f"frames of one of {kinds}; without a stream, AppendEvents appends by plain JSON"
+        )
 
     def _admits(self, origin: str) -> bool:
         """Whether a page of that origin may call. Where no token is asked for, pages of this machine only: otherwise
@@ -103,7 +140,9 @@ class _Gateway:
 
     async def _home(self, send: Send) -> None:
         lines = ["Recollect: one session memory for every agent, in every language.", "", "POST JSON to one of:"]
-        lines += [f"  {path}" for path in sorted(self._kinds)]
+        lines += [f"  {path}" for path, kinds in sorted(self._kinds.items()) if kinds is not _STREAM]
+        lines += ["", "Streams, for SDKs, gRPC on its own port, Connect (application/connect+json) and gRPC-Web:"]
+        lines += [f"  {path}" for path, kinds in sorted(self._kinds.items()) if kinds is _STREAM]
         lines += ["", "Also here: /healthz (the process lives) and /readyz (it can serve).", ""]
         await _send(send, 200, _TEXT, "\n".join(lines).encode())
 
@@ -115,6 +154,8 @@ class _Gateway:
         try:
             async with asyncio.timeout(_READY_TIMEOUT_S):
                 await self._ready()
+        except asyncio.CancelledError:  # leaving
+            error = ServerDraining()
         except TimeoutError:
             error = StoreUnavailable(f"no answer within {_READY_TIMEOUT_S:.0f} s")
         except Exception as exc:
@@ -267,6 +308,22 @@ def _with_headers(send: Send, headers: list[tuple[bytes, bytes]]) -> Send:
     async def sending(event: MutableMapping[str, Any]) -> None:
         if event["type"] == "http.response.start":
             event = {**event, "headers": [*event.get("headers", ()), *headers]}
+        await send(event)
+
+    return sending
+
+
+def _with_line_end(send: Send) -> Send:
+    """Ends a JSON answer's line, so that a shell's prompt begins on the next; a compressed answer stays as it is."""
+    ends = False
+
+    async def sending(event: MutableMapping[str, Any]) -> None:
+        nonlocal ends
+        if event["type"] == "http.response.start":
+            headers = dict(event["headers"])
+            ends = headers.get(b"content-type") == _JSON and headers.get(b"content-encoding", b"identity") == b"identity"
+        elif ends and not event.get("more_body"):
+            event = {**event, "body": event.get("body", b"") + b"\n"}
         await send(event)
 
     return sending

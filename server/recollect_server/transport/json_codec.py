@@ -6,7 +6,7 @@ import json
 import re
 from typing import Any, TypeVar
 
-from google.protobuf import json_format
+from google.protobuf import descriptor_pool, json_format
 from google.protobuf.descriptor import FieldDescriptor
 from google.protobuf.message import Message
 
@@ -19,6 +19,7 @@ _LONGEST_PROBLEM = 300
 _BASE64 = re.compile(r"[A-Za-z0-9+/_-]*={0,2}")
 _IN_FIELD = re.compile(r"Failed to parse (\w+) field: ")
 _UNKNOWN = re.compile(r'has no field named "(.*?)" at ".*?"\.\s*Available Fields\(except extensions\): "\[(.*?)\]"', re.DOTALL)
+_ENUM = re.compile(r"Invalid enum value (.*) for enum type ([\w.]+)", re.DOTALL)
 _ONEOF = re.compile(r'should not have multiple "(\w+)" oneof fields')
 
 
@@ -90,13 +91,23 @@ def _invalid_field(text: str, root: str) -> InvalidField:
         return _named(f"{path}.{unknown[1]}".lstrip("."), f"is not a field; the fields here are: {known}")
     if oneof := _ONEOF.search(problem):
         return _named(f"{path}.{oneof[1]}".lstrip("."), "has several of its alternatives set; keep one")
+    if enum := _ENUM.search(problem):
+        return _named(path or _BODY, f"must be {_names_of(enum[2])}, not {enum[1]}")
     if at is not None:
         problem = problem.replace(at[0], "")
     if not path:
         return _named(_BODY, f"has a wrong value: {problem}")
     if problem.endswith("object is not iterable"):
         problem = "expected an object"
+    elif problem.startswith("unhashable type"):
+        problem = "expected a name"
     return _named(path, f"has a wrong value: {problem}")
+
+
+def _names_of(enum: str) -> str:
+    """The names that JSON may give for an enum's value."""
+    values = descriptor_pool.Default().FindEnumTypeByName(enum).values
+    return "one of " + ", ".join(each.name for each in values if each.number)
 
 
 def _named(field: str, problem: str) -> InvalidField:
