@@ -208,7 +208,7 @@ class FilterRows:
 
 
 class BranchRows:
-    async def test_b_03_to_b_15_r_32_r_33_a_branch_sees_the_root_its_ancestors_and_itself(self, store: Store) -> None:
+    async def test_b_11_b_12_r_32_r_33_a_branch_sees_the_root_its_ancestors_and_itself(self, store: Store) -> None:
         branches = ["", "orch", "orch.researcher", "orch.researcher.summarizer", "orch.writer", "orch.research", "orches"]
         await session_with(store, *(assistant(f"@{branch}", branch=branch) for branch in branches))
         for viewer, visible in {

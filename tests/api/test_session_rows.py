@@ -1,0 +1,41 @@
+"""Rows of sections 8.1 and 8.3 that need a configured server, and those that this server answers in its own way."""
+
+from __future__ import annotations
+
+import time
+from datetime import timedelta
+
+from recollect import Client, system, user
+
+from tests.api.conftest import ServerFactory
+
+_TOLERANCE_S = 5
+
+
+def _lifetime(client: Client, **how: timedelta) -> float:
+    session = client.create_session("alice", **how)
+    return session.expire_time.ToNanoseconds() / 1e9 - time.time()
+
+
+def test_s_02_without_a_ttl_a_session_lives_for_60_days(start_server: ServerFactory) -> None:
+    with Client(f"127.0.0.1:{start_server().grpc_port}") as client:
+        assert abs(_lifetime(client) - 60 * 86_400) < _TOLERANCE_S
+
+
+def test_s_03_the_servers_ttl_is_the_default(start_server: ServerFactory) -> None:
+    with Client(f"127.0.0.1:{start_server(default_ttl='2h').grpc_port}") as client:
+        assert abs(_lifetime(client) - 2 * 3600) < _TOLERANCE_S
+
+
+def test_s_04_the_requests_ttl_wins_over_the_servers(start_server: ServerFactory) -> None:
+    with Client(f"127.0.0.1:{start_server(default_ttl='2h').grpc_port}") as client:
+        assert abs(_lifetime(client, ttl=timedelta(minutes=30)) - 30 * 60) < _TOLERANCE_S
+
+
+def test_s_23_system_messages_are_stored_like_any_other(start_server: ServerFactory) -> None:
+    """S-23: the log is verbatim, so the server accepts what the conversation held; to leave system messages out is the
+    choice of an agent kit, not of the store."""
+    with Client(f"127.0.0.1:{start_server().grpc_port}") as client:
+        session = client.create_session("alice", session_id="s1")
+        client.append(session, system("be brief"), user("hi"))
+        assert [event.message.role for event in client.events(session)] == [3, 1]
