@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import IntEnum
+from typing import NamedTuple
 
 SECOND_NS = 1_000_000_000
 
@@ -26,8 +27,7 @@ class Caller:
     user_id: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class SessionRef:
+class SessionRef(NamedTuple):
     """Names a session within a tenant. With neither app nor user_id the session_id alone is looked up."""
 
     app: str

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from ..domain.errors import PermissionDenied
 from ..domain.model import Caller, SessionRef
 
@@ -12,7 +10,7 @@ def own_ref(caller: Caller, ref: SessionRef) -> SessionRef:
     """The ref as the caller may use it: a bound caller's empty user_id means its own."""
     if caller.user_id is None:
         return ref
-    return replace(ref, user_id=own_user(caller, ref.user_id, "session.user_id") or "")
+    return ref._replace(user_id=own_user(caller, ref.user_id, "session.user_id") or "")
 
 
 def own_user(caller: Caller, user_id: str | None, field: str) -> str | None:

@@ -13,7 +13,7 @@ from .access import own_ref
 from .sessions import SessionDraft, SessionService
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)  # not frozen: one for each append
 class Append:
     """An append as the caller asks for it. At most one of the two expectations is set."""
 

@@ -56,7 +56,7 @@ class SessionService:
         if not ref.user_id:
             raise InvalidField("session.user_id", "is required to create a session")
         now = self._clock()
-        named = ref if ref.session_id else replace(ref, session_id=self._new_id())
+        named = ref if ref.session_id else ref._replace(session_id=self._new_id())
         expire_time = self._expire_time(draft.expiry, now, within)
         return NewSession(named, self._new_id(), now, expire_time, draft.metadata_json, draft.labels or {})
 

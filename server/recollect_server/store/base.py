@@ -29,7 +29,7 @@ class Codec(Protocol):
         ...
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)  # not frozen: one for each append
 class AppendRequest:
     """One atomic append. At most one of the two expectations is set. Ids differ within `drafts`."""
 
@@ -54,7 +54,7 @@ class AppendedEvent:
     replayed: bool
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Appended:
     """What an append did; counters as after it."""
 

@@ -18,12 +18,13 @@ class Authenticator:
 
     def __init__(self, tokens: Mapping[str, Caller]) -> None:
         self._callers = {_digest(token): caller for token, caller in tokens.items()}
-        self._anonymous = None if tokens else Caller(DEFAULT_TENANT)
+        self.anonymous = None if tokens else Caller(DEFAULT_TENANT)
+        """The caller that everybody is where no token is configured."""
 
     def caller(self, authorization: str | None) -> Caller:
         """Raises Unauthenticated. `authorization` is the header's value."""
-        if self._anonymous is not None:
-            return self._anonymous
+        if self.anonymous is not None:
+            return self.anonymous
         value = authorization or ""
         if not value[: len(_PREFIX)].lower() == _PREFIX:
             raise Unauthenticated

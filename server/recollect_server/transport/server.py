@@ -77,6 +77,8 @@ class _Boundary:
     def _admit(self, context: Context) -> Any:
         if self.draining:
             raise ServerDraining
+        if self._authenticator.anonymous is not None:
+            return self._authenticator.anonymous
         for key, value in context.invocation_metadata() or ():
             if key == "authorization":
                 return self._authenticator.caller(value if isinstance(value, str) else value.decode("latin-1"))

@@ -20,9 +20,10 @@ _MOST_HEADS = 256
 _HEAD_NAMES = [
     column.name
     for column in sessions.c
-    if column.name in ("log_version", "last_seq", "update_time") or column.name.startswith(("window_", "usage_"))
+    if column.name in ("log_version", "last_seq", "update_time") or column.name.startswith("window_")
     if column.name != "window_version"
 ]
+_USAGE_NAMES = [column.name for column in sessions.c if column.name.startswith("usage_")]
 _EVENT_NAMES = [column.name for column in events.c if column.name != "id"]
 _CHANGE_NAMES = [column.name for column in changes.c if column.name not in ("id", "xid")]
 
@@ -57,6 +58,7 @@ class AppendStatements:
         connection: Connection,
         event_rows: Sequence[Mapping[str, Any]],
         head_rows: Sequence[Mapping[str, Any]],
+        usage_rows: Sequence[Mapping[str, Any]],
         change_rows: Sequence[Mapping[str, Any]],
     ) -> None:
         get = self._statements.get
@@ -65,6 +67,8 @@ class AppendStatements:
             size = len(chunk)
             update = get(("update heads", size), connection, lambda size=size: _update_heads(size))  # type: ignore[misc]
             update.do(connection, {f"{name}_{i}": value for i, row in enumerate(chunk) for name, value in row.items()})
+        if usage_rows:
+            get("add usage", connection, _add_usage).run_many(connection, usage_rows)
         get("insert changes", connection, lambda: _insert(changes, _CHANGE_NAMES)).run_many(connection, change_rows)
 
 
@@ -103,3 +107,8 @@ def _update_heads(size: int) -> ClauseElement:
     rows = [tuple(bindparam(f"{name}_{i}", type_=BigInteger) for name in names) for i in range(size)]
     fresh = sa.values(*columns, name="fresh").data(rows).cte("fresh")
     return sessions.update().values({name: fresh.c[name] for name in _HEAD_NAMES}).where(sessions.c.id == fresh.c.id)
+
+
+def _add_usage() -> ClauseElement:
+    sums = {name: sessions.c[name] + bindparam(name, type_=BigInteger) for name in _USAGE_NAMES}
+    return sessions.update().where(sessions.c.id == bindparam("key", type_=BigInteger)).values(sums)

@@ -18,7 +18,7 @@ from ...domain.model import NO_USAGE, Counters, EventDraft, NewSession, SessionR
 from ..base import Appended, AppendedEvent, AppendRequest, Codec
 from . import append_statements
 from .prepared import Statements
-from .rows import named, usage_of
+from .rows import named
 from .schema import APPENDED, POSITION_STEP, events, sessions
 from .session_units import insert_session
 
@@ -39,6 +39,7 @@ class _Head:
     window_bytes: int = 0
     window_tokens: int = 0
     usage: Usage = NO_USAGE
+    """Of the events that the group adds."""
     created: bool = False
     last_event_id: str | None = None
 
@@ -54,7 +55,6 @@ class _Head:
 
     def row(self) -> dict[str, Any]:
         """The parameters of the statement that stores it."""
-        usage = self.usage
         return {
             "id": self.id,
             "log_version": self.log_version,
@@ -64,6 +64,13 @@ class _Head:
             "window_turns": self.window_turns,
             "window_bytes": self.window_bytes,
             "window_tokens": self.window_tokens,
+        }
+
+    def usage_row(self) -> dict[str, Any]:
+        """The parameters of the statement that adds the usage."""
+        usage = self.usage
+        return {
+            "key": self.id,
             "usage_input": usage.input,
             "usage_output": usage.output,
             "usage_total": usage.total,
@@ -119,7 +126,8 @@ class AppendUnit:
             outcomes.append(key if isinstance(key, RecollectError) else self._decide(connection, request, group, key))
         if group.events:
             heads = [head.row() for head in group.touched.values()]
-            self._statements.write(connection, group.events, heads, group.changes)
+            usages = [head.usage_row() for head in group.touched.values() if head.usage is not NO_USAGE]
+            self._statements.write(connection, group.events, heads, usages, group.changes)
         return Decided(outcomes, group.learned)
 
     # --- sessions
@@ -257,7 +265,6 @@ def _head(row: Row[Any]) -> _Head:
         row.window_turns,
         row.window_bytes,
         row.window_tokens,
-        usage_of(row),
     )
 
 
