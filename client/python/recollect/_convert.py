@@ -25,7 +25,7 @@ class CreateOptions(TypedDict, total=False):
     """How `append` creates a missing session: the arguments of `create_session` of the same names."""
 
     ttl: timedelta | None
-    expire_time: datetime | None
+    expire_time: datetime | int | None
     never_expires: bool
     metadata: Metadata
     labels: Mapping[str, str] | None
@@ -61,15 +61,18 @@ def timestamp(value: datetime | int | None, argument: str) -> Timestamp | None:
     """A timestamp from an aware datetime or from nanoseconds since the epoch, without rounding."""
     if value is None:
         return None
+    check(value, (datetime, int), argument)
     if isinstance(value, datetime):
         if value.tzinfo is None:
             raise ValueError(f"{argument} must bear a time zone, for example datetime.now(UTC)")
         value = (value - _EPOCH) // timedelta(microseconds=1) * 1000
-    seconds, nanos = divmod(check(value, int, argument), 1_000_000_000)
+    seconds, nanos = divmod(value, 1_000_000_000)
     return Timestamp(seconds=seconds, nanos=nanos)
 
 
-def expiry(ttl: timedelta | None = None, expire_time: datetime | None = None, never_expires: bool = False) -> Expiry | None:
+def expiry(
+    ttl: timedelta | None = None, expire_time: datetime | int | None = None, never_expires: bool = False
+) -> Expiry | None:
     """When a session is to expire; None when nothing is said. At most one argument, else ValueError."""
     if (ttl is not None) + (expire_time is not None) + never_expires > 1:
         raise ValueError("give at most one of ttl, expire_time and never_expires")
@@ -78,7 +81,7 @@ def expiry(ttl: timedelta | None = None, expire_time: datetime | None = None, ne
         duration.FromTimedelta(check(ttl, timedelta, "ttl"))
         return Expiry(ttl=duration)
     if expire_time is not None:
-        return Expiry(expire_time=timestamp(check(expire_time, datetime, "expire_time"), "expire_time"))
+        return Expiry(expire_time=timestamp(expire_time, "expire_time"))
     return Expiry(never_expires=True) if never_expires else None
 
 

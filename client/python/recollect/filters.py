@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from datetime import datetime
 
-from ._convert import enum_value, timestamp
+from ._convert import check, enum_value, timestamp
 from .v1.filter_pb2 import AuthorFilter, AuthorSet, EventFilter, KeywordMatch, LogView, PageWindow
 from .v1.message_pb2 import Role
 
@@ -48,6 +48,10 @@ def event_filter(
     """
     if last_n is not None and (page is not None or page_size is not None):
         raise ValueError("give at most one window: last_n, or page and page_size")
+    numbers = {"after_seq": after_seq, "before_seq": before_seq, "last_n": last_n, "page": page, "page_size": page_size}
+    for name, value in numbers.items():
+        if value is not None:
+            check(value, int, name)
     window = None if page is None and page_size is None else PageWindow(page=page or 0, page_size=page_size or 0)
     result = EventFilter(
         from_time=timestamp(from_time, "from_time"),

@@ -138,6 +138,21 @@ async def test_create_session_sends_what_it_was_given(client: Any, fake: FakeSer
         await client.create_session(ttl=timedelta(1), never_expires=True)
 
 
+async def test_an_expiry_is_a_datetime_or_nanoseconds(client: Any, fake: FakeServer) -> None:
+    when = datetime(2030, 1, 2, tzinfo=UTC)
+    nanoseconds = int(when.timestamp()) * 1_000_000_000 + 123_456_789
+    await client.create_session(expire_time=nanoseconds)
+    await client.append("s1", recollect.user("a"), create=recollect.CreateOptions(expire_time=nanoseconds))
+    await client.update_session("s1", expire_time=nanoseconds)
+    (created,), (appended,) = fake.requests("CreateSession"), fake.requests("AppendEvents")
+    (updated,) = fake.requests("UpdateSession")
+    for expiry in (created.expiry, appended.create_if_missing.expiry, updated.expiry):
+        assert expiry.expire_time.ToNanoseconds() == nanoseconds
+    for wrong in ("tomorrow", True):
+        with pytest.raises(TypeError, match="expire_time must be datetime or int, not"):
+            await client.create_session(expire_time=wrong)
+
+
 async def test_update_session_masks_what_was_given(client: Any, fake: FakeServer) -> None:
     await client.update_session("s1", metadata="")
     await client.update_session("s1", labels={}, never_expires=True)

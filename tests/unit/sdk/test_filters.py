@@ -55,3 +55,9 @@ def test_windows() -> None:
 def test_unknown_names_are_refused() -> None:
     with pytest.raises(ValueError, match="view must be one of unspecified, active, history, not 'old'"):
         recollect.event_filter(view="old")
+
+
+@pytest.mark.parametrize("name", ["page", "page_size", "last_n", "after_seq", "before_seq"])
+def test_a_number_of_another_type_is_named(name: str) -> None:
+    with pytest.raises(TypeError, match=f"^{name} must be int, not tuple$"):
+        recollect.event_filter(**{name: (0, 2)})

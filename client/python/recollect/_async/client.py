@@ -50,7 +50,7 @@ class AsyncClient(AsyncConnection):
         app: str | None = None,
         session_id: str = "",
         ttl: timedelta | None = None,
-        expire_time: datetime | None = None,
+        expire_time: datetime | int | None = None,
         never_expires: bool = False,
         metadata: Metadata = None,
         labels: Mapping[str, str] | None = None,
@@ -59,9 +59,9 @@ class AsyncClient(AsyncConnection):
     ) -> Session:
         """Create a session of this user, by default the client's; without an id the server makes one.
 
-        It expires after `ttl`, at `expire_time` (aware), or never; by default after the server's default, 60 days. `metadata`
-        is a JSON object, at most 256 KiB; text is kept verbatim. `labels`: at most 64. Raises SessionAlreadyExists, unless
-        `return_existing`, which returns what is there unchanged.
+        It expires after `ttl`, at `expire_time` (an aware datetime, or nanoseconds since the epoch), or never; by default
+        after the server's default, 60 days. `metadata` is a JSON object, at most 256 KiB; text is kept verbatim. `labels`: at
+        most 64. Raises SessionAlreadyExists, unless `return_existing`, which returns what is there unchanged.
         """
         user_id, app = self.user_id if user_id is None else user_id, self.app if app is None else app
         request = ss.CreateSessionRequest(
@@ -128,7 +128,7 @@ class AsyncClient(AsyncConnection):
         metadata: Metadata = None,
         labels: Mapping[str, str] | None = None,
         ttl: timedelta | None = None,
-        expire_time: datetime | None = None,
+        expire_time: datetime | int | None = None,
         never_expires: bool = False,
         timeout: float | None = None,
     ) -> Session:

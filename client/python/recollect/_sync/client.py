@@ -51,7 +51,7 @@ class Client(Connection):
         app: str | None = None,
         session_id: str = "",
         ttl: timedelta | None = None,
-        expire_time: datetime | None = None,
+        expire_time: datetime | int | None = None,
         never_expires: bool = False,
         metadata: Metadata = None,
         labels: Mapping[str, str] | None = None,
@@ -60,9 +60,9 @@ class Client(Connection):
     ) -> Session:
         """Create a session of this user, by default the client's; without an id the server makes one.
 
-        It expires after `ttl`, at `expire_time` (aware), or never; by default after the server's default, 60 days. `metadata`
-        is a JSON object, at most 256 KiB; text is kept verbatim. `labels`: at most 64. Raises SessionAlreadyExists, unless
-        `return_existing`, which returns what is there unchanged.
+        It expires after `ttl`, at `expire_time` (an aware datetime, or nanoseconds since the epoch), or never; by default
+        after the server's default, 60 days. `metadata` is a JSON object, at most 256 KiB; text is kept verbatim. `labels`: at
+        most 64. Raises SessionAlreadyExists, unless `return_existing`, which returns what is there unchanged.
         """
         user_id, app = self.user_id if user_id is None else user_id, self.app if app is None else app
         request = ss.CreateSessionRequest(
@@ -129,7 +129,7 @@ class Client(Connection):
         metadata: Metadata = None,
         labels: Mapping[str, str] | None = None,
         ttl: timedelta | None = None,
-        expire_time: datetime | None = None,
+        expire_time: datetime | int | None = None,
         never_expires: bool = False,
         timeout: float | None = None,
     ) -> Session:

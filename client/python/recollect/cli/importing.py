@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import time
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
-from datetime import UTC, datetime, timedelta
 
 from .. import AsyncClient, CreateOptions
 from ..errors import (
@@ -25,6 +25,7 @@ _EVENTS = 500
 _BYTES = 1024 * 1024
 _IN_FLIGHT = 16
 _TRIES = 20
+_TOO_LATE_NS = 30 * 1_000_000_000  # an expiry so near would pass before the session is in
 
 
 @dataclass(frozen=True, slots=True)
@@ -202,8 +203,8 @@ class Importer:
         if target.start.never_expires:
             options["never_expires"] = True
         elif session.HasField("expire_time"):
-            expires = session.expire_time.ToDatetime(tzinfo=UTC)
-            if expires > datetime.now(UTC) + timedelta(seconds=30):
+            expires = session.expire_time.ToNanoseconds()
+            if expires > time.time_ns() + _TOO_LATE_NS:
                 options["expire_time"] = expires
             else:
                 self.tally.sessions_renewed += 1
