@@ -48,12 +48,25 @@ from .config_forms import (
     upper,
 )
 
-__all__ = ["DEFAULT_FILE", "ENV_PREFIX", "MASK", "ConfigError", "Principal", "Settings", "load_settings", "split_address"]
+__all__ = [
+    "DEFAULT_FILE",
+    "ENV_PREFIX",
+    "MASK",
+    "ConfigError",
+    "Principal",
+    "Settings",
+    "load_settings",
+    "split_address",
+    "unknown_variables",
+]
 
 ENV_PREFIX = "RECOLLECT_"
 DEFAULT_FILE = "recollect.toml"
 _MIB = 1024 * 1024
 _SECRETS = frozenset({"auth_tokens", "database_url"})
+# Variables that are no settings: of the clients and the command line, and of the tests and the bench.
+_OTHER_VARIABLES = ("CONFIG", "ADDRESS", "TOKEN", "DEBUG", "REQUIRE_ALL", "KILLS", "SHARED_DATA")
+_OTHER_PREFIXES = ("TEST_", "BENCH_")
 _EMPTY_MEANS_SOMETHING = frozenset({"http_address", "database_url"})
 
 
@@ -160,9 +173,6 @@ class Settings(BaseSettings):
     sweep_interval: Interval = Field(
         default=timedelta(seconds=60), description="Time between two sweeps that delete expired sessions."
     )
-    change_retention: Interval = Field(
-        default=timedelta(days=7), description="How long the record of changes is kept, which subscriptions resume from."
-    )
     search_index: bool = Field(
         default=True, description="Keep a trigram index for substring search. Off: answers stay the same and come from a scan."
     )
@@ -208,7 +218,10 @@ class Settings(BaseSettings):
     @field_validator("database_url")
     @classmethod
     def _database_url(cls, value: str) -> str:
-        return value and normalised_url(value.strip())
+        value = value.strip()
+        if value:
+            normalised_url(value)
+        return value
 
     @field_validator("auth_tokens")
     @classmethod
@@ -242,7 +255,16 @@ class Settings(BaseSettings):
     @property
     def resolved_database_url(self) -> str:
         """The URL in the form the store takes: `sqlite:///path` or `postgresql+asyncpg://...`."""
-        return self.database_url or f"sqlite:///{self.data_dir / 'recollect.db'}"
+        return normalised_url(self.database_url or self._default_url)
+
+    @property
+    def shown_database_url(self) -> str:
+        """The URL for other eyes: as it was written, without the password."""
+        return masked_url(self.database_url or self._default_url)
+
+    @property
+    def _default_url(self) -> str:
+        return f"sqlite:///{self.data_dir / 'recollect.db'}"
 
     @property
     def sources(self) -> Mapping[str, str]:
@@ -252,7 +274,7 @@ class Settings(BaseSettings):
     def public(self) -> dict[str, object]:
         """Every value in a form fit for JSON and for other eyes: without tokens and without the database's password."""
         values: dict[str, object] = {name: _shown(getattr(self, name)) for name in type(self).model_fields}
-        values["database_url"] = masked_url(self.resolved_database_url)
+        values["database_url"] = self.shown_database_url
         bound = (principal.model_dump(exclude_none=True) for principal in self.auth_tokens.values())
         values["auth_tokens"] = [{"token": MASK, **each} for each in bound]
         return values
@@ -279,6 +301,20 @@ def load_settings(config_file: Path | None = None, **flags: object) -> Settings:
         tokens = {**settings.auth_tokens, **tokens}
         settings = _checked({**in_file, **in_environment, **in_flags, "auth_tokens": tokens}, sources)
     return settings
+
+
+def unknown_variables() -> list[str]:
+    """What to tell of the environment's RECOLLECT_ variables that nothing reads: a line for each, with the likely name."""
+    known = [name.upper() for name in Settings.model_fields] + list(_OTHER_VARIABLES)
+    lines = []
+    for variable in sorted(each for each in os.environ if each.upper().startswith(ENV_PREFIX)):
+        name = variable.upper().removeprefix(ENV_PREFIX)
+        if name in known or name.startswith(_OTHER_PREFIXES):
+            continue
+        close = difflib.get_close_matches(name, known, n=1, cutoff=0.5)
+        hint = f"did you mean {ENV_PREFIX}{close[0]}?" if close else "`recollect config` prints every setting"
+        lines.append(f"{variable} is set but is no setting, and is ignored; {hint}")
+    return lines
 
 
 def _checked(values: dict[str, Any], sources: dict[str, str]) -> Settings:

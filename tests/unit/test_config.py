@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import json
+import os
 from datetime import timedelta
 from pathlib import Path
 
 import pytest
 from pydantic import ValidationError
-from recollect_server.config import ENV_PREFIX, MASK, ConfigError, Settings, load_settings, split_address
+from recollect_server.config import ENV_PREFIX, MASK, ConfigError, Settings, load_settings, split_address, unknown_variables
 from recollect_server.config_forms import masked_url, shown_duration
 
 _DOC = Path(__file__).parents[2] / "docs" / "configuration.md"
@@ -244,7 +245,7 @@ def test_tokens_that_are_not_json_are_told_without_them(monkeypatch: pytest.Monk
         ("default_ttl", "soon", "a form such as 60d"),
         ("default_ttl", -1, "must not be negative"),
         ("sweep_interval", 0, "must be more than 0"),
-        ("change_retention", "P", "too short"),
+        ("sweep_interval", "P", "too short"),
         ("log_level", "loud", "'debug', 'info', 'warning' or 'error'"),
         ("log_format", "xml", "'text' or 'json'"),
         ("reflection", "perhaps", "valid boolean"),
@@ -306,3 +307,43 @@ def test_every_setting_is_described_and_documented() -> None:
         default = "depends" if name == "log_format" else json.dumps(shown[name] if name != "database_url" else "")
         row = f"| `{name}` | `{ENV_PREFIX}{name.upper()}` | `{default}` | {field.description} |"
         assert row in text, f"docs/configuration.md lacks or differs in:\n{row}"
+
+
+@pytest.mark.parametrize(
+    ("variable", "hint"),
+    [
+        ("RECOLLECT_SERACH", "did you mean RECOLLECT_SEARCH_INDEX?"),
+        ("RECOLLECT_DATABSE_URL", "did you mean RECOLLECT_DATABASE_URL?"),
+        ("RECOLLECT_TOKNE", "did you mean RECOLLECT_TOKEN?"),
+        ("RECOLLECT_XYZZY", "`recollect config` prints every setting"),
+    ],
+)
+def test_a_variable_that_nothing_reads_is_told(monkeypatch: pytest.MonkeyPatch, variable: str, hint: str) -> None:
+    monkeypatch.setenv(variable, "hush")
+    (line,) = [each for each in unknown_variables() if each.startswith(f"{variable} ")]
+    assert line == f"{variable} is set but is no setting, and is ignored; {hint}"
+
+
+def test_variables_of_settings_clients_tests_and_bench_are_known(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in [each for each in os.environ if each.upper().startswith(ENV_PREFIX)]:
+        monkeypatch.delenv(name)
+    known = ("ADDRESS", "TOKEN", "DEBUG", "CONFIG", "REQUIRE_ALL", "KILLS", "TEST_PG_BIN", "BENCH_FSYNC", "SHARED_DATA")
+    for name in (*Settings.model_fields, *known):
+        monkeypatch.setenv(ENV_PREFIX + name.upper(), "1")
+    monkeypatch.setenv("recollect_log_level", "info")
+    assert unknown_variables() == []
+
+
+@pytest.mark.parametrize(
+    ("url", "shown"),
+    [
+        ("postgresql://u:hush@h:1/d?sslmode=require", f"postgresql://u:{MASK}@h:1/d?sslmode=require"),
+        ("postgres://h/d", "postgres://h/d"),
+        ("postgresql+asyncpg://u@h/d", "postgresql+asyncpg://u@h/d"),
+        ("sqlite:////tmp/x.db", "sqlite:////tmp/x.db"),
+        ("", "sqlite:///data/recollect.db"),
+    ],
+)
+def test_a_database_url_is_shown_as_it_was_written(url: str, shown: str) -> None:
+    settings = load_settings(database_url=url)
+    assert settings.shown_database_url == settings.public()["database_url"] == shown
