@@ -19,7 +19,9 @@ export UV_PYTHON_DOWNLOADS := never
 
 .PHONY: help
 help: ## Print this help
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  \033[36m%-18s\033[0m %s\n", $$1, $$2}' $(firstword $(MAKEFILE_LIST))
+	@if [ -t 1 ]; then on='\033[36m' off='\033[0m'; else on= off=; fi; \
+	awk -F ':.*## ' -v on="$$on" -v off="$$off" '/^[a-z-]+:.*## / {printf "  %s%-18s%s %s\n", on, $$1, off, $$2}' \
+	  $(firstword $(MAKEFILE_LIST))
 
 # --- set-up -----------------------------------------------------------------------------------------------------------
 .PHONY: setup
@@ -27,6 +29,7 @@ setup: $(STAMP) ## Make .venv from requirements.lock and install the project int
 
 $(STAMP): requirements.lock pyproject.toml
 	@echo "==> preparing $(VENV)"
+	@test -x $(BIN)/python || $(or $(PYTHON),python3) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { echo "Python 3.11 or later is needed; install it, or name it: make PYTHON=/path/to/python3.11" >&2; exit 1; }
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check uv
 	$(BIN)/uv pip install --quiet --python $(BIN)/python --require-hashes -r requirements.lock
@@ -131,4 +134,4 @@ bench-peers: setup ## Measure beside other session stores, each in its own envir
 
 .PHONY: clean
 clean: ## Remove environments, caches and build output (never ./data)
-	rm -rf $(VENV) $(GEN) .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache build dist bench.json
+	rm -rf $(VENV) $(GEN) .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache .bench-envs build dist bench.json bench-peers.json
