@@ -9,14 +9,15 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import AsyncIterator, Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 import recollect
 from recollect import Client
-from recollect.cli import main
+from recollect.cli import main, output
+from rich.table import Table
 
 Tell = Callable[..., tuple[int, str, str]]
 
@@ -164,6 +165,48 @@ def test_search(tell: Tell, filled: str) -> None:
     assert tell("search", "x", "--session", "nope")[0] == 3
 
 
+@pytest.fixture
+def long(address: str) -> int:
+    """Events of one session, and sessions, that are more than a table holds."""
+    with Client(address, user_id="carl") as client:
+        session = client.create_session(session_id="long")
+        for start in range(0, 2100, 700):
+            client.append(session, *(recollect.user(f"order {n}") for n in range(start, start + 700)))
+    return 2100
+
+
+@pytest.mark.parametrize("command", [("events", "list", "long"), ("search", "order", "--user", "carl")])
+def test_a_long_list_is_shown_in_several_tables_with_one_head(
+    tell: Tell, long: int, monkeypatch: pytest.MonkeyPatch, command: tuple[str, ...]
+) -> None:
+    most: list[int] = []
+    add_row = Table.add_row
+    monkeypatch.setattr(Table, "add_row", lambda self, *a, **k: (add_row(self, *a, **k), most.append(self.row_count)))
+    code, out, err = tell(*command, "--limit", "0")
+    shown = out.splitlines()
+    assert (code, err, len(shown), max(most)) == (0, "", long + 1, 1000)
+    assert [each.split()[-1] for each in shown[1:]] == [str(n) for n in range(long)]
+    assert sum("seq" in each for each in shown) == 1
+    assert len(lines(tell(*command, "--limit", "0", "--json")[1])) == long
+
+
+def test_a_long_list_is_shown_before_it_is_all_there(
+    filled: str, address: str, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """With tables of one row: what is shown while the rest is still awaited."""
+    monkeypatch.setattr(output, "_MOST_ROWS", 1)
+    seen: list[str] = []
+
+    async def sessions(*_: object, **__: object) -> AsyncIterator[recollect.Session]:
+        for name in ("first", "second"):
+            yield recollect.Session(ref=recollect.SessionRef(session_id=name))
+            seen.append(capfd.readouterr().out)
+
+    monkeypatch.setattr(recollect.AsyncClient, "sessions", sessions)
+    assert main(["sessions", "list", "--limit", "0", "--address", address]) == 0
+    assert ["first" in seen[0], "second" in seen[1]] == [True, True]
+
+
 def test_a_token_is_sent(start_server: Any, capfd: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     server = start_server(data_dir=tmp_path / "auth", auth_tokens={"secret": {"tenant": "t"}})
     address = f"127.0.0.1:{server.grpc_port}"
@@ -200,6 +243,16 @@ def test_the_schema_is_upgraded_and_told(tmp_path: Path, capfd: pytest.CaptureFi
     assert found["schema_version"] == found["newest"] >= 1
     assert main(["db", "current", "--database-url", url]) == 0
     assert "the newest" in capfd.readouterr().out
+
+
+def test_asking_for_the_schema_makes_nothing(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    folder = tmp_path / "data"
+    assert main(["db", "current", "--data-dir", str(folder)]) == 0
+    assert capfd.readouterr().out.startswith("no database yet; `recollect db upgrade`")
+    assert main(["db", "current", "--data-dir", str(folder), "--json"]) == 0
+    found = json.loads(capfd.readouterr().out)
+    assert (found["schema_version"], found["newest"] >= 1) == (0, True)
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_serve_serves_until_sigterm(tmp_path: Path) -> None:

@@ -207,6 +207,32 @@ def test_a_malformed_record_stops_or_is_skipped(run: Run, client: Client, tmp_pa
     assert (code, done["events_added"], done["events_already_there"]) == (0, 1, 2)
 
 
+@pytest.mark.parametrize("options", [(), ("--on-error", "skip")])
+def test_a_session_whose_beginning_cannot_be_read_is_not_made(
+    run: Run, client: Client, tmp_path: Path, options: tuple[str, ...]
+) -> None:
+    path = tmp_path / "chat.jsonl"
+    path.write_text('{"role": "robot", "content": "x"}\n')
+    code, done, err = run("import", path, *options)
+    assert (code, done["sessions"], json.loads(err)["error"]["metadata"]["field"]) == (1, 0, "role")
+    assert list(client.sessions()) == []
+    export = tmp_path / "export.jsonl"
+    lines = [{"type": "session", "user_id": "u", "session_id": "s", "labels": {}}, {"type": "event", "session": "s", "seq": 1}]
+    export.write_text(header_line() + "".join(json.dumps(each) + "\n" for each in lines) + end_line(1, 1))
+    code, done, err = run("import", export, *options)
+    assert (code, done["sessions"], json.loads(err)["error"]["metadata"]["field"]) == (1, 0, "event")
+    assert list(client.sessions()) == []
+
+
+def test_what_can_be_read_after_a_bad_beginning_is_imported_if_that_is_skipped(
+    run: Run, client: Client, tmp_path: Path
+) -> None:
+    path = tmp_path / "chat.jsonl"
+    path.write_text('{"role": "robot", "content": "x"}\n{"role": "user", "content": "y"}\n')
+    assert run("import", path, "--on-error", "skip")[1]["sessions_created"] == 1
+    assert [recollect.text_of(each) for each in client.events("chat")] == ["y"]
+
+
 def test_other_content_under_the_same_ids_is_refused(run: Run, client: Client, tmp_path: Path) -> None:
     run("import", messages(tmp_path / "chat.jsonl", "one", "two"))
     code, done, err = run("import", messages(tmp_path / "chat.jsonl", "one", "other"))

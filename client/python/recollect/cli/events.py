@@ -5,9 +5,11 @@ from __future__ import annotations
 import sys
 from datetime import UTC, datetime
 from enum import StrEnum
+from functools import partial
 from typing import Annotated
 
 import typer
+from rich.table import Table
 from rich.text import Text
 
 from .. import AsyncClient
@@ -20,6 +22,7 @@ from ..v1.filter_pb2 import EventFilter
 from ..v1.message_pb2 import Part
 from .context import Address, App, Json, SessionId, Token, User, cli_of, ref_of, usage
 from .output import (
+    Listing,
     as_json,
     console,
     event_json,
@@ -83,26 +86,18 @@ def list_events(
         last_n=last,
     )
 
-    async def found(client: AsyncClient) -> tuple[list[event_pb2.SessionEvent], bool]:
-        rows: list[event_pb2.SessionEvent] = []
+    listing = Listing(event_json if cli.json else None, _table, partial(_add_row, (keyword or [""])[0]), "no events")
+
+    async def found(client: AsyncClient) -> bool:
         ref = (await client.get_session(ref_of(session, user, app))).ref
         async for event in client.events(ref, chosen, page_size=_page(chosen, limit)):
-            if limit and len(rows) == limit:
-                return rows, True
-            if cli.json:
-                print_json(event_json(event))
-            rows.append(event_pb2.SessionEvent() if cli.json else event)
-        return rows, False
+            if limit and listing.count == limit:
+                return True
+            listing.add(event)
+        return False
 
-    rows, more = cli.call(found)
-    if not cli.json:
-        made = table("seq", "time", "role", "author", "content", ids=("author",), numbers=("seq",), rest="content")
-        for each in rows:
-            time = shown_time(each.event_time if each.HasField("event_time") else each.record_time)
-            style = "dim" if each.archived else ""
-            content = excerpt(summary_of(each), (keyword or [""])[0], room())
-            made.add_row(str(each.seq), time, role_of(each), Text(plain(each.author)), content, style=style)
-        console().print(made if rows else "no events")
+    more = cli.call(found)
+    listing.end()
     if more:
         print(f"only the first {limit:,} are shown; --after-seq goes on, --limit 0 shows all", file=sys.stderr)
 
@@ -229,6 +224,17 @@ def part_rows(part: Part) -> list[tuple[str, str]]:
     if kind == "data":
         return [("data", f"{part.data.type} {part.data.json}")]
     return [("part", "of a kind that this version does not know")]
+
+
+def _table() -> Table:
+    return table("seq", "time", "role", "author", "content", ids=("author",), numbers=("seq",), rest="content")
+
+
+def _add_row(keyword: str, made: Table, event: event_pb2.SessionEvent) -> None:
+    time = shown_time(event.event_time if event.HasField("event_time") else event.record_time)
+    content = excerpt(summary_of(event), keyword, room())
+    style = "dim" if event.archived else ""
+    made.add_row(str(event.seq), time, role_of(event), Text(plain(event.author)), content, style=style)
 
 
 def _content(argument: str | None, option: str | None, role: Role, call_id: str) -> str | Part:

@@ -54,13 +54,17 @@ class Tally:
 
 @dataclass(slots=True)
 class _Target:
-    """A session on its way to the server. `last_id` and `stored` are kept for sessions that are restored."""
+    """A session on its way to the server. `last_id` and `stored` are kept for sessions that are restored.
+
+    `spoiled`: what stood where its first event would be could not be read, so without events it is not made.
+    """
 
     start: SessionStart
     last_id: str = ""
     stored: int | None = None
     opened: bool = False
     failed: bool = False
+    spoiled: bool = False
     previous: asyncio.Task[None] | None = None
     events: list[EventItem] = field(default_factory=list)
     size: int = 0
@@ -98,9 +102,7 @@ class Importer:
             if self._stopped:
                 return
             if isinstance(item, Malformed):
-                if not self._skip and target is not None:
-                    await self._flush(target, last=True)
-                self._problem(Problem(item.origin, item.problem, "MALFORMED", item.field, fatal=item.fatal))
+                await self._malformed(item, target)
             elif isinstance(item, SessionStart):
                 if target is not None:
                     await self._flush(target, last=True)
@@ -114,9 +116,16 @@ class Importer:
         if target is not None and not self._stopped:
             await self._flush(target, last=True)
 
+    async def _malformed(self, item: Malformed, target: _Target | None) -> None:
+        if target is not None:
+            target.spoiled = target.spoiled or not (target.events or target.previous)
+            if not self._skip:
+                await self._flush(target, last=True)
+        self._problem(Problem(item.origin, item.problem, "MALFORMED", item.field, fatal=item.fatal))
+
     async def _flush(self, target: _Target, *, last: bool = False) -> None:
-        """Sends what waits. A session without events is made when it ends."""
-        if target.failed or not (target.events or (last and target.previous is None)):
+        """Sends what waits. A session without events is made when it ends, if none of them was unreadable."""
+        if target.failed or not (target.events or (last and target.previous is None and not target.spoiled)):
             return
         await self._room.acquire()
         task = asyncio.create_task(self._deliver(target, target.events, target.previous))

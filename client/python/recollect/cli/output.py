@@ -5,8 +5,9 @@ from __future__ import annotations
 import base64
 import json
 import sys
+from collections.abc import Callable
 from datetime import UTC, datetime
-from typing import Any
+from typing import Any, Generic, TypeVar
 
 from google.protobuf.descriptor import FieldDescriptor
 from google.protobuf.message import Message
@@ -19,6 +20,9 @@ from rich.text import Text
 from ..messages import text_of
 from ..v1 import event_pb2, message_pb2, session_pb2
 
+Item = TypeVar("Item")
+
+_MOST_ROWS = 1000  # of one table: a longer list is several, so that it is shown as it comes and never held whole
 _UNLIMITED = 100_000  # columns, where the reader is a program or a file
 
 
@@ -58,6 +62,49 @@ def table(*columns: str, ids: tuple[str, ...] = (), numbers: tuple[str, ...] = (
             min_width=24 if flexible else None,
         )
     return made
+
+
+class Listing(Generic[Item]):
+    """A list shown as its items come: with `value` each as a line of JSON, otherwise as rows of tables."""
+
+    def __init__(
+        self,
+        value: Callable[[Item], object] | None,
+        new_table: Callable[[], Table],
+        add_row: Callable[[Table, Item], None],
+        nothing: str,
+    ) -> None:
+        self.count = 0
+        self._value = value
+        self._new_table = new_table
+        self._add_row = add_row
+        self._nothing = nothing
+        self._table: Table | None = None
+
+    def add(self, item: Item) -> None:
+        """Shows the item, at the latest when its table is full."""
+        if self._value is not None:
+            print_json(self._value(item))
+        else:
+            if self._table is None:
+                self._table = self._new_table()
+                if self.count and not sys.stdout.isatty():
+                    self._table.show_header = False
+            self._add_row(self._table, item)
+            if self._table.row_count >= _MOST_ROWS:
+                self._print()
+        self.count += 1
+
+    def end(self) -> None:
+        """Shows what is not shown yet, or that there is nothing."""
+        if self._table is not None:
+            self._print()
+        elif not self.count and self._value is None:
+            console().print(self._nothing)
+
+    def _print(self) -> None:
+        console().print(self._table)
+        self._table = None
 
 
 def room() -> int:

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import sys
 from collections.abc import AsyncIterator
-from typing import Annotated
+from functools import partial
+from typing import Annotated, Any
 
 import typer
 from rich.padding import Padding
+from rich.table import Table
 from rich.text import Text
 
 from .. import AsyncClient
@@ -18,7 +20,7 @@ from ..v1.recall_service_pb2 import SearchHit
 from ..v1.session_pb2 import SessionRef
 from .context import Address, App, Json, Token, cli_of, ref_of
 from .events import Role
-from .output import console, event_json, excerpt, plain, print_json, ref_json, role_of, room, shown_time, table
+from .output import Listing, console, event_json, excerpt, plain, ref_json, role_of, room, shown_time, table
 
 
 def search(
@@ -39,39 +41,44 @@ def search(
     chosen = event_filter(roles=[each.value for each in role or []], view="active" if active else "history")
     where = ref_of(session, user, app) if session else None
 
-    async def found(client: AsyncClient) -> tuple[list[SearchHit], bool]:
-        rows: list[SearchHit] = []
-        async for hit in _hits(client, query, where, user, app, chosen, limit):
-            if limit and len(rows) == limit:
-                return rows, True
-            if cli.json:
-                print_json({"session": ref_json(hit.session), **event_json(hit.event)})
-            rows.append(SearchHit() if cli.json else hit)
-        return rows, False
+    listing = Listing(_json if cli.json else None, _table, partial(_show, query), "nothing found")
 
-    rows, more = cli.call(found)
-    if not cli.json:
-        _show(rows, query)
+    async def found(client: AsyncClient) -> bool:
+        async for hit in _hits(client, query, where, user, app, chosen, limit):
+            if limit and listing.count == limit:
+                return True
+            listing.add(hit)
+        return False
+
+    more = cli.call(found)
+    listing.end()
     if more:
         print(f"only {limit:,} hits are shown; --limit 0 shows all", file=sys.stderr)
 
 
-def _show(rows: list[SearchHit], query: str) -> None:
-    """On a terminal two lines to a hit, where it is and what it says; elsewhere a table."""
-    screen = console()
-    made = table("user", "session", "seq", "time", "role", "text", numbers=("seq",))
-    for each in rows:
-        event, ref = each.event, each.session
-        time = shown_time(event.event_time if event.HasField("event_time") else event.record_time)
-        if screen.is_terminal:
-            place = (plain(ref.user_id), plain(ref.session_id), f"#{event.seq}", time, role_of(event))
-            screen.print(Text("  ".join(place), "bold"))
-            screen.print(Padding(excerpt(text_of(event), query, screen.width - 6), (0, 0, 0, 2)))
-        else:
-            ids = (Text(plain(ref.user_id)), Text(plain(ref.session_id)))
-            made.add_row(*ids, str(event.seq), time, role_of(event), excerpt(text_of(event), query, room()))
-    if not rows or not screen.is_terminal:
-        screen.print(made if rows else "nothing found")
+def _json(hit: SearchHit) -> dict[str, Any]:
+    return {"session": ref_json(hit.session), **event_json(hit.event)}
+
+
+def _table() -> Table:
+    if not sys.stdout.isatty():
+        return table("user", "session", "seq", "time", "role", "text", numbers=("seq",))
+    made = Table.grid()
+    made.add_column(overflow="fold")
+    return made
+
+
+def _show(query: str, made: Table, hit: SearchHit) -> None:
+    """On a terminal two lines to a hit, where it is and what it says; elsewhere the columns of a table."""
+    event, ref = hit.event, hit.session
+    user, session = plain(ref.user_id), plain(ref.session_id)
+    time = shown_time(event.event_time if event.HasField("event_time") else event.record_time)
+    if sys.stdout.isatty():
+        made.add_row(Text("  ".join((user, session, f"#{event.seq}", time, role_of(event))), "bold"))
+        made.add_row(Padding(excerpt(text_of(event), query, console().width - 6), (0, 0, 0, 2)))
+    else:
+        text = excerpt(text_of(event), query, room())
+        made.add_row(Text(user), Text(session), str(event.seq), time, role_of(event), text)
 
 
 async def _hits(

@@ -156,7 +156,7 @@ def current(
     database_url: DatabaseUrl = None,
     json: Json = False,
 ) -> None:
-    """Print the schema version of the database and the newest that this version knows."""
+    """Print the schema version of the database, 0 where there is none yet, and the newest that this version knows."""
     url = _settings(config, data_dir=data_dir, database_url=database_url).resolved_database_url
     found = _on_database(_server_part("store.sql.admin").current, url)
     _tell_schema(found, as_json=cli_of(ctx, None, None, json).json)
@@ -166,6 +166,9 @@ def _tell_schema(found: tuple[int, int], *, as_json: bool) -> None:
     version, newest = found
     if as_json:
         print_json({"schema_version": version, "newest": newest})
+        return
+    if not version:
+        print(f"no database yet; `recollect db upgrade` or the next start of the server makes it, with schema version {newest}")
         return
     state = "the newest" if version == newest else f"the newest is {newest}"
     if version < newest:

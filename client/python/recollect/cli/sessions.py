@@ -6,6 +6,7 @@ import sys
 from typing import Annotated
 
 import typer
+from rich.table import Table
 from rich.text import Text
 
 from .. import AsyncClient
@@ -13,7 +14,7 @@ from ..v1 import session_pb2
 from ..v1.session_service_pb2 import DeleteSessionResponse
 from .context import Address, App, Json, SessionId, Token, User, cli_of, pairs, ref_of, usage
 from .failures import counted
-from .output import console, facts, plain, print_json, ref_json, session_json, shown_expiry, shown_time, table
+from .output import Listing, console, facts, plain, print_json, ref_json, session_json, shown_expiry, shown_time, table
 
 _IDS = ("app", "user", "session")
 
@@ -35,27 +36,18 @@ def list_sessions(
     cli = cli_of(ctx, address, token, json)
     labels = pairs(label or [], "--label")
 
-    async def found(client: AsyncClient) -> tuple[list[session_pb2.Session], bool]:
-        rows: list[session_pb2.Session] = []
+    listing = Listing(session_json if cli.json else None, _table, _add_row, "no sessions")
+
+    async def found(client: AsyncClient) -> bool:
         size = min(limit + 1, 1000) if limit else 1000
         async for session in client.sessions(user, app=app, labels=labels, page_size=size):
-            if limit and len(rows) == limit:
-                return rows, True
-            if cli.json:
-                print_json(session_json(session))
-            rows.append(session_pb2.Session() if cli.json else session)
-        return rows, False
+            if limit and listing.count == limit:
+                return True
+            listing.add(session)
+        return False
 
-    rows, more = cli.call(found)
-    if not cli.json:
-        made = table(
-            "app", "user", "session", "events", "last activity", "expires", ids=("app", "user", "session"), numbers=("events",)
-        )
-        for each in rows:
-            ref = each.ref
-            events, last = f"{each.last_seq:,}", shown_time(each.update_time)
-            made.add_row(*map(_cell, (ref.app, ref.user_id, ref.session_id)), events, last, shown_expiry(each))
-        console().print(made if rows else "no sessions")
+    more = cli.call(found)
+    listing.end()
     if more:
         print(f"only the newest {limit:,} are shown; --limit 0 shows all", file=sys.stderr)
 
@@ -131,6 +123,16 @@ def delete_sessions(
             print(f"deleted {plain(ref.session_id)} with {counted(answer.deleted_events, 'event')}")
         else:
             print(f"{plain(ref.session_id)} is not there")
+
+
+def _table() -> Table:
+    return table("app", "user", "session", "events", "last activity", "expires", ids=_IDS, numbers=("events",))
+
+
+def _add_row(made: Table, session: session_pb2.Session) -> None:
+    ref = session.ref
+    names = map(_cell, (ref.app, ref.user_id, ref.session_id))
+    made.add_row(*names, f"{session.last_seq:,}", shown_time(session.update_time), shown_expiry(session))
 
 
 def _cell(text: str) -> Text:
