@@ -11,8 +11,7 @@ import sys
 import uvloop
 
 from .app import serve
-from .config import ConfigError, Settings, load_settings
-from .config_forms import masked_url
+from .config import ConfigError, Settings, load_settings, unknown_variables
 from .domain.errors import RecollectError, StoreUnavailable
 from .logs import setup_logging
 from .store.sql.admin import SchemaTooNew
@@ -24,10 +23,12 @@ _log = logging.getLogger("recollect")
 def run(settings: Settings) -> int:
     """Serves until SIGTERM or SIGINT; the exit status. What keeps it from serving is told in one line."""
     setup_logging(settings.log_level, settings.log_format)
+    for line in unknown_variables():
+        _log.warning("%s", line)
     try:
         uvloop.run(_serve(settings))
     except StoreUnavailable as exc:
-        _log.error("cannot serve: %s: %s", masked_url(settings.resolved_database_url), exc.metadata["problem"])
+        _log.error("cannot serve: %s: %s", settings.shown_database_url, exc.metadata["problem"])
         return 1
     except OSError as exc:
         reason = f"{exc.strerror}: {exc.filename}" if exc.filename else exc.strerror or str(exc)

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from importlib.metadata import version
 
 import grpc
+
 from recollect.messages import new_event_id
 from recollect.v1 import event_service_pb2, recall_service_pb2, server_service_pb2, session_service_pb2
 

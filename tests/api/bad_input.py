@@ -15,6 +15,7 @@ import pytest
 from google.protobuf.message import Message
 from google.protobuf.message_factory import GetMessageClass
 from google.rpc import error_details_pb2, status_pb2
+
 from recollect.v1 import (
     event_pb2,
     event_service_pb2,

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+
 from recollect_server.app import Running, serve
 from recollect_server.config import load_settings
 

@@ -9,8 +9,9 @@ from typing import Any
 
 import grpc
 import pytest
-import recollect
 from google.protobuf.timestamp_pb2 import Timestamp
+
+import recollect
 from recollect import user
 from recollect.v1 import event_pb2
 

@@ -9,6 +9,7 @@ import grpc
 import pytest
 from google.protobuf.message import Message
 from grpc_health.v1 import health_pb2, health_pb2_grpc
+
 from recollect import text_of, user
 from recollect.v1 import session_pb2
 

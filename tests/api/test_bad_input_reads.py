@@ -9,6 +9,7 @@ from typing import Any
 import grpc
 import pytest
 from google.protobuf.timestamp_pb2 import Timestamp
+
 from recollect import event_filter, text_of, user
 from recollect.v1 import filter_pb2, session_pb2
 

@@ -7,6 +7,7 @@ from typing import Any
 
 import grpc
 import pytest
+
 from recollect.v1 import session_pb2
 
 from .bad_input import Wire, wire_on

@@ -14,10 +14,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from rich.table import Table
+
 import recollect
 from recollect import Client
 from recollect.cli import main, output
-from rich.table import Table
 
 Tell = Callable[..., tuple[int, str, str]]
 

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+
 import recollect
 from recollect import Client
 from recollect.cli import main

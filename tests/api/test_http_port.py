@@ -10,10 +10,10 @@ from collections.abc import AsyncIterator
 from pathlib import Path
 
 import pytest
+
 from recollect_server.domain.errors import ServerDraining
 from recollect_server.domain.model import Caller
 from recollect_server.transport.http import AddressInUse, serve_http
-
 from tests.support.http_gateway import (
     APPEND,
     JSON,

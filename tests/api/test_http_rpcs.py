@@ -12,8 +12,8 @@ from urllib.parse import quote
 
 import pytest
 from google.rpc import error_details_pb2, status_pb2
-from recollect.v1 import event_service_pb2
 
+from recollect.v1 import event_service_pb2
 from tests.support.http_gateway import (
     APPEND,
     GET,

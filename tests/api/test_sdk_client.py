@@ -7,9 +7,9 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
+
 import recollect
 from recollect import errors
-
 from tests.unit.sdk.flavours import FLAVOURS, make
 
 

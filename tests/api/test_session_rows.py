@@ -6,7 +6,6 @@ import time
 from datetime import timedelta
 
 from recollect import Client, system, user
-
 from tests.api.conftest import ServerFactory
 
 _TOLERANCE_S = 5

@@ -6,8 +6,8 @@ from collections.abc import Callable
 from typing import Any, cast
 
 import grpc
-from recollect.v1 import event_service_pb2, recall_service_pb2, server_service_pb2
 
+from recollect.v1 import event_service_pb2, recall_service_pb2, server_service_pb2
 from tests.bench import payloads
 
 CALL_SECONDS = 60.0

@@ -116,8 +116,8 @@ async def append_streaming(ledger: Ledger, client: recollect.AsyncClient, sessio
 
 
 def _name(error: recollect.RecollectError) -> str:
-    """What the caller learned. A stream that breaks while its first message is sent is told by gRPC in words of its own."""
-    return "UNAVAILABLE" if error.message == "Internal error from Core" else error.reason or error.code.name
+    """What the caller learned."""
+    return error.reason or error.code.name
 
 
 class Load:

@@ -10,6 +10,7 @@ from typing import Any, TypeVar
 
 import grpc
 import pytest
+
 import recollect
 from recollect import errors
 from recollect_server.app import Running, serve

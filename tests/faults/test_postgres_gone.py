@@ -6,9 +6,9 @@ import asyncio
 from collections.abc import Awaitable, Callable
 
 import pytest
+
 import recollect
 from recollect import errors
-
 from tests.support.postgres import PostgresCluster
 
 from .conftest import ServerMaker

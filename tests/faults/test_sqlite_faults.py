@@ -13,6 +13,7 @@ from contextlib import asynccontextmanager, suppress
 from pathlib import Path
 
 import pytest
+
 import recollect
 from recollect import errors
 

@@ -7,11 +7,12 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import recollect_server.store.sql as sql_package
 import sqlalchemy as sa
 from alembic import command
 from alembic.config import Config
 from sqlalchemy import Connection
+
+import recollect_server.store.sql as sql_package
 
 FIRST = "0001"
 STORE_ID = "00000000-0000-4000-8000-000000000001"

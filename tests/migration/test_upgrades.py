@@ -9,6 +9,8 @@ from typing import Any
 
 import pytest
 import sqlalchemy as sa
+from sqlalchemy import Connection
+
 from recollect_server.domain.filters import EventFilter
 from recollect_server.domain.model import SessionRef, Usage
 from recollect_server.store.base import AppendRequest, EventQuery, SearchQuery, SessionQuery, UserScope
@@ -18,8 +20,6 @@ from recollect_server.store.sql.open import open_engine
 from recollect_server.store.sql.schema import SCHEMA_VERSION, meta
 from recollect_server.store.sql.sqlite import DatabaseInUse
 from recollect_server.store.sql.store import SqlStore, open_store
-from sqlalchemy import Connection
-
 from tests.support.codec import CODEC, draft, parse, texts
 
 from . import first_schema

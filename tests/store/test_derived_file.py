@@ -9,12 +9,12 @@ import time
 from pathlib import Path
 
 import pytest
+
 from recollect_server.domain.filters import EventFilter
 from recollect_server.store.base import SearchQuery, Store, UserScope
 from recollect_server.store.sql.admin import current
 from recollect_server.store.sql.schema import SCHEMA_VERSION
 from recollect_server.store.sql.store import open_store
-
 from tests.support.codec import CODEC, draft
 from tests.support.sessions import TENANT, append, create
 

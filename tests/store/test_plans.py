@@ -7,13 +7,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from sqlalchemy import Connection
+
 from recollect_server.domain.filters import EventFilter
 from recollect_server.domain.model import Role
 from recollect_server.store.base import Cursor, EventQuery
 from recollect_server.store.sql.sqlite import SqliteEngine, driver
 from recollect_server.store.sql.store import SqlStore, open_store
-from sqlalchemy import Connection
-
 from tests.support.codec import CODEC, draft
 from tests.support.sessions import append, create, ref
 

@@ -6,9 +6,9 @@ from collections.abc import AsyncIterator
 from functools import partial
 
 import pytest
+
 from recollect_server.store.base import Store
 from recollect_server.store.sql.store import open_store
-
 from tests.store.rows.durable import Opener
 from tests.store.suite import DurableSuite, SharedSuite, StoreSuite
 from tests.support.codec import CODEC

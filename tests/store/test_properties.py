@@ -14,13 +14,13 @@ from typing import Any
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+
 from recollect_server.domain.errors import RecollectError
 from recollect_server.domain.filters import ALL, Authors, AuthorStep, EventFilter
 from recollect_server.domain.model import EventDraft, Role, SessionChange, SessionRef, Usage
 from recollect_server.store.base import AppendRequest, EventQuery, SearchHit, SearchQuery, SessionQuery, Store, UserScope
 from recollect_server.store.memory import MemoryStore
 from recollect_server.store.sql.store import open_store
-
 from tests.support.clock import NOW
 from tests.support.codec import CODEC, draft
 from tests.support.sessions import TENANT, append, new_session, read_in_pages, ref, search_in_pages

@@ -14,6 +14,7 @@ from typing import Any
 
 from google.protobuf.message import Message
 from google.rpc import error_details_pb2
+
 from recollect.v1 import event_pb2, event_service_pb2
 from recollect_server.domain.errors import ServerDraining, SessionNotFound
 from recollect_server.domain.model import Caller, SessionRef

@@ -9,7 +9,6 @@ from typing import Any
 from recollect_server.domain.filters import ALL, EventFilter
 from recollect_server.domain.model import EventDraft, NewSession, Session, SessionRef, StoredEvent
 from recollect_server.store.base import Appended, AppendRequest, EventQuery, SearchHit, SearchQuery, Store, UserScope
-
 from tests.support.clock import NOW
 
 TENANT = "acme"

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 from pydantic import ValidationError
+
 from recollect_server.config import ENV_PREFIX, MASK, ConfigError, Settings, load_settings, split_address, unknown_variables
 from recollect_server.config_forms import masked_url, shown_duration
 

@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from datetime import datetime
 
 import pytest
+
 from recollect_server.logs import setup_logging
 
 

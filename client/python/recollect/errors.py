@@ -198,6 +198,9 @@ def from_rpc_error(error: grpc.RpcError, address: str) -> RecollectError:
     if info is not None:
         kind = BY_REASON.get(info.reason, RecollectError)
         return kind(message, reason=info.reason, code=code, metadata=info.metadata, retry_after=retry_after)
+    if code is grpc.StatusCode.INTERNAL and "from Core" in message:
+        # gRPC's own words for a connection that broke as a stream began; a fault of the server carries an ErrorInfo.
+        code = grpc.StatusCode.UNAVAILABLE
     if code is grpc.StatusCode.UNAVAILABLE:
         message = f"no server at {address} ({message}); start one with `recollect serve`"
     return _BY_CODE.get(code, RecollectError)(message or code.name, code=code, retry_after=retry_after)

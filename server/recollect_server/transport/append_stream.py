@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import contextlib
 from collections import deque
 from collections.abc import AsyncIterator, Awaitable, Callable
 from dataclasses import dataclass
@@ -52,7 +51,9 @@ class AppendStream:
         self._append = append
         self._in_flight: deque[_Pending] = deque()
         self._bytes = 0
-        self._changed = asyncio.Event()
+        # Each has one waiter, which clears it before it waits: the responses wait for arrivals, the reader for room.
+        self._arrived = asyncio.Event()
+        self._room = asyncio.Event()
         self._ended = False
 
     async def responses(self, requests: AsyncIterator[pb.AppendStreamRequest]) -> AsyncIterator[pb.AppendStreamResponse]:
@@ -76,18 +77,15 @@ class AppendStream:
         while not self._in_flight:
             if self._ended:
                 return None
-            await self._wait()
+            self._arrived.clear()
+            await self._arrived.wait()
         return self._take()
 
     def _take(self) -> _Pending:
         pending = self._in_flight.popleft()
         self._bytes -= pending.size
-        self._changed.set()
+        self._room.set()
         return pending
-
-    async def _wait(self) -> None:
-        self._changed.clear()
-        await self._changed.wait()
 
     async def _read(self, requests: AsyncIterator[pb.AppendStreamRequest]) -> None:
         """Starts an append for each request. Ended by the client's half-close, or by its going away."""
@@ -101,21 +99,16 @@ class AppendStream:
                 else:
                     append.session.CopyFrom(previous)
                 while len(self._in_flight) >= _MOST_IN_FLIGHT or self._bytes > _MOST_BYTES_IN_FLIGHT:
-                    await self._wait_for_room()
+                    self._room.clear()
+                    await self._room.wait()
                 size = request.ByteSize()
                 self._bytes += size
                 self._in_flight.append(_Pending(index, size, self._begin(append)))
-                self._changed.set()
+                self._arrived.set()
                 index += 1
         finally:
             self._ended = True
-            self._changed.set()
-
-    async def _wait_for_room(self) -> None:
-        # Both sides share one event, so look again soon even if the other side has taken the wake-up.
-        with contextlib.suppress(TimeoutError):
-            async with asyncio.timeout(0.05):
-                await self._changed.wait()
+            self._arrived.set()
 
     def _begin(self, append: pb.AppendEventsRequest) -> asyncio.Future[Appended] | Exception:
         try:

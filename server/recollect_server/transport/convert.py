@@ -6,6 +6,7 @@ from functools import lru_cache
 
 from google.protobuf.duration_pb2 import Duration
 from google.protobuf.timestamp_pb2 import Timestamp
+
 from recollect.v1 import event_service_pb2, filter_pb2, session_pb2, session_service_pb2
 
 from ..domain import rules

@@ -7,9 +7,9 @@ from collections.abc import Callable
 from contextlib import AbstractAsyncContextManager
 
 import pytest
+
 from recollect_server.domain.errors import EventIdConflict
 from recollect_server.store.base import Store, UserScope
-
 from tests.support.codec import draft, texts
 from tests.support.sessions import TENANT, append, create, read, ref, search, session_with
 

@@ -6,10 +6,10 @@ Not applicable: the regular expressions of F-35 to F-39, R-18 and R-19. They are
 from __future__ import annotations
 
 import pytest
+
 from recollect_server.domain.filters import ALL, Authors, AuthorStep, EventFilter
 from recollect_server.domain.model import EventDraft, Role
 from recollect_server.store.base import Store
-
 from tests.support.codec import draft, texts
 from tests.support.sessions import append, create, read, session_with
 

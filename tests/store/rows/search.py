@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import pytest
+
 from recollect.v1 import message_pb2
 from recollect_server.domain.filters import Authors, AuthorStep, EventFilter
 from recollect_server.domain.model import EventDraft, Role
 from recollect_server.store.base import SearchHit, SearchQuery, Store, UserScope
-
 from tests.support.codec import draft, parse, texts
 from tests.support.sessions import TENANT, append, create, ref, search, search_in_pages, session_with
 

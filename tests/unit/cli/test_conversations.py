@@ -7,6 +7,7 @@ import json
 from typing import Any
 
 import pytest
+
 from recollect import text_of
 from recollect.cli.formats import EventItem, FileReader, Item, Malformed, ReadOptions, SessionStart, UnknownFormat
 

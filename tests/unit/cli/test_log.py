@@ -8,6 +8,7 @@ from typing import Any
 
 from hypothesis import given
 from hypothesis import strategies as st
+
 from recollect import Session, SessionEvent, SessionRef, assistant, media, tool_call, tool_result, user
 from recollect.cli.formats import EventItem, FileReader, Item, Malformed, ReadOptions, SessionStart
 from recollect.cli.formats.log import OUTPUT_ONLY, end_line, event_bytes, event_line, header_line, session_line

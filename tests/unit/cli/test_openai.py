@@ -7,6 +7,7 @@ import json
 from typing import Any
 
 import pytest
+
 from recollect import Role, assistant, text_of, tool_call, tool_result, user
 from recollect.cli.formats.items import FieldError
 from recollect.cli.formats.openai import NATIVE, event_of, message_of

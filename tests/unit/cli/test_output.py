@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+
 from recollect import SessionEvent, assistant, media, tool_call, tool_result, user
 from recollect.cli import main
 from recollect.cli.failures import CliError, Exit, from_server, report

@@ -8,6 +8,7 @@ import json
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+
 from recollect.cli.formats import records as module
 from recollect.cli.formats.items import Malformed
 from recollect.cli.formats.records import Record, RecordReader

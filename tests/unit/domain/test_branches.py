@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+
 from recollect_server.domain.branches import visible_from
 from recollect_server.domain.filters import EventFilter, matches
 from recollect_server.domain.model import EventDraft, EventFacts, Role

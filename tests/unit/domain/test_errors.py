@@ -7,6 +7,7 @@ import re
 from pathlib import Path
 
 import pytest
+
 from recollect.v1 import error_reason_pb2
 from recollect_server.domain import errors
 from recollect_server.domain.model import SessionRef

@@ -10,6 +10,7 @@ import re
 from typing import Any
 
 import pytest
+
 from recollect_server.domain.errors import InvalidField
 from recollect_server.domain.filters import ALL, Authors, AuthorStep, EventFilter, merge
 from recollect_server.domain.model import Role

@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 
 import pytest
+
 from recollect.v1 import message_pb2
 from recollect_server.domain.model import Counters, EventDraft, EventFacts, Role, SessionRef, Usage
 

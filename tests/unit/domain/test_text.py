@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+
 from recollect_server.domain.text import estimate_tokens, fold
 
 

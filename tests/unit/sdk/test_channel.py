@@ -4,6 +4,7 @@ import json
 
 import grpc
 import pytest
+
 import recollect
 from recollect import _channel
 

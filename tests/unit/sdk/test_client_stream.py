@@ -9,6 +9,7 @@ from typing import Any
 
 import grpc
 import pytest
+
 import recollect
 from recollect import errors
 from recollect.v1 import event_service_pb2 as es

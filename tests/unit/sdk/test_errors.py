@@ -5,6 +5,7 @@ from typing import Any
 
 import grpc
 import pytest
+
 from recollect import ErrorReason, RecollectError, errors
 from recollect.v1.event_service_pb2 import AppendError, AppendStreamResult
 

@@ -3,6 +3,7 @@ from __future__ import annotations
 from datetime import UTC, datetime
 
 import pytest
+
 import recollect
 from recollect import AuthorFilter, AuthorSet, EventFilter, KeywordMatch, LogView, Role
 

@@ -6,6 +6,7 @@ from datetime import UTC, datetime, timedelta, timezone
 from typing import Any
 
 import pytest
+
 import recollect
 from recollect import Part, Role, SessionEvent
 

@@ -6,6 +6,7 @@ from pathlib import Path
 from types import ModuleType
 
 import pytest
+
 import recollect
 
 ROOT = Path(__file__).resolve().parents[3]

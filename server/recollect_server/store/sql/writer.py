@@ -32,6 +32,8 @@ class Writer:
         self._waiting: deque[_Waiting] = deque()
         self._pending_bytes = 0
         self._wake = asyncio.Event()
+        # Kept, for asking which loop runs costs a system call, and this is asked for each append.
+        self._loop = asyncio.get_running_loop()
         self._closing = False
         self._last_commit = 0.0
 
@@ -41,7 +43,7 @@ class Writer:
         # A single request may be larger than the whole allowance, or it could never be served.
         if self._pending_bytes and self._pending_bytes + size > self._max_pending_bytes:
             raise RateLimited("pending_appends")
-        future: asyncio.Future[Appended] = asyncio.get_running_loop().create_future()
+        future: asyncio.Future[Appended] = self._loop.create_future()
         self._pending_bytes += size
         self._waiting.append((request, future))
         self._wake.set()

@@ -6,6 +6,7 @@ from typing import Any
 
 import grpc
 import measuring
+
 from recollect.v1 import event_pb2, event_service_pb2, event_service_pb2_grpc, filter_pb2, message_pb2, session_pb2
 
 

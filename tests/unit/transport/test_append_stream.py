@@ -1,0 +1,94 @@
+"""The pipelined append: order, grouping, and how much it takes in before it answers."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+
+import pytest
+
+from recollect.v1 import event_service_pb2 as pb
+from recollect_server.domain.errors import RateLimited
+from recollect_server.domain.model import Counters
+from recollect_server.store.base import Appended, AppendedEvent
+from recollect_server.transport.append_stream import AppendStream
+
+MOST_IN_FLIGHT = 256
+
+
+class SlowStore:
+    """Commits in groups, as the writer does: what came in is done at the next turn of the loop, or when told."""
+
+    def __init__(self, *, held: bool = False) -> None:
+        self.taken = 0
+        self.waiting: list[asyncio.Future[Appended]] = []
+        self.most = 0
+        self.held = held
+
+    def append(self, request: pb.AppendEventsRequest) -> asyncio.Future[Appended]:
+        self.taken += 1
+        if request.events[0].event_id == "refused":
+            raise RateLimited("pending_appends")
+        loop = asyncio.get_running_loop()
+        future: asyncio.Future[Appended] = loop.create_future()
+        self.waiting.append(future)
+        self.most = max(self.most, len(self.waiting))
+        if not self.held and len(self.waiting) == 1:
+            loop.call_later(0.001, self.commit)
+        return future
+
+    def commit(self) -> None:
+        group, self.waiting = self.waiting, []
+        for number, future in enumerate(group):
+            if not future.done():
+                future.set_result(Appended([AppendedEvent(str(number), 1, False)], 1, 1, Counters()))
+
+
+async def _requests(*ids: str) -> AsyncIterator[pb.AppendStreamRequest]:
+    for event_id in ids:
+        request = pb.AppendStreamRequest()
+        request.append.session.session_id = "s1"
+        request.append.events.add(event_id=event_id)
+        yield request
+
+
+async def _results(store: SlowStore, *ids: str) -> list[pb.AppendStreamResult]:
+    stream = AppendStream(store.append).responses(_requests(*ids))
+    return [result async for response in stream for result in response.results]
+
+
+@pytest.mark.timeout(20)
+async def test_many_more_requests_than_may_be_in_flight_are_all_answered_in_order() -> None:
+    store = SlowStore()
+    results = await _results(store, *map(str, range(5000)))
+    assert [result.index for result in results] == list(range(5000))
+    # One more is already taken out, to be the next answer.
+    assert store.most <= MOST_IN_FLIGHT + 1
+
+
+@pytest.mark.timeout(20)
+async def test_no_more_is_taken_in_while_the_store_does_not_answer() -> None:
+    store = SlowStore(held=True)
+    reading = asyncio.create_task(_results(store, *map(str, range(1000))))
+    await asyncio.sleep(0.1)
+    assert store.taken <= MOST_IN_FLIGHT + 1
+    store.held = False
+    store.commit()
+    assert len(await reading) == 1000
+
+
+async def test_a_refused_request_is_told_in_its_place() -> None:
+    results = await _results(SlowStore(), "a", "refused", "b")
+    assert [result.WhichOneof("outcome") for result in results] == ["appended", "error", "appended"]
+    assert results[1].error.reason == "RATE_LIMITED"
+
+
+async def test_a_client_that_leaves_takes_its_requests_along() -> None:
+    store = SlowStore(held=True)
+    stream = AppendStream(store.append).responses(_requests("a", "b"))
+    first = asyncio.create_task(anext(stream))
+    await asyncio.sleep(0.05)
+    first.cancel()
+    await asyncio.gather(first, return_exceptions=True)
+    await stream.aclose()
+    assert all(future.cancelled() for future in store.waiting)
