@@ -12,6 +12,7 @@ from ..store.base import SessionPage, SessionQuery, Store
 from .access import own_ref, own_user
 
 SWEEP_AT_MOST = 1000
+_SWEEP_AT_ONCE = 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,13 +92,23 @@ class SessionService:
         """Deletes some of the tenant's expired sessions; SWEEP_AT_MOST means there may be more."""
         if caller.user_id is not None:
             raise PermissionDenied("the tenant's sessions")
-        return await self._store.delete_expired(caller.tenant, self._clock(), SWEEP_AT_MOST)
+        return await self._delete_some(caller.tenant)
+
+    async def _delete_some(self, tenant: str | None) -> int:
+        """In small transactions, for appends wait while one runs."""
+        deleted = 0
+        while deleted < SWEEP_AT_MOST:
+            gone = await self._store.delete_expired(tenant, self._clock(), _SWEEP_AT_ONCE)
+            deleted += gone
+            if gone < _SWEEP_AT_ONCE:
+                break
+        return deleted
 
     async def sweep(self) -> int:
         """Deletes the expired sessions of all tenants; how many."""
         swept = 0
         while True:
-            deleted = await self._store.delete_expired(None, self._clock(), SWEEP_AT_MOST)
+            deleted = await self._delete_some(None)
             swept += deleted
             if deleted < SWEEP_AT_MOST:
                 return swept

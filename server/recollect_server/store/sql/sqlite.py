@@ -166,7 +166,13 @@ class SqliteEngine:
         """Statements in the loop's thread, as for short reads; the commit, which waits for the disk, in the writer's."""
         connection = self._writing_here = self._writing_here or self._here.connect()
         raw = driver(connection)
-        raw.execute(_BEGIN)
+        try:
+            raw.execute(_BEGIN)
+        except sqlite3.OperationalError as exc:
+            if exc.sqlite_errorcode != sqlite3.SQLITE_BUSY:
+                raise
+            # Another program writes; the writer's thread can wait for it.
+            return await self._writer.run(partial(_in_transaction, unit), interruptible=False)
         try:
             result = unit(connection)
             await self._writer.run(lambda _: raw.commit(), interruptible=False)

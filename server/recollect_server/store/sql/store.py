@@ -197,8 +197,8 @@ async def _prepare(engine: Engine, options: SqlOptions) -> tuple[TextIndex | Non
     """Brings the database up to date; the text index to use, if any, and the store's id."""
     await admin.prepare(engine)
     index = await engine.open_index()
-    if options.search_index:
-        await engine.index(admin.alone(engine, index.prepare))
+    # Also where no index is wanted: text filters look into the derived tables for what an earlier server may have put there.
+    await engine.index(admin.alone(engine, index.prepare))
     store_id = await engine.read(lambda connection: admin.get(connection, "store_id"))
     return (index if options.search_index else None), store_id or ""
 

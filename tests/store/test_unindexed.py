@@ -1,0 +1,55 @@
+"""Search and text filters where there is less to search with: the same answers, only slower."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import pytest
+from recollect_server.store.base import Store
+from recollect_server.store.sql import postgres, sqlite
+from recollect_server.store.sql.engine import SqlOptions
+from recollect_server.store.sql.store import open_store
+from recollect_server.store.sql.text_index import ScopedTexts
+
+from tests.store.rows.filters import FilterRows
+from tests.store.rows.search import SearchPagingRows, SearchRows, TextRows
+from tests.support.codec import CODEC
+
+OFF = SqlOptions(search_index=False)
+
+
+class TestSqliteWithTheIndexOff(TextRows, SearchRows, SearchPagingRows, FilterRows):
+    @pytest.fixture
+    async def store(self, tmp_path: Path) -> AsyncIterator[Store]:
+        async with open_store(f"sqlite:///{tmp_path}/recollect.db", CODEC, options=OFF) as store:
+            yield store
+
+
+class TestSqliteWithoutTrigrams(TextRows, SearchRows, SearchPagingRows):
+    """A SQLite that was built without FTS5."""
+
+    @pytest.fixture
+    async def store(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[Store]:
+        monkeypatch.setattr(sqlite, "sqlite_index", ScopedTexts)
+        async with open_store(f"sqlite:///{tmp_path}/recollect.db", CODEC) as store:
+            yield store
+
+
+@pytest.mark.postgres
+class TestPostgresWithTheIndexOff(TextRows, SearchRows, SearchPagingRows):
+    @pytest.fixture
+    async def store(self, postgres_url: str) -> AsyncIterator[Store]:
+        async with open_store(postgres_url, CODEC, options=OFF) as store:
+            yield store
+
+
+@pytest.mark.postgres
+class TestPostgresWithoutTrigrams(TextRows, SearchRows, SearchPagingRows):
+    """A PostgreSQL without pg_trgm."""
+
+    @pytest.fixture
+    async def store(self, postgres_url: str, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[Store]:
+        monkeypatch.setattr(postgres, "postgres_index", lambda connection: ScopedTexts())
+        async with open_store(postgres_url, CODEC) as store:
+            yield store
