@@ -6,12 +6,12 @@ from collections.abc import AsyncIterator
 from pathlib import Path
 
 import pytest
+
 from recollect_server.store.base import Store
 from recollect_server.store.sql import postgres, sqlite
 from recollect_server.store.sql.engine import SqlOptions
 from recollect_server.store.sql.store import open_store
 from recollect_server.store.sql.text_index import ScopedTexts
-
 from tests.store.rows.filters import FilterRows
 from tests.store.rows.search import SearchPagingRows, SearchRows, TextRows
 from tests.support.codec import CODEC
