@@ -7,11 +7,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import sqlalchemy as sa
 from sqlalchemy import Connection
 
 from recollect_server.domain.filters import EventFilter
 from recollect_server.domain.model import Role
 from recollect_server.store.base import Cursor, EventQuery
+from recollect_server.store.sql.indexer import beyond
+from recollect_server.store.sql.schema import changes, index_progress
 from recollect_server.store.sql.sqlite import SqliteEngine, driver
 from recollect_server.store.sql.store import SqlStore, open_store
 from tests.support.codec import CODEC, draft
@@ -96,3 +99,17 @@ async def test_z_17_an_append_costs_the_same_however_long_the_log(store: SqlStor
         assert recorder.scans() == []
         steps.append(recorder.steps)
     assert steps[1] <= steps[0] * 1.3
+
+
+async def test_g_10_what_is_behind_the_index_is_found_without_walking_all_changes(store: SqlStore) -> None:
+    """On SQLite a range over (xid, id) is served by its first column only, which is the same in every row."""
+
+    def unit(connection: Connection) -> list[str]:
+        at = sa.select(index_progress.c.xid).scalar_subquery(), sa.select(index_progress.c.change).scalar_subquery()
+        query = sa.select(changes).where(beyond(store._engine, *at)).order_by(*store._engine.change_order)
+        compiled = query.compile(dialect=connection.dialect)
+        return [row[3] for row in driver(connection).execute(f"EXPLAIN QUERY PLAN {compiled}")]
+
+    plans = await store._engine.read(unit)
+    assert plans[0] == "SEARCH changes USING INTEGER PRIMARY KEY (rowid>?)"
+    assert not any("TEMP B-TREE" in plan for plan in plans)

@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol, TypeVar
 
-from sqlalchemy import Connection
+from sqlalchemy import Column, Connection
 from sqlalchemy.sql import ColumnElement
 
 from .text_index import TextIndex
@@ -38,6 +38,8 @@ class Engine(Protocol):
     """The database and its version."""
     durability: str
     """What an acknowledged commit survives."""
+    change_order: tuple[Column[Any], ...]
+    """The columns of `changes` that say in which order to follow them."""
     exclusive: str
     """SQL that keeps other servers out for the rest of a transaction; empty where a write transaction does so anyway."""
 

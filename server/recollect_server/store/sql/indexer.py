@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import sqlalchemy as sa
-from sqlalchemy import Connection, Row
+from sqlalchemy import ColumnElement, Connection, Row
 
 from ...domain.text import fold
 from ..base import Codec
@@ -86,8 +86,8 @@ class Indexer:
         if at is None:
             return _Step(0, True)  # another server is at it
         most = _EVENTS_AT_ONCE_BUSY if busy else _EVENTS_AT_ONCE
-        beyond = sa.tuple_(changes.c.xid, changes.c.id) > sa.tuple_(sa.literal(at.xid), sa.literal(at.change))
-        query = sa.select(changes).where(beyond, self._engine.settled()).order_by(changes.c.xid, changes.c.id)
+        ahead = beyond(self._engine, sa.literal(at.xid), sa.literal(at.change))
+        query = sa.select(changes).where(ahead, self._engine.settled()).order_by(*self._engine.change_order)
         batch, rows = [], 0
         for change in connection.execute(query.limit(most)):
             batch.append(change)
@@ -129,8 +129,16 @@ class Indexer:
             self._index.remove(connection, gone)
 
 
-def lag(connection: Connection) -> int:
+def beyond(engine: Engine, xid: ColumnElement[int], change: ColumnElement[int]) -> ColumnElement[bool]:
+    """Changes that come after this one. Spelled by the engine's order, for an index to serve it."""
+    values = {changes.c.xid: xid, changes.c.id: change}
+    if len(engine.change_order) == 1:
+        return engine.change_order[0] > values[engine.change_order[0]]
+    return sa.tuple_(*engine.change_order) > sa.tuple_(*(values[column] for column in engine.change_order))
+
+
+def lag(connection: Connection, engine: Engine) -> int:
     """Change batches that are committed and not indexed."""
     at = connection.execute(sa.select(index_progress)).one()
-    beyond = sa.tuple_(changes.c.xid, changes.c.id) > sa.tuple_(sa.literal(at.xid), sa.literal(at.change))
-    return int(connection.execute(sa.select(sa.func.count()).select_from(changes).where(beyond)).scalar_one())
+    ahead = beyond(engine, sa.literal(at.xid), sa.literal(at.change))
+    return int(connection.execute(sa.select(sa.func.count()).select_from(changes).where(ahead)).scalar_one())

@@ -37,6 +37,7 @@ class PostgresEngine:
 
     name = "postgresql"
     durability = "unknown"
+    change_order: tuple[sa.Column[Any], ...] = (changes.c.xid, changes.c.id)
     # Any number, as long as it is the same in every server.
     exclusive = "SELECT pg_advisory_xact_lock(7443000001)"
 

@@ -13,6 +13,7 @@ from sqlalchemy.sql import ColumnElement, Select
 from ...domain.model import SessionRef
 from ..base import Cursor, EventQuery, SearchCursor, SearchHit, SearchPage, SearchQuery, UserScope
 from .conditions import conditions
+from .indexer import beyond
 from .list_unit import SessionLog
 from .rows import ref_of, require
 from .scan import EVENT_COLUMNS, Scanner, fitting
@@ -35,8 +36,8 @@ def search_session(scanner: Scanner, tenant: str, ref: SessionRef, query: Search
 
 
 def search_user(scanner: Scanner, index: TextIndex | None, tenant: str, scope: UserScope, query: SearchQuery) -> SearchPage:
-    rows = _UserSearch(scanner, index, tenant, scope, query).matches()
     skip = query.filter.offset if query.cursor is None else 0
+    rows = _UserSearch(scanner, index, tenant, scope, query).matches(skip + query.most + 1)
     found = _taken(rows, skip, query.most + 1)
     page = fitting(found, query.most, query.max_bytes)
     cursor = None
@@ -83,12 +84,13 @@ class _UserSearch:
         if (cursor := query.cursor) is not None:
             self._where.append(sa.tuple_(*_ORDER) > sa.tuple_(cursor.time, cursor.session, cursor.position))
 
-    def matches(self) -> Iterator[Row[Any]]:
+    def matches(self, most: int) -> Iterator[Row[Any]]:
+        """In order; an event may come twice. At least the first `most`, if there are so many."""
         if self._index is None:
             return self._scanner.matching(self._candidates(), self._wanted, self._params)
         # The tail first: what is indexed after this statement is found by the next, so nothing falls between them.
         tail = [row for row in self._streamed(self._tail()) if self._scanner.decoded_matches(row, self._wanted, row.session)]
-        return heapq.merge(tail, self._streamed(self._indexed(self._index)), key=_sort_key)
+        return heapq.merge(tail, self._streamed(self._indexed(self._index).limit(most)), key=_sort_key)
 
     def _streamed(self, query: Select[Any]) -> Iterator[Row[Any]]:
         return self._scanner.streamed(query, self._params)
@@ -106,14 +108,16 @@ class _UserSearch:
         )
 
     def _tail(self) -> Select[Any]:
-        beyond = sa.tuple_(changes.c.xid, changes.c.id) > sa.tuple_(
-            sa.select(index_progress.c.xid).scalar_subquery(), sa.select(index_progress.c.change).scalar_subquery()
+        ahead = beyond(
+            self._scanner.engine,
+            sa.select(index_progress.c.xid).scalar_subquery(),
+            sa.select(index_progress.c.change).scalar_subquery(),
         )
         within = events.c.position.between(changes.c.first * POSITION_STEP, changes.c.last * POSITION_STEP)
         return (
             self._candidates()
             .join(changes, sa.and_(changes.c.session == events.c.session, changes.c.kind == APPENDED, within))
-            .where(beyond)
+            .where(ahead)
         )
 
 

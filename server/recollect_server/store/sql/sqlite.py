@@ -20,7 +20,7 @@ from sqlalchemy.sql import ColumnElement
 
 from .engine import SqlOptions, Unit
 from .lane import Lane, driver, end
-from .schema import DERIVED
+from .schema import DERIVED, changes
 from .text_index import TextIndex, sqlite_index
 
 T = TypeVar("T")
@@ -111,6 +111,8 @@ class SqliteEngine:
     """Engine on one SQLite file, which it locks against other servers."""
 
     exclusive = ""  # BEGIN IMMEDIATE
+    # One writer: ids ascend in the order of the commits.
+    change_order: tuple[sa.Column[Any], ...] = (changes.c.id,)
 
     def __init__(self, path: Path, options: SqlOptions) -> None:
         path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)

@@ -139,7 +139,7 @@ class SqlStore:
                 durability=self._engine.durability,
                 schema_version=admin.versions(connection)[0],
                 indexed=self._index is not None,
-                index_lag=0 if self._index is None else lag(connection),
+                index_lag=0 if self._index is None else lag(connection, self._engine),
                 totals=session_units.totals(connection, tenant) if totals else None,
             )
 
