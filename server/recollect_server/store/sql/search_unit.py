@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import heapq
 from collections.abc import Iterator
+from itertools import islice
 from typing import Any
 
 import sqlalchemy as sa
@@ -89,8 +90,17 @@ class _UserSearch:
         if self._index is None:
             return self._scanner.matching(self._candidates(), self._wanted, self._params)
         # The tail first: what is indexed after this statement is found by the next, so nothing falls between them.
-        tail = [row for row in self._streamed(self._tail()) if self._scanner.decoded_matches(row, self._wanted, row.session)]
-        return heapq.merge(tail, self._streamed(self._indexed(self._index).limit(most)), key=_sort_key)
+        indexed = self._indexed(self._index).limit(most)
+        if not self._scanner.connection.execute(sa.select(changes.c.id).where(self._ahead()).limit(1)).first():
+            return self._streamed(indexed)
+        decoded = self._scanner.decoded_matches
+        tail = (row for row in self._streamed(self._tail()) if decoded(row, self._wanted, row.session))
+        return heapq.merge(list(islice(tail, most)), self._streamed(indexed), key=_sort_key)
+
+    def _ahead(self) -> ColumnElement[bool]:
+        """Changes that are not indexed."""
+        xid, change = (sa.select(column).scalar_subquery() for column in (index_progress.c.xid, index_progress.c.change))
+        return beyond(self._scanner.engine, xid, change)
 
     def _streamed(self, query: Select[Any]) -> Iterator[Row[Any]]:
         return self._scanner.streamed(query, self._params)
@@ -108,16 +118,11 @@ class _UserSearch:
         )
 
     def _tail(self) -> Select[Any]:
-        ahead = beyond(
-            self._scanner.engine,
-            sa.select(index_progress.c.xid).scalar_subquery(),
-            sa.select(index_progress.c.change).scalar_subquery(),
-        )
         within = events.c.position.between(changes.c.first * POSITION_STEP, changes.c.last * POSITION_STEP)
         return (
             self._candidates()
             .join(changes, sa.and_(changes.c.session == events.c.session, changes.c.kind == APPENDED, within))
-            .where(ahead)
+            .where(self._ahead())
         )
 
 
