@@ -6,7 +6,7 @@ are handed through. It raises domain errors and knows no transport.
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -64,6 +64,3 @@ class Service:
 def encode(response: Message | bytes) -> bytes:
     """The response's encoding."""
     return response if isinstance(response, bytes) else response.SerializeToString()
-
-
-Unary = Callable[[Any, Any], Awaitable[Message | bytes]]

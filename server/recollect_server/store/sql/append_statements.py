@@ -66,7 +66,8 @@ class AppendStatements:
         for chunk in _chunks(head_rows, _MOST_HEADS):
             size = len(chunk)
             update = get(("update heads", size), connection, lambda size=size: _update_heads(size))  # type: ignore[misc]
-            update.do(connection, {f"{name}_{i}": value for i, row in enumerate(chunk) for name, value in row.items()})
+            values = {f"{name}_{i}": value for i, row in enumerate(chunk) for name, value in row.items()}
+            update.run_many(connection, [values])
         if usage_rows:
             get("add usage", connection, _add_usage).run_many(connection, usage_rows)
         get("insert changes", connection, lambda: _insert(changes, _CHANGE_NAMES)).run_many(connection, change_rows)

@@ -1,6 +1,6 @@
 """Threads that run units of work for an event loop, each on a connection of its own.
 
-Leaner than an executor: a job is one object, and results that come quickly after one another wake the loop once.
+Leaner than an executor: a job is one object.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ import contextlib
 import sqlite3
 import threading
 from collections.abc import Callable
-from queue import Empty, SimpleQueue
+from queue import SimpleQueue
 from typing import Any, TypeVar, cast
 
 import sqlalchemy as sa
@@ -20,8 +20,6 @@ from sqlalchemy.pool import NullPool
 from .engine import Unit
 
 T = TypeVar("T")
-
-_RESULTS_AT_ONCE = 8
 
 
 class _Job:
@@ -37,11 +35,9 @@ class _Job:
         self._running: sqlite3.Connection | None = None
         self._cancelled = False
 
-    def run(self, connection: Connection, begin: str) -> None:
+    def run(self, connection: Connection) -> None:
         try:
             self._start(connection)
-            if begin:
-                driver(connection).execute(begin)
             self.result = self.unit(connection)
             end(connection, sqlite3.Connection.commit)
         except BaseException as exc:  # whatever it is, whoever waits must hear of it
@@ -89,13 +85,12 @@ def end(connection: Connection, how: Callable[[sqlite3.Connection], None]) -> No
 
 
 class Lane:
-    """Threads named `name`, on connections made by `connect`. A job's transaction begins with `begin`; where that is empty,
-    with the first statement that goes through SQLAlchemy, so that a read of one prepared statement needs none."""
+    """Threads named `name`, on connections made by `connect`. A job's transaction begins with the first statement that goes
+    through SQLAlchemy, unless the job has begun one, so that a read of one prepared statement needs none."""
 
-    def __init__(self, connect: Callable[[], sqlite3.Connection], *, name: str, threads: int, begin: str) -> None:
+    def __init__(self, connect: Callable[[], sqlite3.Connection], *, name: str, threads: int) -> None:
         self._engine = sa.create_engine("sqlite://", creator=connect, poolclass=NullPool)
         event.listen(self._engine, "begin", _begin)
-        self._begin = begin
         self._jobs: SimpleQueue[_Job | None] = SimpleQueue()
         self._threads = [threading.Thread(target=self._work, name=f"sqlite-{name}-{i}", daemon=True) for i in range(threads)]
         for thread in self._threads:
@@ -115,26 +110,16 @@ class Lane:
 
     def _work(self) -> None:
         connection: Connection | None = None
-        done: list[_Job] = []
-        while (job := self._next(done)) is not None:
+        while (job := self._jobs.get()) is not None:
             try:
                 connection = connection or self._engine.connect()
-                job.run(connection, self._begin)
+                job.run(connection)
             except BaseException as exc:  # connecting failed: the next job tries again
                 job.error = exc
-            done.append(job)
+            with contextlib.suppress(RuntimeError):  # the loop is closed: nobody waits any more
+                job.loop.call_soon_threadsafe(job.settle)
         if connection is not None:
             connection.close()
-
-    def _next(self, done: list[_Job]) -> _Job | None:
-        """The next job. Results are handed over before waiting for one, and when there are enough of them."""
-        if done and len(done) < _RESULTS_AT_ONCE:
-            try:
-                return self._jobs.get_nowait()
-            except Empty:
-                pass
-        _post(done)
-        return self._jobs.get()
 
     def close(self) -> None:
         """Completes what was accepted."""
@@ -149,16 +134,3 @@ def _begin(connection: Connection) -> None:
     raw = driver(connection)
     if not raw.in_transaction:
         raw.execute("BEGIN")
-
-
-def _post(done: list[_Job]) -> None:
-    """Hands results to their loop, in one wake-up."""
-    if done:
-        with contextlib.suppress(RuntimeError):  # the loop is closed: nobody waits any more
-            done[0].loop.call_soon_threadsafe(_settle, done.copy())
-        done.clear()
-
-
-def _settle(done: list[_Job]) -> None:
-    for job in done:
-        job.settle()

@@ -39,10 +39,6 @@ class Prepared:
     def run(self, connection: Connection, params: Mapping[str, Any]) -> list[Record]:
         return list(map(self._record, self._engine.fetch(connection, self._sql, self._values(params))))
 
-    def do(self, connection: Connection, params: Mapping[str, Any]) -> None:
-        """Runs what returns no rows."""
-        self._engine.run_many(connection, self._sql, [self._values(params)])
-
     def run_many(self, connection: Connection, rows: Sequence[Mapping[str, Any]]) -> None:
         self._engine.run_many(connection, self._sql, list(map(self._values, rows)))
 

@@ -124,9 +124,9 @@ class SqliteEngine:
         self.name = f"sqlite {sqlite3.sqlite_version}"
         self.durability = f"synchronous={options.sqlite_synchronous}"
         with_derived = partial(_connect_derived, path, options)
-        self._writer = Lane(partial(_connect, path, options), name="writer", threads=1, begin="")
-        self._readers = Lane(with_derived, name="reader", threads=options.sqlite_readers, begin="")
-        self._indexer = Lane(with_derived, name="indexer", threads=1, begin="BEGIN")
+        self._writer = Lane(partial(_connect, path, options), name="writer", threads=1)
+        self._readers = Lane(with_derived, name="reader", threads=options.sqlite_readers)
+        self._indexer = Lane(with_derived, name="indexer", threads=1)
         unwaiting = partial(_connect, path, replace(options, statement_timeout=0))
         self._here = sa.create_engine("sqlite://", creator=unwaiting, poolclass=NullPool)
         self._reading_here: sa.Connection | None = None
