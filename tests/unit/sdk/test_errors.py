@@ -82,3 +82,12 @@ def test_errors_survive_pickling() -> None:
     error = errors.VersionMismatch("m", code=grpc.StatusCode.ABORTED, metadata={"actual": "9"}, retry_after=1.0)
     copy = pickle.loads(pickle.dumps(error))
     assert (type(copy), vars(copy)) == (type(error), vars(error))
+
+
+def test_a_connection_that_breaks_as_a_stream_sends_is_unavailable() -> None:
+    """grpc.aio hides the status behind words of its own; a fault of the server would carry an ErrorInfo."""
+    error = errors.from_rpc_error(Raised(grpc.StatusCode.INTERNAL, "Internal error from Core"), "host:1")
+    assert type(error) is errors.Unavailable
+    assert error.code is grpc.StatusCode.UNAVAILABLE
+    fault = errors.from_rpc_error(Raised(grpc.StatusCode.INTERNAL, "something else"), "host:1")
+    assert type(fault) is errors.Internal
