@@ -174,3 +174,31 @@ class StoredEvent:
     seq: int
     body: bytes
     archived: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WindowEvent(EventFacts):
+    """An active event as context windows and compaction look at it. `position` is its place in the order of the window.
+
+    `content_bytes`: UTF-8 bytes of what a model would be shown; `size`: bytes as sent, in protobuf encoding. `calls` and
+    `results` are the ids of the tool calls that it makes and answers. `prompt_text` is the event as a line of a prompt, and the
+    text that tokens are counted on.
+    """
+
+    event_id: str
+    position: int = 0
+    tokens: int = 0
+    size: int = 0
+    content_bytes: int = 0
+    calls: tuple[str, ...] = ()
+    results: tuple[str, ...] = ()
+    prompt_text: str = ""
+
+    @property
+    def summary(self) -> bool:
+        """Synthetic and not the stand-in of a tool result, which belongs to its turn."""
+        return self.synthetic and self.role is not Role.TOOL
+
+    @property
+    def counters(self) -> Counters:
+        return Counters(1, int(self.turn_start), self.size, self.tokens)
