@@ -113,6 +113,8 @@ async def test_older_code_refuses_a_newer_schema(first: str) -> None:
 
 async def test_older_code_runs_on_a_newer_schema_that_allows_it(first: str) -> None:
     newer = SCHEMA_VERSION + 2
+    async with open_store(first, CODEC):
+        pass
     await _set(first, schema_version=str(newer), oldest_code=str(SCHEMA_VERSION))
     async with open_store(first, CODEC) as store:
         assert (await store.info("default", totals=False)).schema_version == newer

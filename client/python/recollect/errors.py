@@ -150,6 +150,33 @@ class ServerDraining(Unavailable):
     reason = "SERVER_DRAINING"
 
 
+class NothingToCompact(RecollectError):
+    """The compaction would change nothing; there is nothing to do."""
+
+    reason = "NOTHING_TO_COMPACT"
+    session_id = _Text()
+
+
+class BrokenToolPair(RecollectError):
+    """The compaction would part a tool call from its result: `event_id` from `tied_to`. Archive both or keep both."""
+
+    reason = "BROKEN_TOOL_PAIR"
+    session_id, event_id, tied_to = _Text(), _Text(), _Text()
+
+
+class SummarizerNotConfigured(RecollectError):
+    """The strategy needs a model and the server has none. Configure one, or summarise with a model of your own."""
+
+    reason = "SUMMARIZER_NOT_CONFIGURED"
+
+
+class SummarizerFailed(Unavailable):
+    """The server's model failed, as `problem` says, and the session is as it was. Retry later."""
+
+    reason = "SUMMARIZER_FAILED"
+    problem = _Text()
+
+
 class StoreUnavailable(Unavailable):
     """The database does not answer, is full or refuses writes, as `problem` says."""
 

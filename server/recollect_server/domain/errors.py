@@ -120,6 +120,35 @@ class AmbiguousSession(RecollectError):
         super().__init__(message, session_id=session_id)
 
 
+class NothingToCompact(RecollectError):
+    reason, kind = "NOTHING_TO_COMPACT", Kind.FAILED_PRECONDITION
+
+    def __init__(self, ref: SessionRef) -> None:
+        super().__init__(f"nothing of session {ref.session_id!r} would change", session_id=ref.session_id)
+
+
+class BrokenToolPair(RecollectError):
+    reason, kind = "BROKEN_TOOL_PAIR", Kind.FAILED_PRECONDITION
+
+    def __init__(self, ref: SessionRef, event_id: str, tied_to: str) -> None:
+        message = f"event {event_id!r} and event {tied_to!r} are a tool call and its result; archive both or keep both"
+        super().__init__(message, session_id=ref.session_id, event_id=event_id, tied_to=tied_to)
+
+
+class SummarizerNotConfigured(RecollectError):
+    reason, kind = "SUMMARIZER_NOT_CONFIGURED", Kind.FAILED_PRECONDITION
+
+    def __init__(self) -> None:
+        super().__init__("the server has no model to summarise with; configure one, or plan and apply with a model of your own")
+
+
+class SummarizerFailed(RecollectError):
+    reason, kind = "SUMMARIZER_FAILED", Kind.UNAVAILABLE
+
+    def __init__(self, problem: str) -> None:
+        super().__init__(f"the summary could not be made: {problem}; the session is as it was, retry later", problem=problem)
+
+
 class Unauthenticated(RecollectError):
     reason, kind = "UNAUTHENTICATED", Kind.UNAUTHENTICATED
 

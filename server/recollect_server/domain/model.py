@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from enum import IntEnum
+from enum import IntEnum, IntFlag
 from typing import NamedTuple
 
 SECOND_NS = 1_000_000_000
@@ -17,6 +17,15 @@ class Role(IntEnum):
     ASSISTANT = 2
     SYSTEM = 3
     TOOL = 4
+
+
+class Tools(IntFlag):
+    """Whether an event makes tool calls, or answers some. UNKNOWN: it may do either."""
+
+    NONE = 0
+    CALLS = 1
+    RESULTS = 2
+    UNKNOWN = 4
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,7 +132,8 @@ class SessionChange:
 class EventDraft:
     """An event to append: the caller's protobuf bytes, verbatim, beside what was read out of them once. Never changed.
 
-    `event_id` is never empty here; `generated_id` says that the server made it, so it cannot be a replay.
+    `event_id` is never empty here; `generated_id` says that the server made it, so it cannot be a replay. `content_bytes`: UTF-8
+    bytes of what a model would be shown.
     """
 
     event_id: str
@@ -137,6 +147,8 @@ class EventDraft:
     synthetic: bool = False
     token_estimate: int = 0
     usage: Usage = NO_USAGE
+    content_bytes: int = 0
+    tools: Tools = Tools.NONE
 
     @property
     def turn_start(self) -> bool:

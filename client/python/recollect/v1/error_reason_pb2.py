@@ -24,7 +24,7 @@ _sym_db = _symbol_database.Default()
 
 
 
-DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\x1frecollect/v1/error_reason.proto\x12\x0crecollect.v1*\xf8\x04\n\x0b\x45rrorReason\x12\x1c\n\x18\x45RROR_REASON_UNSPECIFIED\x10\x00\x12\x1e\n\x1a\x45RROR_REASON_INVALID_FIELD\x10\x01\x12#\n\x1f\x45RROR_REASON_INVALID_PAGE_TOKEN\x10\x02\x12 \n\x1c\x45RROR_REASON_EVENT_TOO_LARGE\x10\x03\x12 \n\x1c\x45RROR_REASON_BATCH_TOO_LARGE\x10\x04\x12\"\n\x1e\x45RROR_REASON_SESSION_NOT_FOUND\x10\x05\x12 \n\x1c\x45RROR_REASON_EVENT_NOT_FOUND\x10\x06\x12\'\n#ERROR_REASON_SESSION_ALREADY_EXISTS\x10\x07\x12\"\n\x1e\x45RROR_REASON_EVENT_ID_CONFLICT\x10\x08\x12!\n\x1d\x45RROR_REASON_VERSION_MISMATCH\x10\t\x12\"\n\x1e\x45RROR_REASON_AMBIGUOUS_SESSION\x10\n\x12 \n\x1c\x45RROR_REASON_UNAUTHENTICATED\x10\x0b\x12\"\n\x1e\x45RROR_REASON_PERMISSION_DENIED\x10\x0c\x12 \n\x1c\x45RROR_REASON_SERVER_DRAINING\x10\r\x12\"\n\x1e\x45RROR_REASON_STORE_UNAVAILABLE\x10\x0e\x12\x1d\n\x19\x45RROR_REASON_RATE_LIMITED\x10\x0f\x12\"\n\x1e\x45RROR_REASON_DEADLINE_EXCEEDED\x10\x10\x12\x19\n\x15\x45RROR_REASON_INTERNAL\x10\x11\x42T\n\x10\x64\x65v.recollect.v1P\x01Z>github.com/recollect-dev/recollect-go/recollect/v1;recollectv1b\x06proto3')
+DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\x1frecollect/v1/error_reason.proto\x12\x0crecollect.v1*\x90\x06\n\x0b\x45rrorReason\x12\x1c\n\x18\x45RROR_REASON_UNSPECIFIED\x10\x00\x12\x1e\n\x1a\x45RROR_REASON_INVALID_FIELD\x10\x01\x12#\n\x1f\x45RROR_REASON_INVALID_PAGE_TOKEN\x10\x02\x12 \n\x1c\x45RROR_REASON_EVENT_TOO_LARGE\x10\x03\x12 \n\x1c\x45RROR_REASON_BATCH_TOO_LARGE\x10\x04\x12\"\n\x1e\x45RROR_REASON_SESSION_NOT_FOUND\x10\x05\x12 \n\x1c\x45RROR_REASON_EVENT_NOT_FOUND\x10\x06\x12\'\n#ERROR_REASON_SESSION_ALREADY_EXISTS\x10\x07\x12\"\n\x1e\x45RROR_REASON_EVENT_ID_CONFLICT\x10\x08\x12!\n\x1d\x45RROR_REASON_VERSION_MISMATCH\x10\t\x12\"\n\x1e\x45RROR_REASON_AMBIGUOUS_SESSION\x10\n\x12 \n\x1c\x45RROR_REASON_UNAUTHENTICATED\x10\x0b\x12\"\n\x1e\x45RROR_REASON_PERMISSION_DENIED\x10\x0c\x12 \n\x1c\x45RROR_REASON_SERVER_DRAINING\x10\r\x12\"\n\x1e\x45RROR_REASON_STORE_UNAVAILABLE\x10\x0e\x12\x1d\n\x19\x45RROR_REASON_RATE_LIMITED\x10\x0f\x12\"\n\x1e\x45RROR_REASON_DEADLINE_EXCEEDED\x10\x10\x12\x19\n\x15\x45RROR_REASON_INTERNAL\x10\x11\x12#\n\x1f\x45RROR_REASON_NOTHING_TO_COMPACT\x10\x12\x12!\n\x1d\x45RROR_REASON_BROKEN_TOOL_PAIR\x10\x13\x12*\n&ERROR_REASON_SUMMARIZER_NOT_CONFIGURED\x10\x14\x12\"\n\x1e\x45RROR_REASON_SUMMARIZER_FAILED\x10\x15\x42T\n\x10\x64\x65v.recollect.v1P\x01Z>github.com/recollect-dev/recollect-go/recollect/v1;recollectv1b\x06proto3')
 
 _globals = globals()
 _builder.BuildMessageAndEnumDescriptors(DESCRIPTOR, _globals)
@@ -33,5 +33,5 @@ if not _descriptor._USE_C_DESCRIPTORS:
   _globals['DESCRIPTOR']._loaded_options = None
   _globals['DESCRIPTOR']._serialized_options = b'\n\020dev.recollect.v1P\001Z>github.com/recollect-dev/recollect-go/recollect/v1;recollectv1'
   _globals['_ERRORREASON']._serialized_start=50
-  _globals['_ERRORREASON']._serialized_end=682
+  _globals['_ERRORREASON']._serialized_end=834
 # @@protoc_insertion_point(module_scope)

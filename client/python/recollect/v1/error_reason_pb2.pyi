@@ -95,6 +95,23 @@ class _ErrorReasonEnumTypeWrapper(google.protobuf.internal.enum_type_wrapper._En
     """A fault of the server; its log has the details under the request id. Code INTERNAL.
     {"reason":"INTERNAL","domain":"recollect.dev","metadata":{"request_id":"0199..."}}
     """
+    ERROR_REASON_NOTHING_TO_COMPACT: _ErrorReason.ValueType  # 18
+    """The compaction would change nothing. Not a fault; there is nothing to do. Code FAILED_PRECONDITION.
+    {"reason":"NOTHING_TO_COMPACT","domain":"recollect.dev","metadata":{"session_id":"s1"}}
+    """
+    ERROR_REASON_BROKEN_TOOL_PAIR: _ErrorReason.ValueType  # 19
+    """The compaction would part a tool call from its result. Archive both or keep both. Code FAILED_PRECONDITION.
+    {"reason":"BROKEN_TOOL_PAIR","domain":"recollect.dev","metadata":{"session_id":"s1","event_id":"e7","tied_to":"e6"}}
+    """
+    ERROR_REASON_SUMMARIZER_NOT_CONFIGURED: _ErrorReason.ValueType  # 20
+    """The strategy needs a model and the server has none. Configure one, or plan and apply with a model of your own. Code
+    FAILED_PRECONDITION.
+    {"reason":"SUMMARIZER_NOT_CONFIGURED","domain":"recollect.dev","metadata":{}}
+    """
+    ERROR_REASON_SUMMARIZER_FAILED: _ErrorReason.ValueType  # 21
+    """The model failed, and the session is as it was. Retry later. Code UNAVAILABLE.
+    {"reason":"SUMMARIZER_FAILED","domain":"recollect.dev","metadata":{"problem":"timed out"}}
+    """
 
 class ErrorReason(_ErrorReason, metaclass=_ErrorReasonEnumTypeWrapper):
     """The reason in google.rpc.ErrorInfo, without the prefix ERROR_REASON_; its domain is "recollect.dev". Each value shows the
@@ -173,5 +190,22 @@ DEADLINE_EXCEEDED.
 ERROR_REASON_INTERNAL: ErrorReason.ValueType  # 17
 """A fault of the server; its log has the details under the request id. Code INTERNAL.
 {"reason":"INTERNAL","domain":"recollect.dev","metadata":{"request_id":"0199..."}}
+"""
+ERROR_REASON_NOTHING_TO_COMPACT: ErrorReason.ValueType  # 18
+"""The compaction would change nothing. Not a fault; there is nothing to do. Code FAILED_PRECONDITION.
+{"reason":"NOTHING_TO_COMPACT","domain":"recollect.dev","metadata":{"session_id":"s1"}}
+"""
+ERROR_REASON_BROKEN_TOOL_PAIR: ErrorReason.ValueType  # 19
+"""The compaction would part a tool call from its result. Archive both or keep both. Code FAILED_PRECONDITION.
+{"reason":"BROKEN_TOOL_PAIR","domain":"recollect.dev","metadata":{"session_id":"s1","event_id":"e7","tied_to":"e6"}}
+"""
+ERROR_REASON_SUMMARIZER_NOT_CONFIGURED: ErrorReason.ValueType  # 20
+"""The strategy needs a model and the server has none. Configure one, or plan and apply with a model of your own. Code
+FAILED_PRECONDITION.
+{"reason":"SUMMARIZER_NOT_CONFIGURED","domain":"recollect.dev","metadata":{}}
+"""
+ERROR_REASON_SUMMARIZER_FAILED: ErrorReason.ValueType  # 21
+"""The model failed, and the session is as it was. Retry later. Code UNAVAILABLE.
+{"reason":"SUMMARIZER_FAILED","domain":"recollect.dev","metadata":{"problem":"timed out"}}
 """
 global___ErrorReason = ErrorReason

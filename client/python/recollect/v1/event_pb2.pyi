@@ -60,6 +60,7 @@ class SessionEvent(google.protobuf.message.Message):
     ARCHIVED_FIELD_NUMBER: builtins.int
     TOKEN_ESTIMATE_FIELD_NUMBER: builtins.int
     SIZE_BYTES_FIELD_NUMBER: builtins.int
+    TOKEN_COUNTER_FIELD_NUMBER: builtins.int
     event_id: builtins.str
     """The caller's id: the idempotency key of the append, unique within the session. At most 255 UTF-8 bytes, no control
     characters. When empty the server makes one (UUIDv7), and a retry of that append is a new event.
@@ -85,9 +86,11 @@ class SessionEvent(google.protobuf.message.Message):
     archived: builtins.bool
     """OUTPUT_ONLY. True once a compaction took the event out of the active window. It stays readable and searchable."""
     token_estimate: builtins.int
-    """OUTPUT_ONLY. Estimated tokens of the event's text, fixed at append (one token for every four characters, rounded up)."""
+    """OUTPUT_ONLY. Estimated tokens of the event as a line of a prompt ("User: ...", "Assistant: ... [tool calls: ...]"), fixed at append."""
     size_bytes: builtins.int
     """OUTPUT_ONLY. Bytes of the event as the caller sent it, in protobuf encoding without OUTPUT_ONLY fields."""
+    token_counter: builtins.str
+    """OUTPUT_ONLY. What counted token_estimate, for example "tiktoken:o200k_base". Empty: one token for every four characters, rounded up."""
     @property
     def message(self) -> recollect.v1.message_pb2.ChatMessage:
         """REQUIRED, with a role. The typed projection; its parts may be empty where native says it all."""
@@ -128,8 +131,9 @@ class SessionEvent(google.protobuf.message.Message):
         archived: builtins.bool = ...,
         token_estimate: builtins.int = ...,
         size_bytes: builtins.int = ...,
+        token_counter: builtins.str = ...,
     ) -> None: ...
     def HasField(self, field_name: typing.Literal["event_time", b"event_time", "message", b"message", "native", b"native", "record_time", b"record_time", "usage", b"usage"]) -> builtins.bool: ...
-    def ClearField(self, field_name: typing.Literal["archived", b"archived", "author", b"author", "author_role", b"author_role", "branch", b"branch", "compaction_source", b"compaction_source", "event_id", b"event_id", "event_time", b"event_time", "invocation_id", b"invocation_id", "message", b"message", "metadata_json", b"metadata_json", "native", b"native", "record_time", b"record_time", "seq", b"seq", "size_bytes", b"size_bytes", "synthetic", b"synthetic", "token_estimate", b"token_estimate", "usage", b"usage"]) -> None: ...
+    def ClearField(self, field_name: typing.Literal["archived", b"archived", "author", b"author", "author_role", b"author_role", "branch", b"branch", "compaction_source", b"compaction_source", "event_id", b"event_id", "event_time", b"event_time", "invocation_id", b"invocation_id", "message", b"message", "metadata_json", b"metadata_json", "native", b"native", "record_time", b"record_time", "seq", b"seq", "size_bytes", b"size_bytes", "synthetic", b"synthetic", "token_counter", b"token_counter", "token_estimate", b"token_estimate", "usage", b"usage"]) -> None: ...
 
 global___SessionEvent = SessionEvent

@@ -22,13 +22,14 @@ _runtime_version.ValidateProtobufRuntimeVersion(
 _sym_db = _symbol_database.Default()
 
 
+from recollect.v1 import context_pb2 as recollect_dot_v1_dot_context__pb2
 from recollect.v1 import event_pb2 as recollect_dot_v1_dot_event__pb2
 from recollect.v1 import filter_pb2 as recollect_dot_v1_dot_filter__pb2
 from recollect.v1 import session_pb2 as recollect_dot_v1_dot_session__pb2
 from recollect.v1 import session_service_pb2 as recollect_dot_v1_dot_session__service__pb2
 
 
-DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n recollect/v1/event_service.proto\x12\x0crecollect.v1\x1a\x18recollect/v1/event.proto\x1a\x19recollect/v1/filter.proto\x1a\x1arecollect/v1/session.proto\x1a\"recollect/v1/session_service.proto\"\xb8\x01\n\x0f\x43reateIfMissing\x12$\n\x06\x65xpiry\x18\x01 \x01(\x0b\x32\x14.recollect.v1.Expiry\x12\x15\n\rmetadata_json\x18\x02 \x01(\t\x12\x39\n\x06labels\x18\x03 \x03(\x0b\x32).recollect.v1.CreateIfMissing.LabelsEntry\x1a-\n\x0bLabelsEntry\x12\x0b\n\x03key\x18\x01 \x01(\t\x12\r\n\x05value\x18\x02 \x01(\t:\x02\x38\x01\"\xa3\x02\n\x13\x41ppendEventsRequest\x12)\n\x07session\x18\x01 \x01(\x0b\x32\x18.recollect.v1.SessionRef\x12*\n\x06\x65vents\x18\x02 \x03(\x0b\x32\x1a.recollect.v1.SessionEvent\x12\x1e\n\x14\x65xpected_log_version\x18\x03 \x01(\x03H\x00\x12 \n\x16\x65xpected_last_event_id\x18\x04 \x01(\tH\x00\x12)\n\tif_exists\x18\x05 \x01(\x0e\x32\x16.recollect.v1.IfExists\x12\x38\n\x11\x63reate_if_missing\x18\x06 \x01(\x0b\x32\x1d.recollect.v1.CreateIfMissingB\x0e\n\x0cprecondition\"@\n\rAppendedEvent\x12\x10\n\x08\x65vent_id\x18\x01 \x01(\t\x12\x0b\n\x03seq\x18\x02 \x01(\x03\x12\x10\n\x08replayed\x18\x03 \x01(\x08\"\xb1\x01\n\x14\x41ppendEventsResponse\x12+\n\x06\x65vents\x18\x01 \x03(\x0b\x32\x1b.recollect.v1.AppendedEvent\x12\x13\n\x0blog_version\x18\x02 \x01(\x03\x12\x10\n\x08last_seq\x18\x03 \x01(\x03\x12\x17\n\x0fsession_created\x18\x04 \x01(\x08\x12,\n\x06window\x18\x05 \x01(\x0b\x32\x1c.recollect.v1.WindowCounters\"H\n\x13\x41ppendStreamRequest\x12\x31\n\x06\x61ppend\x18\x01 \x01(\x0b\x32!.recollect.v1.AppendEventsRequest\"\xa8\x01\n\x0b\x41ppendError\x12\x0c\n\x04\x63ode\x18\x01 \x01(\x05\x12\x0f\n\x07message\x18\x02 \x01(\t\x12\x0e\n\x06reason\x18\x03 \x01(\t\x12\x39\n\x08metadata\x18\x04 \x03(\x0b\x32\'.recollect.v1.AppendError.MetadataEntry\x1a/\n\rMetadataEntry\x12\x0b\n\x03key\x18\x01 \x01(\t\x12\r\n\x05value\x18\x02 \x01(\t:\x02\x38\x01\"\x92\x01\n\x12\x41ppendStreamResult\x12\r\n\x05index\x18\x01 \x01(\x03\x12\x36\n\x08\x61ppended\x18\x02 \x01(\x0b\x32\".recollect.v1.AppendEventsResponseH\x00\x12*\n\x05\x65rror\x18\x03 \x01(\x0b\x32\x19.recollect.v1.AppendErrorH\x00\x42\t\n\x07outcome\"I\n\x14\x41ppendStreamResponse\x12\x31\n\x07results\x18\x01 \x03(\x0b\x32 .recollect.v1.AppendStreamResult\"N\n\x0fGetEventRequest\x12)\n\x07session\x18\x01 \x01(\x0b\x32\x18.recollect.v1.SessionRef\x12\x10\n\x08\x65vent_id\x18\x02 \x01(\t\"=\n\x10GetEventResponse\x12)\n\x05\x65vent\x18\x01 \x01(\x0b\x32\x1a.recollect.v1.SessionEvent\"\xb8\x01\n\x11ListEventsRequest\x12)\n\x07session\x18\x01 \x01(\x0b\x32\x18.recollect.v1.SessionRef\x12)\n\x06\x66ilter\x18\x02 \x01(\x0b\x32\x19.recollect.v1.EventFilter\x12&\n\x05order\x18\x03 \x01(\x0e\x32\x17.recollect.v1.SortOrder\x12\x11\n\tpage_size\x18\x04 \x01(\x05\x12\x12\n\npage_token\x18\x05 \x01(\t\"\x80\x01\n\x12ListEventsResponse\x12*\n\x06\x65vents\x18\x01 \x03(\x0b\x32\x1a.recollect.v1.SessionEvent\x12\x17\n\x0fnext_page_token\x18\x02 \x01(\t\x12\x13\n\x0blog_version\x18\x03 \x01(\x03\x12\x10\n\x08last_seq\x18\x04 \x01(\x03*Q\n\x08IfExists\x12\x19\n\x15IF_EXISTS_UNSPECIFIED\x10\x00\x12\x14\n\x10IF_EXISTS_REPLAY\x10\x01\x12\x14\n\x10IF_EXISTS_IGNORE\x10\x02*\\\n\tSortOrder\x12\x1a\n\x16SORT_ORDER_UNSPECIFIED\x10\x00\x12\x18\n\x14SORT_ORDER_ASCENDING\x10\x01\x12\x19\n\x15SORT_ORDER_DESCENDING\x10\x02\x32\xf0\x02\n\x0c\x45ventService\x12Z\n\x0c\x41ppendEvents\x12!.recollect.v1.AppendEventsRequest\x1a\".recollect.v1.AppendEventsResponse\"\x03\x90\x02\x02\x12^\n\x0c\x41ppendStream\x12!.recollect.v1.AppendStreamRequest\x1a\".recollect.v1.AppendStreamResponse\"\x03\x90\x02\x00(\x01\x30\x01\x12N\n\x08GetEvent\x12\x1d.recollect.v1.GetEventRequest\x1a\x1e.recollect.v1.GetEventResponse\"\x03\x90\x02\x01\x12T\n\nListEvents\x12\x1f.recollect.v1.ListEventsRequest\x1a .recollect.v1.ListEventsResponse\"\x03\x90\x02\x01\x42T\n\x10\x64\x65v.recollect.v1P\x01Z>github.com/recollect-dev/recollect-go/recollect/v1;recollectv1b\x06proto3')
+DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n recollect/v1/event_service.proto\x12\x0crecollect.v1\x1a\x1arecollect/v1/context.proto\x1a\x18recollect/v1/event.proto\x1a\x19recollect/v1/filter.proto\x1a\x1arecollect/v1/session.proto\x1a\"recollect/v1/session_service.proto\"\xb8\x01\n\x0f\x43reateIfMissing\x12$\n\x06\x65xpiry\x18\x01 \x01(\x0b\x32\x14.recollect.v1.Expiry\x12\x15\n\rmetadata_json\x18\x02 \x01(\t\x12\x39\n\x06labels\x18\x03 \x03(\x0b\x32).recollect.v1.CreateIfMissing.LabelsEntry\x1a-\n\x0bLabelsEntry\x12\x0b\n\x03key\x18\x01 \x01(\t\x12\r\n\x05value\x18\x02 \x01(\t:\x02\x38\x01\"\xa3\x02\n\x13\x41ppendEventsRequest\x12)\n\x07session\x18\x01 \x01(\x0b\x32\x18.recollect.v1.SessionRef\x12*\n\x06\x65vents\x18\x02 \x03(\x0b\x32\x1a.recollect.v1.SessionEvent\x12\x1e\n\x14\x65xpected_log_version\x18\x03 \x01(\x03H\x00\x12 \n\x16\x65xpected_last_event_id\x18\x04 \x01(\tH\x00\x12)\n\tif_exists\x18\x05 \x01(\x0e\x32\x16.recollect.v1.IfExists\x12\x38\n\x11\x63reate_if_missing\x18\x06 \x01(\x0b\x32\x1d.recollect.v1.CreateIfMissingB\x0e\n\x0cprecondition\"@\n\rAppendedEvent\x12\x10\n\x08\x65vent_id\x18\x01 \x01(\t\x12\x0b\n\x03seq\x18\x02 \x01(\x03\x12\x10\n\x08replayed\x18\x03 \x01(\x08\"\xb1\x01\n\x14\x41ppendEventsResponse\x12+\n\x06\x65vents\x18\x01 \x03(\x0b\x32\x1b.recollect.v1.AppendedEvent\x12\x13\n\x0blog_version\x18\x02 \x01(\x03\x12\x10\n\x08last_seq\x18\x03 \x01(\x03\x12\x17\n\x0fsession_created\x18\x04 \x01(\x08\x12,\n\x06window\x18\x05 \x01(\x0b\x32\x1c.recollect.v1.WindowCounters\"H\n\x13\x41ppendStreamRequest\x12\x31\n\x06\x61ppend\x18\x01 \x01(\x0b\x32!.recollect.v1.AppendEventsRequest\"\xa8\x01\n\x0b\x41ppendError\x12\x0c\n\x04\x63ode\x18\x01 \x01(\x05\x12\x0f\n\x07message\x18\x02 \x01(\t\x12\x0e\n\x06reason\x18\x03 \x01(\t\x12\x39\n\x08metadata\x18\x04 \x03(\x0b\x32\'.recollect.v1.AppendError.MetadataEntry\x1a/\n\rMetadataEntry\x12\x0b\n\x03key\x18\x01 \x01(\t\x12\r\n\x05value\x18\x02 \x01(\t:\x02\x38\x01\"\x92\x01\n\x12\x41ppendStreamResult\x12\r\n\x05index\x18\x01 \x01(\x03\x12\x36\n\x08\x61ppended\x18\x02 \x01(\x0b\x32\".recollect.v1.AppendEventsResponseH\x00\x12*\n\x05\x65rror\x18\x03 \x01(\x0b\x32\x19.recollect.v1.AppendErrorH\x00\x42\t\n\x07outcome\"I\n\x14\x41ppendStreamResponse\x12\x31\n\x07results\x18\x01 \x03(\x0b\x32 .recollect.v1.AppendStreamResult\"N\n\x0fGetEventRequest\x12)\n\x07session\x18\x01 \x01(\x0b\x32\x18.recollect.v1.SessionRef\x12\x10\n\x08\x65vent_id\x18\x02 \x01(\t\"=\n\x10GetEventResponse\x12)\n\x05\x65vent\x18\x01 \x01(\x0b\x32\x1a.recollect.v1.SessionEvent\"\xb8\x01\n\x11ListEventsRequest\x12)\n\x07session\x18\x01 \x01(\x0b\x32\x18.recollect.v1.SessionRef\x12)\n\x06\x66ilter\x18\x02 \x01(\x0b\x32\x19.recollect.v1.EventFilter\x12&\n\x05order\x18\x03 \x01(\x0e\x32\x17.recollect.v1.SortOrder\x12\x11\n\tpage_size\x18\x04 \x01(\x05\x12\x12\n\npage_token\x18\x05 \x01(\t\"\x80\x01\n\x12ListEventsResponse\x12*\n\x06\x65vents\x18\x01 \x03(\x0b\x32\x1a.recollect.v1.SessionEvent\x12\x17\n\x0fnext_page_token\x18\x02 \x01(\t\x12\x13\n\x0blog_version\x18\x03 \x01(\x03\x12\x10\n\x08last_seq\x18\x04 \x01(\x03\"g\n\x11GetContextRequest\x12)\n\x07session\x18\x01 \x01(\x0b\x32\x18.recollect.v1.SessionRef\x12\'\n\x04spec\x18\x02 \x01(\x0b\x32\x19.recollect.v1.ContextSpec\"\xb1\x02\n\x12GetContextResponse\x12*\n\x06\x65vents\x18\x01 \x03(\x0b\x32\x1a.recollect.v1.SessionEvent\x12\x11\n\ttruncated\x18\x02 \x01(\x08\x12\x11\n\tfirst_seq\x18\x03 \x01(\x03\x12\x10\n\x08last_seq\x18\x04 \x01(\x03\x12\x13\n\x0bover_budget\x18\x05 \x01(\x08\x12-\n\x07\x63ontext\x18\x06 \x01(\x0b\x32\x1c.recollect.v1.WindowCounters\x12,\n\x06window\x18\x07 \x01(\x0b\x32\x1c.recollect.v1.WindowCounters\x12\x13\n\x0blog_version\x18\x08 \x01(\x03\x12\x16\n\x0ewindow_version\x18\t \x01(\x03\x12\x18\n\x10session_last_seq\x18\n \x01(\x03*Q\n\x08IfExists\x12\x19\n\x15IF_EXISTS_UNSPECIFIED\x10\x00\x12\x14\n\x10IF_EXISTS_REPLAY\x10\x01\x12\x14\n\x10IF_EXISTS_IGNORE\x10\x02*\\\n\tSortOrder\x12\x1a\n\x16SORT_ORDER_UNSPECIFIED\x10\x00\x12\x18\n\x14SORT_ORDER_ASCENDING\x10\x01\x12\x19\n\x15SORT_ORDER_DESCENDING\x10\x02\x32\xf0\x02\n\x0c\x45ventService\x12Z\n\x0c\x41ppendEvents\x12!.recollect.v1.AppendEventsRequest\x1a\".recollect.v1.AppendEventsResponse\"\x03\x90\x02\x02\x12^\n\x0c\x41ppendStream\x12!.recollect.v1.AppendStreamRequest\x1a\".recollect.v1.AppendStreamResponse\"\x03\x90\x02\x00(\x01\x30\x01\x12N\n\x08GetEvent\x12\x1d.recollect.v1.GetEventRequest\x1a\x1e.recollect.v1.GetEventResponse\"\x03\x90\x02\x01\x12T\n\nListEvents\x12\x1f.recollect.v1.ListEventsRequest\x1a .recollect.v1.ListEventsResponse\"\x03\x90\x02\x01\x42T\n\x10\x64\x65v.recollect.v1P\x01Z>github.com/recollect-dev/recollect-go/recollect/v1;recollectv1b\x06proto3')
 
 _globals = globals()
 _builder.BuildMessageAndEnumDescriptors(DESCRIPTOR, _globals)
@@ -48,38 +49,42 @@ if not _descriptor._USE_C_DESCRIPTORS:
   _globals['_EVENTSERVICE'].methods_by_name['GetEvent']._serialized_options = b'\220\002\001'
   _globals['_EVENTSERVICE'].methods_by_name['ListEvents']._loaded_options = None
   _globals['_EVENTSERVICE'].methods_by_name['ListEvents']._serialized_options = b'\220\002\001'
-  _globals['_IFEXISTS']._serialized_start=1824
-  _globals['_IFEXISTS']._serialized_end=1905
-  _globals['_SORTORDER']._serialized_start=1907
-  _globals['_SORTORDER']._serialized_end=1999
-  _globals['_CREATEIFMISSING']._serialized_start=168
-  _globals['_CREATEIFMISSING']._serialized_end=352
-  _globals['_CREATEIFMISSING_LABELSENTRY']._serialized_start=307
-  _globals['_CREATEIFMISSING_LABELSENTRY']._serialized_end=352
-  _globals['_APPENDEVENTSREQUEST']._serialized_start=355
-  _globals['_APPENDEVENTSREQUEST']._serialized_end=646
-  _globals['_APPENDEDEVENT']._serialized_start=648
-  _globals['_APPENDEDEVENT']._serialized_end=712
-  _globals['_APPENDEVENTSRESPONSE']._serialized_start=715
-  _globals['_APPENDEVENTSRESPONSE']._serialized_end=892
-  _globals['_APPENDSTREAMREQUEST']._serialized_start=894
-  _globals['_APPENDSTREAMREQUEST']._serialized_end=966
-  _globals['_APPENDERROR']._serialized_start=969
-  _globals['_APPENDERROR']._serialized_end=1137
-  _globals['_APPENDERROR_METADATAENTRY']._serialized_start=1090
-  _globals['_APPENDERROR_METADATAENTRY']._serialized_end=1137
-  _globals['_APPENDSTREAMRESULT']._serialized_start=1140
-  _globals['_APPENDSTREAMRESULT']._serialized_end=1286
-  _globals['_APPENDSTREAMRESPONSE']._serialized_start=1288
-  _globals['_APPENDSTREAMRESPONSE']._serialized_end=1361
-  _globals['_GETEVENTREQUEST']._serialized_start=1363
-  _globals['_GETEVENTREQUEST']._serialized_end=1441
-  _globals['_GETEVENTRESPONSE']._serialized_start=1443
-  _globals['_GETEVENTRESPONSE']._serialized_end=1504
-  _globals['_LISTEVENTSREQUEST']._serialized_start=1507
-  _globals['_LISTEVENTSREQUEST']._serialized_end=1691
-  _globals['_LISTEVENTSRESPONSE']._serialized_start=1694
-  _globals['_LISTEVENTSRESPONSE']._serialized_end=1822
-  _globals['_EVENTSERVICE']._serialized_start=2002
-  _globals['_EVENTSERVICE']._serialized_end=2370
+  _globals['_IFEXISTS']._serialized_start=2265
+  _globals['_IFEXISTS']._serialized_end=2346
+  _globals['_SORTORDER']._serialized_start=2348
+  _globals['_SORTORDER']._serialized_end=2440
+  _globals['_CREATEIFMISSING']._serialized_start=196
+  _globals['_CREATEIFMISSING']._serialized_end=380
+  _globals['_CREATEIFMISSING_LABELSENTRY']._serialized_start=335
+  _globals['_CREATEIFMISSING_LABELSENTRY']._serialized_end=380
+  _globals['_APPENDEVENTSREQUEST']._serialized_start=383
+  _globals['_APPENDEVENTSREQUEST']._serialized_end=674
+  _globals['_APPENDEDEVENT']._serialized_start=676
+  _globals['_APPENDEDEVENT']._serialized_end=740
+  _globals['_APPENDEVENTSRESPONSE']._serialized_start=743
+  _globals['_APPENDEVENTSRESPONSE']._serialized_end=920
+  _globals['_APPENDSTREAMREQUEST']._serialized_start=922
+  _globals['_APPENDSTREAMREQUEST']._serialized_end=994
+  _globals['_APPENDERROR']._serialized_start=997
+  _globals['_APPENDERROR']._serialized_end=1165
+  _globals['_APPENDERROR_METADATAENTRY']._serialized_start=1118
+  _globals['_APPENDERROR_METADATAENTRY']._serialized_end=1165
+  _globals['_APPENDSTREAMRESULT']._serialized_start=1168
+  _globals['_APPENDSTREAMRESULT']._serialized_end=1314
+  _globals['_APPENDSTREAMRESPONSE']._serialized_start=1316
+  _globals['_APPENDSTREAMRESPONSE']._serialized_end=1389
+  _globals['_GETEVENTREQUEST']._serialized_start=1391
+  _globals['_GETEVENTREQUEST']._serialized_end=1469
+  _globals['_GETEVENTRESPONSE']._serialized_start=1471
+  _globals['_GETEVENTRESPONSE']._serialized_end=1532
+  _globals['_LISTEVENTSREQUEST']._serialized_start=1535
+  _globals['_LISTEVENTSREQUEST']._serialized_end=1719
+  _globals['_LISTEVENTSRESPONSE']._serialized_start=1722
+  _globals['_LISTEVENTSRESPONSE']._serialized_end=1850
+  _globals['_GETCONTEXTREQUEST']._serialized_start=1852
+  _globals['_GETCONTEXTREQUEST']._serialized_end=1955
+  _globals['_GETCONTEXTRESPONSE']._serialized_start=1958
+  _globals['_GETCONTEXTRESPONSE']._serialized_end=2263
+  _globals['_EVENTSERVICE']._serialized_start=2443
+  _globals['_EVENTSERVICE']._serialized_end=2811
 # @@protoc_insertion_point(module_scope)

@@ -9,6 +9,7 @@ import google.protobuf.descriptor
 import google.protobuf.internal.containers
 import google.protobuf.internal.enum_type_wrapper
 import google.protobuf.message
+import recollect.v1.context_pb2
 import recollect.v1.event_pb2
 import recollect.v1.filter_pb2
 import recollect.v1.session_pb2
@@ -470,3 +471,91 @@ class ListEventsResponse(google.protobuf.message.Message):
     def ClearField(self, field_name: typing.Literal["events", b"events", "last_seq", b"last_seq", "log_version", b"log_version", "next_page_token", b"next_page_token"]) -> None: ...
 
 global___ListEventsResponse = ListEventsResponse
+
+@typing.final
+class GetContextRequest(google.protobuf.message.Message):
+    """Request of GetContext."""
+
+    DESCRIPTOR: google.protobuf.descriptor.Descriptor
+
+    SESSION_FIELD_NUMBER: builtins.int
+    SPEC_FIELD_NUMBER: builtins.int
+    @property
+    def session(self) -> recollect.v1.session_pb2.SessionRef:
+        """REQUIRED."""
+
+    @property
+    def spec(self) -> recollect.v1.context_pb2.ContextSpec:
+        """What to hand out. Absent means the whole active window within the default size."""
+
+    def __init__(
+        self,
+        *,
+        session: recollect.v1.session_pb2.SessionRef | None = ...,
+        spec: recollect.v1.context_pb2.ContextSpec | None = ...,
+    ) -> None: ...
+    def HasField(self, field_name: typing.Literal["session", b"session", "spec", b"spec"]) -> builtins.bool: ...
+    def ClearField(self, field_name: typing.Literal["session", b"session", "spec", b"spec"]) -> None: ...
+
+global___GetContextRequest = GetContextRequest
+
+@typing.final
+class GetContextResponse(google.protobuf.message.Message):
+    """Response of GetContext."""
+
+    DESCRIPTOR: google.protobuf.descriptor.Descriptor
+
+    EVENTS_FIELD_NUMBER: builtins.int
+    TRUNCATED_FIELD_NUMBER: builtins.int
+    FIRST_SEQ_FIELD_NUMBER: builtins.int
+    LAST_SEQ_FIELD_NUMBER: builtins.int
+    OVER_BUDGET_FIELD_NUMBER: builtins.int
+    CONTEXT_FIELD_NUMBER: builtins.int
+    WINDOW_FIELD_NUMBER: builtins.int
+    LOG_VERSION_FIELD_NUMBER: builtins.int
+    WINDOW_VERSION_FIELD_NUMBER: builtins.int
+    SESSION_LAST_SEQ_FIELD_NUMBER: builtins.int
+    truncated: builtins.bool
+    """True when older events of the conversation were left out. Page back with ListEvents, before_seq = first_seq."""
+    first_seq: builtins.int
+    """The seq of the first event of the conversation handed out; 0 if there is none."""
+    last_seq: builtins.int
+    """The seq of the last event of the conversation handed out; 0 if there is none."""
+    over_budget: builtins.bool
+    """True when the newest turn alone exceeds a limit and is handed out whole."""
+    log_version: builtins.int
+    """The session's log_version at the time of reading; 0 for an unknown session."""
+    window_version: builtins.int
+    """The session's window_version: what ApplyCompaction is to expect."""
+    session_last_seq: builtins.int
+    """The session's last seq: what ApplyCompaction may archive through."""
+    @property
+    def events(self) -> google.protobuf.internal.containers.RepeatedCompositeFieldContainer[recollect.v1.event_pb2.SessionEvent]:
+        """The SYSTEM event, the summaries, then the conversation in window order."""
+
+    @property
+    def context(self) -> recollect.v1.session_pb2.WindowCounters:
+        """Counts over what is handed out."""
+
+    @property
+    def window(self) -> recollect.v1.session_pb2.WindowCounters:
+        """Counts over the whole active window, for deciding to compact."""
+
+    def __init__(
+        self,
+        *,
+        events: collections.abc.Iterable[recollect.v1.event_pb2.SessionEvent] | None = ...,
+        truncated: builtins.bool = ...,
+        first_seq: builtins.int = ...,
+        last_seq: builtins.int = ...,
+        over_budget: builtins.bool = ...,
+        context: recollect.v1.session_pb2.WindowCounters | None = ...,
+        window: recollect.v1.session_pb2.WindowCounters | None = ...,
+        log_version: builtins.int = ...,
+        window_version: builtins.int = ...,
+        session_last_seq: builtins.int = ...,
+    ) -> None: ...
+    def HasField(self, field_name: typing.Literal["context", b"context", "window", b"window"]) -> builtins.bool: ...
+    def ClearField(self, field_name: typing.Literal["context", b"context", "events", b"events", "first_seq", b"first_seq", "last_seq", b"last_seq", "log_version", b"log_version", "over_budget", b"over_budget", "session_last_seq", b"session_last_seq", "truncated", b"truncated", "window", b"window", "window_version", b"window_version"]) -> None: ...
+
+global___GetContextResponse = GetContextResponse

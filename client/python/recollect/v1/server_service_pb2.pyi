@@ -24,6 +24,7 @@ class ServerLimits(google.protobuf.message.Message):
     MAX_PAGE_SIZE_FIELD_NUMBER: builtins.int
     MAX_RESPONSE_BYTES_FIELD_NUMBER: builtins.int
     DEFAULT_SESSION_TTL_SECONDS_FIELD_NUMBER: builtins.int
+    DEFAULT_CONTEXT_BYTES_FIELD_NUMBER: builtins.int
     max_event_bytes: builtins.int
     """Bytes of one event in protobuf encoding."""
     max_batch_events: builtins.int
@@ -36,6 +37,8 @@ class ServerLimits(google.protobuf.message.Message):
     """Bytes of one page, unless a single event is larger."""
     default_session_ttl_seconds: builtins.int
     """Seconds a session lives by default; 0 means for ever."""
+    default_context_bytes: builtins.int
+    """Bytes of a context that asks for no size, in a session that sets none."""
     def __init__(
         self,
         *,
@@ -45,8 +48,9 @@ class ServerLimits(google.protobuf.message.Message):
         max_page_size: builtins.int = ...,
         max_response_bytes: builtins.int = ...,
         default_session_ttl_seconds: builtins.int = ...,
+        default_context_bytes: builtins.int = ...,
     ) -> None: ...
-    def ClearField(self, field_name: typing.Literal["default_session_ttl_seconds", b"default_session_ttl_seconds", "max_batch_bytes", b"max_batch_bytes", "max_batch_events", b"max_batch_events", "max_event_bytes", b"max_event_bytes", "max_page_size", b"max_page_size", "max_response_bytes", b"max_response_bytes"]) -> None: ...
+    def ClearField(self, field_name: typing.Literal["default_context_bytes", b"default_context_bytes", "default_session_ttl_seconds", b"default_session_ttl_seconds", "max_batch_bytes", b"max_batch_bytes", "max_batch_events", b"max_batch_events", "max_event_bytes", b"max_event_bytes", "max_page_size", b"max_page_size", "max_response_bytes", b"max_response_bytes"]) -> None: ...
 
 global___ServerLimits = ServerLimits
 
@@ -106,6 +110,8 @@ class GetServerInfoResponse(google.protobuf.message.Message):
     TOTAL_SESSIONS_FIELD_NUMBER: builtins.int
     TOTAL_EVENTS_FIELD_NUMBER: builtins.int
     STORE_ID_FIELD_NUMBER: builtins.int
+    TOKEN_COUNTER_FIELD_NUMBER: builtins.int
+    SUMMARIZER_MODEL_FIELD_NUMBER: builtins.int
     version: builtins.str
     """The server's version."""
     engine: builtins.str
@@ -120,6 +126,10 @@ class GetServerInfoResponse(google.protobuf.message.Message):
     """Events stored in the caller's tenant; only with include_totals."""
     store_id: builtins.str
     """Identifies the store; the same for all servers on one database."""
+    token_counter: builtins.str
+    """What counts tokens at append; see SessionEvent.token_counter."""
+    summarizer_model: builtins.str
+    """The model that summarises, for example "gpt-4o-mini"; empty if none is configured."""
     @property
     def limits(self) -> global___ServerLimits:
         """The limits in force."""
@@ -145,8 +155,10 @@ class GetServerInfoResponse(google.protobuf.message.Message):
         total_sessions: builtins.int = ...,
         total_events: builtins.int = ...,
         store_id: builtins.str = ...,
+        token_counter: builtins.str = ...,
+        summarizer_model: builtins.str = ...,
     ) -> None: ...
     def HasField(self, field_name: typing.Literal["limits", b"limits", "search_index", b"search_index"]) -> builtins.bool: ...
-    def ClearField(self, field_name: typing.Literal["capabilities", b"capabilities", "durability", b"durability", "engine", b"engine", "limits", b"limits", "schema_version", b"schema_version", "search_index", b"search_index", "store_id", b"store_id", "total_events", b"total_events", "total_sessions", b"total_sessions", "version", b"version"]) -> None: ...
+    def ClearField(self, field_name: typing.Literal["capabilities", b"capabilities", "durability", b"durability", "engine", b"engine", "limits", b"limits", "schema_version", b"schema_version", "search_index", b"search_index", "store_id", b"store_id", "summarizer_model", b"summarizer_model", "token_counter", b"token_counter", "total_events", b"total_events", "total_sessions", b"total_sessions", "version", b"version"]) -> None: ...
 
 global___GetServerInfoResponse = GetServerInfoResponse

@@ -169,6 +169,7 @@ class Session(google.protobuf.message.Message):
     WINDOW_FIELD_NUMBER: builtins.int
     USAGE_FIELD_NUMBER: builtins.int
     PARENT_FIELD_NUMBER: builtins.int
+    CONTEXT_BYTES_FIELD_NUMBER: builtins.int
     uid: builtins.str
     """OUTPUT_ONLY. The server's own key (UUIDv7); never reused, even if the session is deleted and its id used again."""
     metadata_json: builtins.str
@@ -179,6 +180,8 @@ class Session(google.protobuf.message.Message):
     """OUTPUT_ONLY. Grows by one with each compaction."""
     last_seq: builtins.int
     """OUTPUT_ONLY. The seq of the last event; 0 when there is none."""
+    context_bytes: builtins.int
+    """The size of contexts that ask for none, in bytes (see ContextSpec.max_bytes). 0 means the server's default."""
     @property
     def ref(self) -> global___SessionRef:
         """What the session is called."""
@@ -227,8 +230,9 @@ class Session(google.protobuf.message.Message):
         window: global___WindowCounters | None = ...,
         usage: global___TokenUsage | None = ...,
         parent: global___SessionParent | None = ...,
+        context_bytes: builtins.int = ...,
     ) -> None: ...
     def HasField(self, field_name: typing.Literal["create_time", b"create_time", "expire_time", b"expire_time", "parent", b"parent", "ref", b"ref", "update_time", b"update_time", "usage", b"usage", "window", b"window"]) -> builtins.bool: ...
-    def ClearField(self, field_name: typing.Literal["create_time", b"create_time", "expire_time", b"expire_time", "labels", b"labels", "last_seq", b"last_seq", "log_version", b"log_version", "metadata_json", b"metadata_json", "parent", b"parent", "ref", b"ref", "uid", b"uid", "update_time", b"update_time", "usage", b"usage", "window", b"window", "window_version", b"window_version"]) -> None: ...
+    def ClearField(self, field_name: typing.Literal["context_bytes", b"context_bytes", "create_time", b"create_time", "expire_time", b"expire_time", "labels", b"labels", "last_seq", b"last_seq", "log_version", b"log_version", "metadata_json", b"metadata_json", "parent", b"parent", "ref", b"ref", "uid", b"uid", "update_time", b"update_time", "usage", b"usage", "window", b"window", "window_version", b"window_version"]) -> None: ...
 
 global___Session = Session

@@ -28,7 +28,7 @@ from google.protobuf import timestamp_pb2 as google_dot_protobuf_dot_timestamp__
 from recollect.v1 import session_pb2 as recollect_dot_v1_dot_session__pb2
 
 
-DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\"recollect/v1/session_service.proto\x12\x0crecollect.v1\x1a\x1egoogle/protobuf/duration.proto\x1a google/protobuf/field_mask.proto\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\x1arecollect/v1/session.proto\"\x86\x01\n\x06\x45xpiry\x12(\n\x03ttl\x18\x01 \x01(\x0b\x32\x19.google.protobuf.DurationH\x00\x12\x31\n\x0b\x65xpire_time\x18\x02 \x01(\x0b\x32\x1a.google.protobuf.TimestampH\x00\x12\x17\n\rnever_expires\x18\x03 \x01(\x08H\x00\x42\x06\n\x04kind\"\x86\x02\n\x14\x43reateSessionRequest\x12)\n\x07session\x18\x01 \x01(\x0b\x32\x18.recollect.v1.SessionRef\x12$\n\x06\x65xpiry\x18\x02 \x01(\x0b\x32\x14.recollect.v1.Expiry\x12\x15\n\rmetadata_json\x18\x03 \x01(\t\x12>\n\x06labels\x18\x04 \x03(\x0b\x32..recollect.v1.CreateSessionRequest.LabelsEntry\x12\x17\n\x0freturn_existing\x18\x05 \x01(\x08\x1a-\n\x0bLabelsEntry\x12\x0b\n\x03key\x18\x01 \x01(\t\x12\r\n\x05value\x18\x02 \x01(\t:\x02\x38\x01\"P\n\x15\x43reateSessionResponse\x12&\n\x07session\x18\x01 \x01(\x0b\x32\x15.recollect.v1.Session\x12\x0f\n\x07\x63reated\x18\x02 \x01(\x08\">\n\x11GetSessionRequest\x12)\n\x07session\x18\x01 \x01(\x0b\x32\x18.recollect.v1.SessionRef\"<\n\x12GetSessionResponse\x12&\n\x07session\x18\x01 \x01(\x0b\x32\x15.recollect.v1.Session\"\xd5\x01\n\x13ListSessionsRequest\x12\x10\n\x03\x61pp\x18\x01 \x01(\tH\x00\x88\x01\x01\x12\x0f\n\x07user_id\x18\x02 \x01(\t\x12=\n\x06labels\x18\x03 \x03(\x0b\x32-.recollect.v1.ListSessionsRequest.LabelsEntry\x12\x11\n\tpage_size\x18\x04 \x01(\x05\x12\x12\n\npage_token\x18\x05 \x01(\t\x1a-\n\x0bLabelsEntry\x12\x0b\n\x03key\x18\x01 \x01(\t\x12\r\n\x05value\x18\x02 \x01(\t:\x02\x38\x01\x42\x06\n\x04_app\"X\n\x14ListSessionsResponse\x12\'\n\x08sessions\x18\x01 \x03(\x0b\x32\x15.recollect.v1.Session\x12\x17\n\x0fnext_page_token\x18\x02 \x01(\t\"\x9e\x02\n\x14UpdateSessionRequest\x12)\n\x07session\x18\x01 \x01(\x0b\x32\x18.recollect.v1.SessionRef\x12/\n\x0bupdate_mask\x18\x02 \x01(\x0b\x32\x1a.google.protobuf.FieldMask\x12$\n\x06\x65xpiry\x18\x03 \x01(\x0b\x32\x14.recollect.v1.Expiry\x12\x15\n\rmetadata_json\x18\x04 \x01(\t\x12>\n\x06labels\x18\x05 \x03(\x0b\x32..recollect.v1.UpdateSessionRequest.LabelsEntry\x1a-\n\x0bLabelsEntry\x12\x0b\n\x03key\x18\x01 \x01(\t\x12\r\n\x05value\x18\x02 \x01(\t:\x02\x38\x01\"?\n\x15UpdateSessionResponse\x12&\n\x07session\x18\x01 \x01(\x0b\x32\x15.recollect.v1.Session\"A\n\x14\x44\x65leteSessionRequest\x12)\n\x07session\x18\x01 \x01(\x0b\x32\x18.recollect.v1.SessionRef\"@\n\x15\x44\x65leteSessionResponse\x12\x0f\n\x07\x64\x65leted\x18\x01 \x01(\x08\x12\x16\n\x0e\x64\x65leted_events\x18\x02 \x01(\x03\"\x1e\n\x1c\x44\x65leteExpiredSessionsRequest\"G\n\x1d\x44\x65leteExpiredSessionsResponse\x12\x18\n\x10\x64\x65leted_sessions\x18\x01 \x01(\x03\x12\x0c\n\x04more\x18\x02 \x01(\x08\x32\xd6\x04\n\x0eSessionService\x12]\n\rCreateSession\x12\".recollect.v1.CreateSessionRequest\x1a#.recollect.v1.CreateSessionResponse\"\x03\x90\x02\x00\x12T\n\nGetSession\x12\x1f.recollect.v1.GetSessionRequest\x1a .recollect.v1.GetSessionResponse\"\x03\x90\x02\x01\x12Z\n\x0cListSessions\x12!.recollect.v1.ListSessionsRequest\x1a\".recollect.v1.ListSessionsResponse\"\x03\x90\x02\x01\x12]\n\rUpdateSession\x12\".recollect.v1.UpdateSessionRequest\x1a#.recollect.v1.UpdateSessionResponse\"\x03\x90\x02\x02\x12]\n\rDeleteSession\x12\".recollect.v1.DeleteSessionRequest\x1a#.recollect.v1.DeleteSessionResponse\"\x03\x90\x02\x02\x12u\n\x15\x44\x65leteExpiredSessions\x12*.recollect.v1.DeleteExpiredSessionsRequest\x1a+.recollect.v1.DeleteExpiredSessionsResponse\"\x03\x90\x02\x02\x42T\n\x10\x64\x65v.recollect.v1P\x01Z>github.com/recollect-dev/recollect-go/recollect/v1;recollectv1b\x06proto3')
+DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\"recollect/v1/session_service.proto\x12\x0crecollect.v1\x1a\x1egoogle/protobuf/duration.proto\x1a google/protobuf/field_mask.proto\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\x1arecollect/v1/session.proto\"\x86\x01\n\x06\x45xpiry\x12(\n\x03ttl\x18\x01 \x01(\x0b\x32\x19.google.protobuf.DurationH\x00\x12\x31\n\x0b\x65xpire_time\x18\x02 \x01(\x0b\x32\x1a.google.protobuf.TimestampH\x00\x12\x17\n\rnever_expires\x18\x03 \x01(\x08H\x00\x42\x06\n\x04kind\"\x9d\x02\n\x14\x43reateSessionRequest\x12)\n\x07session\x18\x01 \x01(\x0b\x32\x18.recollect.v1.SessionRef\x12$\n\x06\x65xpiry\x18\x02 \x01(\x0b\x32\x14.recollect.v1.Expiry\x12\x15\n\rmetadata_json\x18\x03 \x01(\t\x12>\n\x06labels\x18\x04 \x03(\x0b\x32..recollect.v1.CreateSessionRequest.LabelsEntry\x12\x17\n\x0freturn_existing\x18\x05 \x01(\x08\x12\x15\n\rcontext_bytes\x18\x06 \x01(\x03\x1a-\n\x0bLabelsEntry\x12\x0b\n\x03key\x18\x01 \x01(\t\x12\r\n\x05value\x18\x02 \x01(\t:\x02\x38\x01\"P\n\x15\x43reateSessionResponse\x12&\n\x07session\x18\x01 \x01(\x0b\x32\x15.recollect.v1.Session\x12\x0f\n\x07\x63reated\x18\x02 \x01(\x08\">\n\x11GetSessionRequest\x12)\n\x07session\x18\x01 \x01(\x0b\x32\x18.recollect.v1.SessionRef\"<\n\x12GetSessionResponse\x12&\n\x07session\x18\x01 \x01(\x0b\x32\x15.recollect.v1.Session\"\xd5\x01\n\x13ListSessionsRequest\x12\x10\n\x03\x61pp\x18\x01 \x01(\tH\x00\x88\x01\x01\x12\x0f\n\x07user_id\x18\x02 \x01(\t\x12=\n\x06labels\x18\x03 \x03(\x0b\x32-.recollect.v1.ListSessionsRequest.LabelsEntry\x12\x11\n\tpage_size\x18\x04 \x01(\x05\x12\x12\n\npage_token\x18\x05 \x01(\t\x1a-\n\x0bLabelsEntry\x12\x0b\n\x03key\x18\x01 \x01(\t\x12\r\n\x05value\x18\x02 \x01(\t:\x02\x38\x01\x42\x06\n\x04_app\"X\n\x14ListSessionsResponse\x12\'\n\x08sessions\x18\x01 \x03(\x0b\x32\x15.recollect.v1.Session\x12\x17\n\x0fnext_page_token\x18\x02 \x01(\t\"\xb5\x02\n\x14UpdateSessionRequest\x12)\n\x07session\x18\x01 \x01(\x0b\x32\x18.recollect.v1.SessionRef\x12/\n\x0bupdate_mask\x18\x02 \x01(\x0b\x32\x1a.google.protobuf.FieldMask\x12$\n\x06\x65xpiry\x18\x03 \x01(\x0b\x32\x14.recollect.v1.Expiry\x12\x15\n\rmetadata_json\x18\x04 \x01(\t\x12>\n\x06labels\x18\x05 \x03(\x0b\x32..recollect.v1.UpdateSessionRequest.LabelsEntry\x12\x15\n\rcontext_bytes\x18\x06 \x01(\x03\x1a-\n\x0bLabelsEntry\x12\x0b\n\x03key\x18\x01 \x01(\t\x12\r\n\x05value\x18\x02 \x01(\t:\x02\x38\x01\"?\n\x15UpdateSessionResponse\x12&\n\x07session\x18\x01 \x01(\x0b\x32\x15.recollect.v1.Session\"A\n\x14\x44\x65leteSessionRequest\x12)\n\x07session\x18\x01 \x01(\x0b\x32\x18.recollect.v1.SessionRef\"@\n\x15\x44\x65leteSessionResponse\x12\x0f\n\x07\x64\x65leted\x18\x01 \x01(\x08\x12\x16\n\x0e\x64\x65leted_events\x18\x02 \x01(\x03\"\x1e\n\x1c\x44\x65leteExpiredSessionsRequest\"G\n\x1d\x44\x65leteExpiredSessionsResponse\x12\x18\n\x10\x64\x65leted_sessions\x18\x01 \x01(\x03\x12\x0c\n\x04more\x18\x02 \x01(\x08\x32\xd6\x04\n\x0eSessionService\x12]\n\rCreateSession\x12\".recollect.v1.CreateSessionRequest\x1a#.recollect.v1.CreateSessionResponse\"\x03\x90\x02\x00\x12T\n\nGetSession\x12\x1f.recollect.v1.GetSessionRequest\x1a .recollect.v1.GetSessionResponse\"\x03\x90\x02\x01\x12Z\n\x0cListSessions\x12!.recollect.v1.ListSessionsRequest\x1a\".recollect.v1.ListSessionsResponse\"\x03\x90\x02\x01\x12]\n\rUpdateSession\x12\".recollect.v1.UpdateSessionRequest\x1a#.recollect.v1.UpdateSessionResponse\"\x03\x90\x02\x02\x12]\n\rDeleteSession\x12\".recollect.v1.DeleteSessionRequest\x1a#.recollect.v1.DeleteSessionResponse\"\x03\x90\x02\x02\x12u\n\x15\x44\x65leteExpiredSessions\x12*.recollect.v1.DeleteExpiredSessionsRequest\x1a+.recollect.v1.DeleteExpiredSessionsResponse\"\x03\x90\x02\x02\x42T\n\x10\x64\x65v.recollect.v1P\x01Z>github.com/recollect-dev/recollect-go/recollect/v1;recollectv1b\x06proto3')
 
 _globals = globals()
 _builder.BuildMessageAndEnumDescriptors(DESCRIPTOR, _globals)
@@ -57,35 +57,35 @@ if not _descriptor._USE_C_DESCRIPTORS:
   _globals['_EXPIRY']._serialized_start=180
   _globals['_EXPIRY']._serialized_end=314
   _globals['_CREATESESSIONREQUEST']._serialized_start=317
-  _globals['_CREATESESSIONREQUEST']._serialized_end=579
-  _globals['_CREATESESSIONREQUEST_LABELSENTRY']._serialized_start=534
-  _globals['_CREATESESSIONREQUEST_LABELSENTRY']._serialized_end=579
-  _globals['_CREATESESSIONRESPONSE']._serialized_start=581
-  _globals['_CREATESESSIONRESPONSE']._serialized_end=661
-  _globals['_GETSESSIONREQUEST']._serialized_start=663
-  _globals['_GETSESSIONREQUEST']._serialized_end=725
-  _globals['_GETSESSIONRESPONSE']._serialized_start=727
-  _globals['_GETSESSIONRESPONSE']._serialized_end=787
-  _globals['_LISTSESSIONSREQUEST']._serialized_start=790
-  _globals['_LISTSESSIONSREQUEST']._serialized_end=1003
-  _globals['_LISTSESSIONSREQUEST_LABELSENTRY']._serialized_start=534
-  _globals['_LISTSESSIONSREQUEST_LABELSENTRY']._serialized_end=579
-  _globals['_LISTSESSIONSRESPONSE']._serialized_start=1005
-  _globals['_LISTSESSIONSRESPONSE']._serialized_end=1093
-  _globals['_UPDATESESSIONREQUEST']._serialized_start=1096
-  _globals['_UPDATESESSIONREQUEST']._serialized_end=1382
-  _globals['_UPDATESESSIONREQUEST_LABELSENTRY']._serialized_start=534
-  _globals['_UPDATESESSIONREQUEST_LABELSENTRY']._serialized_end=579
-  _globals['_UPDATESESSIONRESPONSE']._serialized_start=1384
-  _globals['_UPDATESESSIONRESPONSE']._serialized_end=1447
-  _globals['_DELETESESSIONREQUEST']._serialized_start=1449
-  _globals['_DELETESESSIONREQUEST']._serialized_end=1514
-  _globals['_DELETESESSIONRESPONSE']._serialized_start=1516
-  _globals['_DELETESESSIONRESPONSE']._serialized_end=1580
-  _globals['_DELETEEXPIREDSESSIONSREQUEST']._serialized_start=1582
-  _globals['_DELETEEXPIREDSESSIONSREQUEST']._serialized_end=1612
-  _globals['_DELETEEXPIREDSESSIONSRESPONSE']._serialized_start=1614
-  _globals['_DELETEEXPIREDSESSIONSRESPONSE']._serialized_end=1685
-  _globals['_SESSIONSERVICE']._serialized_start=1688
-  _globals['_SESSIONSERVICE']._serialized_end=2286
+  _globals['_CREATESESSIONREQUEST']._serialized_end=602
+  _globals['_CREATESESSIONREQUEST_LABELSENTRY']._serialized_start=557
+  _globals['_CREATESESSIONREQUEST_LABELSENTRY']._serialized_end=602
+  _globals['_CREATESESSIONRESPONSE']._serialized_start=604
+  _globals['_CREATESESSIONRESPONSE']._serialized_end=684
+  _globals['_GETSESSIONREQUEST']._serialized_start=686
+  _globals['_GETSESSIONREQUEST']._serialized_end=748
+  _globals['_GETSESSIONRESPONSE']._serialized_start=750
+  _globals['_GETSESSIONRESPONSE']._serialized_end=810
+  _globals['_LISTSESSIONSREQUEST']._serialized_start=813
+  _globals['_LISTSESSIONSREQUEST']._serialized_end=1026
+  _globals['_LISTSESSIONSREQUEST_LABELSENTRY']._serialized_start=557
+  _globals['_LISTSESSIONSREQUEST_LABELSENTRY']._serialized_end=602
+  _globals['_LISTSESSIONSRESPONSE']._serialized_start=1028
+  _globals['_LISTSESSIONSRESPONSE']._serialized_end=1116
+  _globals['_UPDATESESSIONREQUEST']._serialized_start=1119
+  _globals['_UPDATESESSIONREQUEST']._serialized_end=1428
+  _globals['_UPDATESESSIONREQUEST_LABELSENTRY']._serialized_start=557
+  _globals['_UPDATESESSIONREQUEST_LABELSENTRY']._serialized_end=602
+  _globals['_UPDATESESSIONRESPONSE']._serialized_start=1430
+  _globals['_UPDATESESSIONRESPONSE']._serialized_end=1493
+  _globals['_DELETESESSIONREQUEST']._serialized_start=1495
+  _globals['_DELETESESSIONREQUEST']._serialized_end=1560
+  _globals['_DELETESESSIONRESPONSE']._serialized_start=1562
+  _globals['_DELETESESSIONRESPONSE']._serialized_end=1626
+  _globals['_DELETEEXPIREDSESSIONSREQUEST']._serialized_start=1628
+  _globals['_DELETEEXPIREDSESSIONSREQUEST']._serialized_end=1658
+  _globals['_DELETEEXPIREDSESSIONSRESPONSE']._serialized_start=1660
+  _globals['_DELETEEXPIREDSESSIONSRESPONSE']._serialized_end=1731
+  _globals['_SESSIONSERVICE']._serialized_start=1734
+  _globals['_SESSIONSERVICE']._serialized_end=2332
 # @@protoc_insertion_point(module_scope)

@@ -75,10 +75,13 @@ class CreateSessionRequest(google.protobuf.message.Message):
     METADATA_JSON_FIELD_NUMBER: builtins.int
     LABELS_FIELD_NUMBER: builtins.int
     RETURN_EXISTING_FIELD_NUMBER: builtins.int
+    CONTEXT_BYTES_FIELD_NUMBER: builtins.int
     metadata_json: builtins.str
     """See Session.metadata_json."""
     return_existing: builtins.bool
     """Return the session that is there, unchanged, instead of failing."""
+    context_bytes: builtins.int
+    """See Session.context_bytes. Negative is refused."""
     @property
     def session(self) -> recollect.v1.session_pb2.SessionRef:
         """user_id is REQUIRED; an empty session_id lets the server make one."""
@@ -99,9 +102,10 @@ class CreateSessionRequest(google.protobuf.message.Message):
         metadata_json: builtins.str = ...,
         labels: collections.abc.Mapping[builtins.str, builtins.str] | None = ...,
         return_existing: builtins.bool = ...,
+        context_bytes: builtins.int = ...,
     ) -> None: ...
     def HasField(self, field_name: typing.Literal["expiry", b"expiry", "session", b"session"]) -> builtins.bool: ...
-    def ClearField(self, field_name: typing.Literal["expiry", b"expiry", "labels", b"labels", "metadata_json", b"metadata_json", "return_existing", b"return_existing", "session", b"session"]) -> None: ...
+    def ClearField(self, field_name: typing.Literal["context_bytes", b"context_bytes", "expiry", b"expiry", "labels", b"labels", "metadata_json", b"metadata_json", "return_existing", b"return_existing", "session", b"session"]) -> None: ...
 
 global___CreateSessionRequest = CreateSessionRequest
 
@@ -277,15 +281,18 @@ class UpdateSessionRequest(google.protobuf.message.Message):
     EXPIRY_FIELD_NUMBER: builtins.int
     METADATA_JSON_FIELD_NUMBER: builtins.int
     LABELS_FIELD_NUMBER: builtins.int
+    CONTEXT_BYTES_FIELD_NUMBER: builtins.int
     metadata_json: builtins.str
     """The new metadata; replaces the old whole."""
+    context_bytes: builtins.int
+    """The new context_bytes."""
     @property
     def session(self) -> recollect.v1.session_pb2.SessionRef:
         """REQUIRED."""
 
     @property
     def update_mask(self) -> google.protobuf.field_mask_pb2.FieldMask:
-        """REQUIRED. Any of "expiry", "metadata_json", "labels"."""
+        """REQUIRED. Any of "expiry", "metadata_json", "labels", "context_bytes"."""
 
     @property
     def expiry(self) -> global___Expiry:
@@ -303,9 +310,10 @@ class UpdateSessionRequest(google.protobuf.message.Message):
         expiry: global___Expiry | None = ...,
         metadata_json: builtins.str = ...,
         labels: collections.abc.Mapping[builtins.str, builtins.str] | None = ...,
+        context_bytes: builtins.int = ...,
     ) -> None: ...
     def HasField(self, field_name: typing.Literal["expiry", b"expiry", "session", b"session", "update_mask", b"update_mask"]) -> builtins.bool: ...
-    def ClearField(self, field_name: typing.Literal["expiry", b"expiry", "labels", b"labels", "metadata_json", b"metadata_json", "session", b"session", "update_mask", b"update_mask"]) -> None: ...
+    def ClearField(self, field_name: typing.Literal["context_bytes", b"context_bytes", "expiry", b"expiry", "labels", b"labels", "metadata_json", b"metadata_json", "session", b"session", "update_mask", b"update_mask"]) -> None: ...
 
 global___UpdateSessionRequest = UpdateSessionRequest
 

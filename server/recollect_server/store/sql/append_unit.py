@@ -248,6 +248,8 @@ class AppendUnit:
             "size": len(draft.body),
             "tokens": draft.token_estimate,
             "body": self._codec.seal(draft, head.last_seq, now),
+            "content_bytes": draft.content_bytes,
+            "tools": draft.tools,
         }
 
 

@@ -26,8 +26,13 @@ from sqlalchemy import (
 POSITION_STEP = 1 << 20
 
 # A database says which schema it has and the oldest schema number whose code can still run on it.
-SCHEMA_VERSION = 1
-OLDEST_CODE_THAT_CAN_RUN = 1
+SCHEMA_VERSION = 2
+# 2: an indexer that does not know COMPACTED would pass by what compactions insert.
+OLDEST_CODE_THAT_CAN_RUN = 2
+
+# The names of what Counters and Usage count, in columns.
+COUNTED = ("events", "turns", "bytes", "tokens")
+USED = ("input", "output", "total", "cached", "reasoning")
 
 metadata = MetaData()
 # SQLite makes rowids only of INTEGER PRIMARY KEY; AUTOINCREMENT keeps a deleted session's ids from being used again.
@@ -52,15 +57,10 @@ sessions = Table(
     Column("log_version", BigInteger, nullable=False),
     Column("window_version", BigInteger, nullable=False),
     Column("last_seq", BigInteger, nullable=False),
-    Column("window_events", BigInteger, nullable=False),
-    Column("window_turns", BigInteger, nullable=False),
-    Column("window_bytes", BigInteger, nullable=False),
-    Column("window_tokens", BigInteger, nullable=False),
-    Column("usage_input", BigInteger, nullable=False),
-    Column("usage_output", BigInteger, nullable=False),
-    Column("usage_total", BigInteger, nullable=False),
-    Column("usage_cached", BigInteger, nullable=False),
-    Column("usage_reasoning", BigInteger, nullable=False),
+    *(Column(f"window_{what}", BigInteger, nullable=False) for what in COUNTED),
+    *(Column(f"usage_{kind}", BigInteger, nullable=False) for kind in USED),
+    # Bytes; 0 is the server's default.
+    Column("context_bytes", BigInteger, nullable=False, server_default=text("0")),
     UniqueConstraint("tenant", "app", "user_id", "session_id", name="sessions_ref"),
     Index("sessions_session_id", "tenant", "session_id"),
     Index("sessions_user", "tenant", "user_id", "id"),
@@ -84,6 +84,10 @@ session_labels = Table(
 )
 
 _INSERTED = f"position % {POSITION_STEP} <> 0"
+# What a context starts with: SYSTEM events and summaries. Not a stub, which stands in its turn for a tool result.
+_LEAD = "role = 3 OR (synthetic AND role <> 4)"
+
+ACTIVE_LEAD = f"NOT archived AND ({_LEAD})"
 
 events = Table(
     "events",
@@ -104,18 +108,25 @@ events = Table(
     Column("size", BigInteger, nullable=False),
     Column("tokens", BigInteger, nullable=False),
     Column("body", LargeBinary, nullable=False),
+    # UTF-8 bytes of what a model would be shown; -1 in rows older than the column.
+    Column("content_bytes", BigInteger, nullable=False, server_default=text("-1")),
+    # domain.model.Tools.
+    Column("tools", SmallInteger, nullable=False, server_default=text("4")),
     UniqueConstraint("session", "position", name="events_position"),
     UniqueConstraint("session", "event_id", name="events_event_id"),
     Index("events_turn_start", "session", "position", sqlite_where=text("turn_start"), postgresql_where=text("turn_start")),
     # What compactions inserted: few rows, so that appends pay nothing for finding them by seq.
     Index("events_inserted", "session", "seq", sqlite_where=text(_INSERTED), postgresql_where=text(_INSERTED)),
+    # The window, read from its end, however much is archived before and between.
+    Index("events_active", "session", "position", sqlite_where=text("NOT archived"), postgresql_where=text("NOT archived")),
+    Index("events_lead", "session", "position", sqlite_where=text(ACTIVE_LEAD), postgresql_where=text(ACTIVE_LEAD)),
     sqlite_autoincrement=True,
 )
 
-APPENDED, DELETED = 1, 2
+APPENDED, DELETED, COMPACTED = 1, 2, 3
 
 # One row for each committed change of a session. `xid` orders them safely on PostgreSQL (see dialects.Dialect.settled).
-# `first` and `last` are seqs of what was appended, or ids (events.id) of what was deleted.
+# `first` and `last` are seqs of what was appended or inserted (0 if nothing was), or ids (events.id) of what was deleted.
 changes = Table(
     "changes",
     metadata,
@@ -128,6 +139,57 @@ changes = Table(
     Column("last", BigInteger, nullable=False),
     Index("changes_order", "xid", "id"),
     sqlite_autoincrement=True,
+)
+
+# The record of every compaction.
+compactions = Table(
+    "compactions",
+    metadata,
+    Column("id", _Id, primary_key=True, autoincrement=True),
+    Column("session", _Id, nullable=False),
+    Column("compaction_id", Text, nullable=False),
+    Column("time", BigInteger, nullable=False),
+    Column("strategy", Text, nullable=False),
+    Column("actor", Text, nullable=False),
+    Column("branch", Text, nullable=False),
+    Column("archived", BigInteger, nullable=False),
+    Column("first_seq", BigInteger, nullable=False),
+    Column("last_seq", BigInteger, nullable=False),
+    Column("inserted_json", LargeBinary, nullable=False),
+    *(Column(f"{when}_{what}", BigInteger, nullable=False) for when in ("before", "after") for what in COUNTED),
+    Column("log_version", BigInteger, nullable=False),
+    Column("window_version", BigInteger, nullable=False),
+    *(Column(f"usage_{kind}", BigInteger, nullable=False) for kind in USED),
+    UniqueConstraint("session", "compaction_id", name="compactions_compaction_id"),
+    Index("compactions_session", "session", "id"),
+    sqlite_autoincrement=True,
+)
+
+# Policies by what they are for; unused parts of the name are empty. A removed one stays as a row without a body, so that other
+# servers learn of it.
+policies = Table(
+    "policies",
+    metadata,
+    Column("id", _Id, primary_key=True, autoincrement=True),
+    Column("tenant", Text, nullable=False),
+    Column("scope", SmallInteger, nullable=False),
+    Column("app", Text, nullable=False),
+    Column("user_id", Text, nullable=False),
+    Column("session_id", Text, nullable=False),
+    Column("body", LargeBinary),
+    Column("time", BigInteger, nullable=False),
+    UniqueConstraint("tenant", "scope", "app", "user_id", "session_id", name="policies_scope"),
+    Index("policies_time", "time"),
+    sqlite_autoincrement=True,
+)
+
+# Who is compacting a session, so that two servers never do the same work. A lease that has run out is anybody's.
+leases = Table(
+    "leases",
+    metadata,
+    Column("session", _Id, primary_key=True, autoincrement=False),
+    Column("owner", Text, nullable=False),
+    Column("until", BigInteger, nullable=False),
 )
 
 # --- derived tables: made and remade by text_index, never migrated. On SQLite they live in a file of their own, so that
