@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import AsyncIterator, Sequence
 from pathlib import Path
 from typing import Any
@@ -10,10 +11,12 @@ import pytest
 import sqlalchemy as sa
 from sqlalchemy import Connection
 
-from recollect_server.domain.filters import EventFilter
+from recollect_server.domain.filters import Authors, AuthorStep, EventFilter
 from recollect_server.domain.model import Role
-from recollect_server.store.base import Cursor, EventQuery
+from recollect_server.store.base import Cursor, EventQuery, SearchCursor, SearchQuery, UserScope
+from recollect_server.store.sql import prepared
 from recollect_server.store.sql.indexer import beyond
+from recollect_server.store.sql.prepared import Prepared
 from recollect_server.store.sql.schema import changes, index_progress
 from recollect_server.store.sql.sqlite import SqliteEngine, driver
 from recollect_server.store.sql.store import SqlStore, open_store
@@ -43,6 +46,11 @@ class Recorder:
     def _step(self) -> int:
         self.steps += 1
         return 0
+
+    def walks(self) -> list[str]:
+        """What is read from one end to the other. Hits are few enough to be sorted, and progress is one row."""
+        scans = [plan for plan in self.plans if plan.startswith("SCAN") and "VIRTUAL TABLE INDEX" not in plan]
+        return [plan for plan in scans if plan != "SCAN search.index_progress"]
 
     def scans(self) -> list[str]:
         return [plan for plan in self.plans if plan.startswith(("SCAN events", "SCAN sessions", "USE TEMP B-TREE"))]
@@ -113,3 +121,72 @@ async def test_g_10_what_is_behind_the_index_is_found_without_walking_all_change
     plans = await store._engine.read(unit)
     assert plans[0] == "SEARCH changes USING INTEGER PRIMARY KEY (rowid>?)"
     assert not any("TEMP B-TREE" in plan for plan in plans)
+
+
+async def _indexed(store: SqlStore) -> None:
+    for _ in range(3000):
+        if not (await store.info("acme", totals=False)).index_lag:
+            return
+        await asyncio.sleep(0.01)
+    pytest.fail("the index does not catch up")
+
+
+ALICE = UserScope("alice")
+_SEARCHES = {
+    "keyword": SearchQuery(ALICE, EventFilter(keyword="needle")),
+    "of_an_app": SearchQuery(UserScope("alice", "shop"), EventFilter(keyword="needle")),
+    "any": SearchQuery(ALICE, EventFilter(keywords=("needle", "pin"))),
+    "all": SearchQuery(ALICE, EventFilter(keywords=("needle", "hay"), match_all=True)),
+    "filtered": SearchQuery(ALICE, EventFilter(keyword="needle", roles=frozenset({Role.USER}), after_seq=0)),
+    "onward": SearchQuery(ALICE, EventFilter(keyword="needle"), cursor=SearchCursor(0, 0, 0)),
+    "numbered": SearchQuery(ALICE, EventFilter(keyword="needle", page=0, page_size=5)),
+}
+
+
+async def test_z_17_a_search_of_a_user_looks_at_what_the_index_names_and_not_at_the_log(
+    store: SqlStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    await append(store, draft("needle in hay"))
+    steps: dict[str, list[int]] = {name: [] for name in _SEARCHES}
+    for length in (1000, 5000):
+        await _grow(store, length, Role.USER)
+        await _indexed(store)
+        for name, query in _SEARCHES.items():
+            with monkeypatch.context() as patch:
+                recorder = Recorder(patch)
+                assert len((await store.search("acme", query)).hits) == 1
+            assert len(recorder.plans) > 1
+            assert recorder.walks() == [], name
+            steps[name].append(recorder.steps)
+    # The index reads more pages of its own; a walk would take several steps for each of the 4000 events more.
+    assert all(after - before < 1000 for before, after in steps.values()), steps
+
+
+async def test_a_search_whose_like_was_asked_before_compiles_nothing(store: SqlStore, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Compiling takes several times as long as searching."""
+    await append(store, draft("needle in hay"))
+    await _indexed(store)
+    for query in _SEARCHES.values():
+        await store.search("acme", query)
+
+    def compiled(*_: object) -> None:
+        raise AssertionError("compiled anew")
+
+    monkeypatch.setattr(Prepared, "__init__", compiled)
+    for query in _SEARCHES.values():
+        assert len((await store.search("acme", query)).hits) == 1
+
+
+async def test_statements_are_kept_within_bounds(store: SqlStore, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A caller decides how many shapes its filters have, and how long they are."""
+    monkeypatch.setattr(prepared, "_MOST_SHAPES", 8)
+    monkeypatch.setattr(prepared, "_MOST_CHARACTERS", 20_000)
+    await append(store, draft("needle in hay"))
+    kept = store._statements._prepared
+    for count in (*range(1, 30), 900):
+        terms = ("needle", *(f"term {n}" for n in range(count % 40)))
+        authors = Authors(frozenset(f"author {n}" for n in range(count)))
+        wanted = EventFilter(keywords=terms, authors=(AuthorStep(False, authors),))
+        assert len((await store.search("acme", SearchQuery(ALICE, wanted))).hits) == 1
+        assert len(kept) <= 8
+        assert len(kept) == 1 or sum(each.length for each in kept.values()) <= 20_000

@@ -188,6 +188,39 @@ class SearchRows:
         assert await found(keyword="p", authors=(AuthorStep(True, Authors(roles=frozenset({"cook"}))),)) == ["apple tart"]
         assert await found(keyword="p", exclude_archived=True) == ["apple pie", "apple tart", "banana pie", "apple banana"]
 
+    @pytest.mark.parametrize("scope", [ref(), ALICE, UserScope("alice", "shop")], ids=["session", "user", "app"])
+    async def test_filters_that_differ_in_little_are_answered_each_by_itself(self, store: Store, scope: object) -> None:
+        """What is asked first must not decide how the next is understood: a store may keep the statement that it made."""
+        await say(
+            store,
+            draft("apple pie", author="chef", author_role="cook"),
+            draft("apple tart", role=Role.ASSISTANT),
+            draft("cherry pie", author="guest"),
+        )
+        nobody, chef, cooks = Authors(), Authors(frozenset({"chef"})), Authors(roles=frozenset({"cook"}))
+        pairs: list[tuple[dict[str, object], list[str]]] = [
+            ({"keyword": "p"}, ["apple pie", "apple tart", "cherry pie"]),
+            ({"keyword": "p", "authors": (AuthorStep(True, nobody),)}, []),
+            ({"keyword": "p", "authors": (AuthorStep(False, nobody),)}, ["apple pie", "apple tart", "cherry pie"]),
+            ({"keyword": "p", "authors": (AuthorStep(True, chef),)}, ["apple pie"]),
+            ({"keyword": "p", "authors": (AuthorStep(False, chef),)}, ["apple tart", "cherry pie"]),
+            ({"keyword": "p", "authors": (AuthorStep(True, cooks),)}, ["apple pie"]),
+            ({"keyword": "p", "authors": (AuthorStep(False, cooks),)}, ["apple tart", "cherry pie"]),
+            ({"keyword": "apple"}, ["apple pie", "apple tart"]),
+            ({"keywords": ("apple",)}, ["apple pie", "apple tart"]),
+            ({"keywords": ("apple", "pie")}, ["apple pie", "apple tart", "cherry pie"]),
+            ({"keywords": ("apple", "pie"), "match_all": True}, ["apple pie"]),
+            ({"keyword": "apple", "keywords": ("pie",)}, ["apple pie"]),
+            ({"keywords": ("apple", "ch")}, ["apple pie", "apple tart", "cherry pie"]),
+            ({"keywords": ("apple", "ch"), "match_all": True}, []),
+            ({"keyword": "pie", "after_seq": 1}, ["cherry pie"]),
+            ({"keyword": "pie", "before_seq": 3}, ["apple pie"]),
+            ({"keyword": "pie", "roles": frozenset({Role.ASSISTANT})}, []),
+            ({"keyword": "pie", "roles": frozenset({Role.ASSISTANT, Role.USER})}, ["apple pie", "cherry pie"]),
+        ]
+        for fields, expected in (*pairs, *reversed(pairs)):
+            assert said(await search(store, EventFilter(**fields), scope)) == expected, fields  # type: ignore[arg-type]
+
     async def test_everything_committed_before_the_call_is_searched(self, store: Store) -> None:
         await create(store)
         for number in range(30):

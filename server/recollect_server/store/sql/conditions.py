@@ -1,4 +1,4 @@
-"""EventFilter as SQL: everything but the text conditions and the window. Held equal to domain.filters by property tests."""
+"""EventFilter as SQL: everything but the window. Held equal to domain.filters by property tests."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from sqlalchemy.sql import ColumnElement
 
 from ...domain.branches import visible_from
 from ...domain.filters import AuthorStep, EventFilter
-from .schema import POSITION_STEP, events
+from .schema import POSITION_STEP, event_text, events
 
 # No log is longer; keeps seq * POSITION_STEP within 64 bits whatever a caller asks for.
 _MAX_SEQ = 1 << 42
@@ -39,6 +39,10 @@ class Conditions:
     def where(self) -> list[ColumnElement[bool]]:
         return [make() for make in self.made]
 
+    def __and__(self, other: Conditions) -> Conditions:
+        """Both; their parameters must have different names."""
+        return Conditions(self.made + other.made, self.values | other.values, self.flags + other.flags)
+
     def add(self, make: Condition, **values: Any) -> None:
         self.values |= values
         self.made.append(make)
@@ -51,10 +55,10 @@ class Conditions:
         """That the column has one of the values; none has none."""
         bound = {f"{name}_{i}": value for i, value in enumerate(sorted(values))}
         self.values |= bound
-        return lambda: sa.or_(sa.false(), *(column == _parameter(each, column) for each in bound))
+        return lambda: sa.or_(sa.false(), *(column == parameter(each, column) for each in bound))
 
 
-def _parameter(name: str, column: ColumnElement[Any]) -> BindParameter[Any]:
+def parameter(name: str, column: ColumnElement[Any]) -> BindParameter[Any]:
     return sa.bindparam(name, type_=column.type)
 
 
@@ -66,13 +70,13 @@ def conditions(wanted: EventFilter) -> Conditions:
     if wanted.exclude_archived:
         found.flag("active", lambda: _e.archived.is_(sa.false()))
     if wanted.from_time is not None:
-        found.add(lambda: _e.time >= _parameter("from_time", _e.time), from_time=wanted.from_time)
+        found.add(lambda: _e.time >= parameter("from_time", _e.time), from_time=wanted.from_time)
     if wanted.to_time is not None:
-        found.add(lambda: _e.time <= _parameter("to_time", _e.time), to_time=wanted.to_time)
+        found.add(lambda: _e.time <= parameter("to_time", _e.time), to_time=wanted.to_time)
     if wanted.after_seq is not None:
-        found.add(lambda: _e.seq > _parameter("after_seq", _e.seq), after_seq=_clamp(wanted.after_seq))
+        found.add(lambda: _e.seq > parameter("after_seq", _e.seq), after_seq=_clamp(wanted.after_seq))
     if wanted.before_seq is not None:
-        found.add(lambda: _e.seq < _parameter("before_seq", _e.seq), before_seq=_clamp(wanted.before_seq))
+        found.add(lambda: _e.seq < parameter("before_seq", _e.seq), before_seq=_clamp(wanted.before_seq))
     if wanted.roles:
         found.add(found.among("role", map(int, wanted.roles), _e.role))
     for step in wanted.authors:
@@ -95,6 +99,31 @@ def _add_step(found: Conditions, step: AuthorStep) -> None:
     found.flag(kind, make)
 
 
+def text_conditions(
+    wanted: EventFilter,
+    prefix: str,
+    has: Callable[[BindParameter[str]], ColumnElement[bool]],
+    spelled: Callable[[str], str] = str,
+) -> Conditions:
+    """EventFilter.holds over the derived text. `has`: that it has the term of a parameter; `spelled`: how such a parameter
+    gives the term; `prefix` keeps the parameters of two spellings apart."""
+    found = Conditions()
+
+    def has_named(name: str) -> ColumnElement[bool]:
+        return has(parameter(name, event_text.c.text))
+
+    if wanted.keyword:
+        keyword = f"{prefix}_keyword"
+        found.add(lambda: has_named(keyword), **{keyword: spelled(wanted.keyword)})
+    if wanted.keywords:
+        terms = {f"{prefix}_{i}": spelled(term) for i, term in enumerate(wanted.keywords)}
+        found.values |= terms
+        # Flagged, for all and any of the same terms have the same values.
+        kind, combined = ("all", sa.and_) if wanted.match_all else ("any", sa.or_)
+        found.flag(kind, lambda: combined(*map(has_named, terms)))
+    return found
+
+
 def session_conditions(session: int, wanted: EventFilter) -> Conditions:
     """Conditions within one session, with bounds on position that follow from those on seq, so that the index on
     (session, position) serves both.
@@ -102,10 +131,10 @@ def session_conditions(session: int, wanted: EventFilter) -> Conditions:
     An appended event stands at seq * POSITION_STEP; a compaction inserts events before that place, never behind it.
     """
     found = conditions(wanted)
-    found.add(lambda: _e.session == _parameter("session", _e.session), session=session)
+    found.add(lambda: _e.session == parameter("session", _e.session), session=session)
     if wanted.before_seq is not None:
         bound = _clamp(wanted.before_seq) * POSITION_STEP
-        found.add(lambda: _e.position < _parameter("before_position", _e.position), before_position=bound)
+        found.add(lambda: _e.position < parameter("before_position", _e.position), before_position=bound)
     if wanted.after_seq is not None:
         found.add(_beyond_seq, after_position=_clamp(wanted.after_seq) * POSITION_STEP)
     return found
@@ -113,11 +142,11 @@ def session_conditions(session: int, wanted: EventFilter) -> Conditions:
 
 def _beyond_seq() -> ColumnElement[bool]:
     """Behind the place of after_seq, or behind the first event that a compaction inserted after it, if that is earlier."""
-    after = _parameter("after_position", _e.position)
+    after = parameter("after_position", _e.position)
     within = sa.and_(
-        _e.session == _parameter("session", _e.session),
+        _e.session == parameter("session", _e.session),
         sa.text(f"position % {POSITION_STEP} <> 0"),
-        _e.seq > _parameter("after_seq", _e.seq),
+        _e.seq > parameter("after_seq", _e.seq),
     )
     lowest = sa.select(sa.func.min(_e.position)).where(within).correlate(None).scalar_subquery()
     return _e.position > sa.case((lowest <= after, lowest - sa.literal_column("1")), else_=after)

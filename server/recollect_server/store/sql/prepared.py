@@ -7,7 +7,7 @@ is on the path of every append and every read is therefore compiled once for its
 from __future__ import annotations
 
 from collections import namedtuple
-from collections.abc import Callable, Hashable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from operator import itemgetter
 from typing import Any
 
@@ -19,7 +19,12 @@ from .engine import Engine
 Record = Any
 """A row: a named tuple of the statement's columns. Reading its fields costs a tenth of what SQLAlchemy's Row takes."""
 
+ROWS_AT_ONCE = 256
+"""Rows of a streamed answer that are held at a time."""
+
+# A filter may name any number of authors: neither how many statements are kept nor how long they are is ours to say.
 _MOST_SHAPES = 1000
+_MOST_CHARACTERS = 16 << 20
 
 
 class Prepared:
@@ -27,8 +32,16 @@ class Prepared:
 
     def __init__(self, statement: ClauseElement, engine: Engine, connection: Connection) -> None:
         self._engine = engine
-        compiled = statement.compile(dialect=connection.dialect, compile_kwargs={"render_postcompile": True})
+        # Where the derived tables live is the engine's to say; a statement that is run as a string is not translated.
+        schemas = connection.get_execution_options().get("schema_translate_map")
+        compiled = statement.compile(
+            dialect=connection.dialect,
+            schema_translate_map=schemas,
+            render_schema_translate=schemas is not None,
+            compile_kwargs={"render_postcompile": True},
+        )
         self._sql = str(compiled)
+        self.length = len(self._sql)
         names: Sequence[str] = compiled.positiontup  # type: ignore[attr-defined]
         fixed = {name: value for name, value in compiled.params.items() if value is not None}
         self._values = _picker(names, fixed)
@@ -38,6 +51,11 @@ class Prepared:
 
     def run(self, connection: Connection, params: Mapping[str, Any]) -> list[Record]:
         return list(map(self._record, self._engine.fetch(connection, self._sql, self._values(params))))
+
+    def stream(self, connection: Connection, params: Mapping[str, Any]) -> Iterator[Record]:
+        """Records as they come, without holding them all."""
+        options = {"yield_per": ROWS_AT_ONCE}
+        yield from map(self._record, connection.exec_driver_sql(self._sql, self._values(params), execution_options=options))
 
     def run_many(self, connection: Connection, rows: Sequence[Mapping[str, Any]]) -> None:
         self._engine.run_many(connection, self._sql, list(map(self._values, rows)))
@@ -56,11 +74,18 @@ class Statements:
     def __init__(self, engine: Engine) -> None:
         self._engine = engine
         self._prepared: dict[Hashable, Prepared] = {}
+        self._characters = 0
 
     def get(self, shape: Hashable, connection: Connection, build: Callable[[], ClauseElement]) -> Prepared:
         prepared = self._prepared.get(shape)
         if prepared is None:
-            if len(self._prepared) >= _MOST_SHAPES:
-                self._prepared.clear()
-            prepared = self._prepared[shape] = Prepared(build(), self._engine, connection)
+            prepared = Prepared(build(), self._engine, connection)
+            self._keep(shape, prepared)
         return prepared
+
+    def _keep(self, shape: Hashable, prepared: Prepared) -> None:
+        if len(self._prepared) >= _MOST_SHAPES or self._characters + prepared.length > _MOST_CHARACTERS:
+            self._prepared.clear()
+            self._characters = 0
+        self._prepared[shape] = prepared
+        self._characters += prepared.length

@@ -8,23 +8,23 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, cast
 
 import sqlalchemy as sa
-from sqlalchemy import Connection, Row
+from sqlalchemy import BindParameter, Connection, Row
 from sqlalchemy.sql import ColumnElement, Select
 
 from ...domain.filters import EventFilter
 from ...domain.model import StoredEvent
 from ...domain.text import fold
 from ..base import Codec
+from .conditions import Conditions, text_conditions
 from .engine import Engine
-from .prepared import Record, Statements
+from .prepared import ROWS_AT_ONCE, Record, Statements
 from .schema import event_text, events
 
 # Larger bodies are fetched one by one once it is known that they are wanted, so that a page of them is never in memory.
 _SMALL_BODY = 32_768
-_ROWS_AT_ONCE = 256
 
 _e = events.c
 # As few as a page needs: each costs as much time again as a tenth of the row.
@@ -52,24 +52,24 @@ class Scanner:
         """Rows of `query` whose text matches, in the query's order, one at a time. Rows tell their session, or it is given."""
         texts = event_text.c
         joined = query.add_columns(texts.id.is_not(None).label("indexed")).outerjoin(event_text, texts.id == _e.id)
-        joined = joined.where(sa.or_(texts.id.is_(None), self.text_condition(wanted)))
-        for row in self.streamed(joined, params):
+        holds = self.text_conditions(wanted)
+        joined = joined.where(sa.or_(texts.id.is_(None), sa.and_(sa.true(), *holds.where)))
+        # Without holding all rows.
+        joined = joined.execution_options(yield_per=ROWS_AT_ONCE)
+        for row in self.connection.execute(joined, {**params, **holds.values}):
             if row.indexed or self.decoded_matches(row, wanted, row.session if session is None else session):
                 yield row
 
-    def streamed(self, query: Select[Any], params: Mapping[str, Any]) -> Iterator[Row[Any]]:
-        """Rows as they come, without holding them all."""
-        yield from self.connection.execute(query.execution_options(yield_per=_ROWS_AT_ONCE), params)
-
-    def text_condition(self, wanted: EventFilter) -> ColumnElement[bool]:
+    def text_conditions(self, wanted: EventFilter) -> Conditions:
         """EventFilter.holds over the derived text."""
-        has = [self.engine.contains(event_text.c.text, term) for term in wanted.keywords]
-        combined = (sa.and_ if wanted.match_all else sa.or_)(*has) if has else sa.true()
-        if wanted.keyword:
-            combined = sa.and_(self.engine.contains(event_text.c.text, wanted.keyword), combined)
-        return combined
 
-    def decoded_matches(self, row: Row[Any], wanted: EventFilter, session: int) -> bool:
+        def has(term: BindParameter[str]) -> ColumnElement[bool]:
+            # The engines put the term into an expression; a parameter goes in like a string.
+            return self.engine.contains(event_text.c.text, cast("str", term))
+
+        return text_conditions(wanted, "term", has)
+
+    def decoded_matches(self, row: Row[Any] | Record, wanted: EventFilter, session: int) -> bool:
         event = self.stored(row, session)
         return event is not None and wanted.holds(fold(self.codec.text(event.body)))
 

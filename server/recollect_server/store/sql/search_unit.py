@@ -3,19 +3,21 @@
 from __future__ import annotations
 
 import heapq
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from functools import partial
 from itertools import islice
 from typing import Any
 
 import sqlalchemy as sa
-from sqlalchemy import Row
+from sqlalchemy import BigInteger, BindParameter
 from sqlalchemy.sql import ColumnElement, Select
 
 from ...domain.model import SessionRef
 from ..base import Cursor, EventQuery, SearchCursor, SearchHit, SearchPage, SearchQuery, UserScope
-from .conditions import conditions
+from .conditions import Conditions, conditions, parameter
 from .indexer import beyond
 from .list_unit import SessionLog
+from .prepared import Prepared, Record
 from .rows import ref_of, require
 from .scan import EVENT_COLUMNS, Scanner, fitting
 from .schema import APPENDED, POSITION_STEP, changes, event_text, events, index_progress, sessions
@@ -38,8 +40,7 @@ def search_session(scanner: Scanner, tenant: str, ref: SessionRef, query: Search
 
 def search_user(scanner: Scanner, index: TextIndex | None, tenant: str, scope: UserScope, query: SearchQuery) -> SearchPage:
     skip = query.filter.offset if query.cursor is None else 0
-    rows = _UserSearch(scanner, index, tenant, scope, query).matches(skip + query.most + 1)
-    found = _taken(rows, skip, query.most + 1)
+    found = _UserSearch(scanner, index, tenant, scope, query).matches(skip, query.most + 1)
     page = fitting(found, query.most, query.max_bytes)
     cursor = None
     if len(page) < len(found):
@@ -49,9 +50,9 @@ def search_user(scanner: Scanner, index: TextIndex | None, tenant: str, scope: U
     return SearchPage(hits, cursor)
 
 
-def _taken(rows: Iterator[Row[Any]], skip: int, count: int) -> list[Row[Any]]:
+def _taken(rows: Iterator[Record], skip: int, count: int) -> list[Record]:
     """The rows in order, each once: one that was indexed between two statements turns up in both."""
-    taken: list[Row[Any]] = []
+    taken: list[Record] = []
     previous = (0, 0)
     for row in rows:
         if (row.session, row.seq) == previous:
@@ -74,50 +75,64 @@ class _UserSearch:
         self._index = index
         self._wanted = query.filter
         self._scope_key = scope_of(tenant, scope.user_id)
-        filtered = conditions(query.filter)
-        self._where: list[ColumnElement[bool]] = [
-            sessions.c.tenant == tenant,
-            sessions.c.user_id == scope.user_id,
-            *([] if scope.app is None else [sessions.c.app == scope.app]),
-            *filtered.where,
-        ]
-        self._params = filtered.values
-        if (cursor := query.cursor) is not None:
-            self._where.append(sa.tuple_(*_ORDER) > sa.tuple_(cursor.time, cursor.session, cursor.position))
+        self._conditions = _search_conditions(tenant, scope, query)
 
-    def matches(self, most: int) -> Iterator[Row[Any]]:
-        """In order; an event may come twice. At least the first `most`, if there are so many."""
+    def matches(self, skip: int, count: int) -> Sequence[Record]:
+        """`count` matches in order, or as many as there are, after `skip`."""
+        connection, wanted = self._scanner.connection, self._wanted
         if self._index is None:
-            return self._scanner.matching(self._candidates(), self._wanted, self._params)
+            scanned = self._scanner.matching(self._candidates(), wanted, self._conditions.values)
+            return _taken(scanned, skip, count)
+        if not connection.in_transaction():
+            connection.begin()  # prepared statements do not, and all of an answer is to be of one moment
         # The tail first: what is indexed after this statement is found by the next, so nothing falls between them.
-        indexed = self._indexed(self._index).limit(most)
-        if not self._scanner.connection.execute(sa.select(changes.c.id).where(self._ahead()).limit(1)).first():
-            return self._streamed(indexed)
-        decoded = self._scanner.decoded_matches
-        tail = (row for row in self._streamed(self._tail()) if decoded(row, self._wanted, row.session))
-        return heapq.merge(list(islice(tail, most)), self._streamed(indexed), key=_sort_key)
+        behind = self._scanner.statements.get("search behind", connection, self._behind_statement).run(connection, {})
+        conditions, indexed = self._indexed(self._index)
+        values = conditions.values
+        if not behind:
+            return indexed.run(connection, {**values, "skip": skip, "limit": count})
+        most = skip + count
+        tail = list(islice(self._tail(), most))
+        rest = indexed.stream(connection, {**values, "skip": 0, "limit": most})
+        return _taken(heapq.merge(tail, rest, key=_sort_key), skip, count)
+
+    def _indexed(self, index: TextIndex) -> tuple[Conditions, Prepared]:
+        """The search of what is indexed, and its conditions."""
+        texts = index.candidates(self._scope_key, self._wanted) & self._scanner.text_conditions(self._wanted)
+        conditions = self._conditions & texts
+
+        def build() -> Select[Any]:
+            joined = self._candidates().join(event_text, event_text.c.id == events.c.id).where(*texts.where)
+            return joined.limit(_parameter("limit")).offset(_parameter("skip"))
+
+        # Two shapes: put together, the flags of one could be told for those of the other.
+        shape = ("search indexed", self._conditions.shape, texts.shape)
+        return conditions, self._scanner.statements.get(shape, self._scanner.connection, build)
+
+    def _tail(self) -> Iterator[Record]:
+        """Matches that are not indexed."""
+        shape = ("search tail", self._conditions.shape)
+        tail = self._scanner.statements.get(shape, self._scanner.connection, self._tail_statement)
+        for row in tail.stream(self._scanner.connection, self._conditions.values):
+            if self._scanner.decoded_matches(row, self._wanted, row.session):
+                yield row
+
+    # --- statements
 
     def _ahead(self) -> ColumnElement[bool]:
         """Changes that are not indexed."""
         xid, change = (sa.select(column).scalar_subquery() for column in (index_progress.c.xid, index_progress.c.change))
         return beyond(self._scanner.engine, xid, change)
 
-    def _streamed(self, query: Select[Any]) -> Iterator[Row[Any]]:
-        return self._scanner.streamed(query, self._params)
+    def _behind_statement(self) -> Select[Any]:
+        return sa.select(changes.c.id).where(self._ahead()).limit(sa.literal_column("1"))
 
     def _candidates(self) -> Select[Any]:
         columns = [*EVENT_COLUMNS, events.c.session, events.c.time, sessions.c.app, sessions.c.user_id, sessions.c.session_id]
         joined = sa.join(events, sessions, events.c.session == sessions.c.id)
-        return sa.select(*columns).select_from(joined).where(*self._where).order_by(*_ORDER)
+        return sa.select(*columns).select_from(joined).where(*self._conditions.where).order_by(*_ORDER)
 
-    def _indexed(self, index: TextIndex) -> Select[Any]:
-        return (
-            self._candidates()
-            .join(event_text, event_text.c.id == events.c.id)
-            .where(index.candidates(self._scope_key, self._wanted), self._scanner.text_condition(self._wanted))
-        )
-
-    def _tail(self) -> Select[Any]:
+    def _tail_statement(self) -> Select[Any]:
         within = events.c.position.between(changes.c.first * POSITION_STEP, changes.c.last * POSITION_STEP)
         return (
             self._candidates()
@@ -126,5 +141,26 @@ class _UserSearch:
         )
 
 
-def _sort_key(row: Row[Any]) -> tuple[int, int, int]:
+def _search_conditions(tenant: str, scope: UserScope, query: SearchQuery) -> Conditions:
+    """What a hit's session and an event's columns must satisfy, and where the page begins."""
+    found = conditions(query.filter)
+    found.add(partial(_session_has, "tenant"), tenant=tenant)
+    found.add(partial(_session_has, "user_id"), user_id=scope.user_id)
+    if scope.app is not None:
+        found.add(partial(_session_has, "app"), app=scope.app)
+    if (cursor := query.cursor) is not None:
+        places = {"cursor_time": cursor.time, "cursor_session": cursor.session, "cursor_position": cursor.position}
+        found.add(lambda: sa.tuple_(*_ORDER) > sa.tuple_(*map(parameter, places, _ORDER)), **places)
+    return found
+
+
+def _session_has(name: str) -> ColumnElement[bool]:
+    return sessions.c[name] == parameter(name, sessions.c[name])
+
+
+def _parameter(name: str) -> BindParameter[int]:
+    return sa.bindparam(name, type_=BigInteger)
+
+
+def _sort_key(row: Record) -> tuple[int, int, int]:
     return row.time, row.session, row.position

@@ -11,10 +11,11 @@ from collections.abc import Sequence
 from typing import Any, Protocol
 
 import sqlalchemy as sa
-from sqlalchemy import Connection, Row
+from sqlalchemy import BindParameter, Connection, Row
 from sqlalchemy.sql import ColumnElement
 
 from ...domain.filters import EventFilter
+from .conditions import Conditions, parameter, text_conditions
 from .schema import DERIVED, changes, derived, event_text, index_progress
 
 # Made anew when this changes.
@@ -46,8 +47,8 @@ class TextIndex(Protocol):
 
     def remove(self, connection: Connection, rows: Sequence[TextRow]) -> None: ...
 
-    def candidates(self, scope: str, wanted: EventFilter) -> ColumnElement[bool]:
-        """A condition on event_text that holds for every indexed match in the scope."""
+    def candidates(self, scope: str, wanted: EventFilter) -> Conditions:
+        """Conditions on event_text that hold for every indexed match in the scope."""
         ...
 
 
@@ -94,8 +95,10 @@ class ScopedTexts:
     def remove(self, connection: Connection, rows: Sequence[TextRow]) -> None:
         connection.execute(event_text.delete().where(event_text.c.id.in_([row[0] for row in rows])))
 
-    def candidates(self, scope: str, wanted: EventFilter) -> ColumnElement[bool]:
-        return event_text.c.scope == scope
+    def candidates(self, scope: str, wanted: EventFilter) -> Conditions:
+        found = Conditions()
+        found.add(lambda: event_text.c.scope == parameter("scope", event_text.c.scope), scope=scope)
+        return found
 
 
 class Fts5Trigrams(ScopedTexts):
@@ -119,12 +122,17 @@ class Fts5Trigrams(ScopedTexts):
         documents = [("delete", id_, scope + text) for id_, scope, text in rows]
         connection.exec_driver_sql("INSERT INTO search.event_fts (event_fts, rowid, text) VALUES (?, ?, ?)", documents)
 
-    def candidates(self, scope: str, wanted: EventFilter) -> ColumnElement[bool]:
+    def candidates(self, scope: str, wanted: EventFilter) -> Conditions:
         if not (match := _match(wanted)):
             return super().candidates(scope, wanted)
-        found = sa.text("SELECT rowid FROM search.event_fts WHERE event_fts MATCH :trigrams")
-        bound = found.bindparams(trigrams=f'"{scope}" AND {match}').columns(sa.column("rowid", sa.Integer))
-        return event_text.c.id.in_(bound.scalar_subquery())
+        found = Conditions()
+        found.add(_among_matched, trigrams=f'"{scope}" AND {match}')
+        return found
+
+
+def _among_matched() -> ColumnElement[bool]:
+    matched = sa.text("SELECT rowid FROM search.event_fts WHERE event_fts MATCH :trigrams")
+    return event_text.c.id.in_(matched.columns(sa.column("rowid", sa.Integer)).scalar_subquery())
 
 
 def _match(wanted: EventFilter) -> str:
@@ -150,18 +158,17 @@ class PgTrigrams(ScopedTexts):
         super().prepare(connection)
         connection.exec_driver_sql("CREATE INDEX IF NOT EXISTS event_text_trigrams ON event_text USING gin (text gin_trgm_ops)")
 
-    def candidates(self, scope: str, wanted: EventFilter) -> ColumnElement[bool]:
-        like = [_like(term) for term in wanted.keywords]
-        found = [event_text.c.scope == scope]
-        if wanted.keyword:
-            found.append(_like(wanted.keyword))
-        if like:
-            found.append((sa.and_ if wanted.match_all else sa.or_)(*like))
-        return sa.and_(*found)
+    def candidates(self, scope: str, wanted: EventFilter) -> Conditions:
+        return super().candidates(scope, wanted) & text_conditions(wanted, "like", _like, _pattern)
 
 
-def _like(term: str) -> ColumnElement[bool]:
-    return event_text.c.text.contains(term, autoescape=True)
+def _like(pattern: BindParameter[str]) -> ColumnElement[bool]:
+    return event_text.c.text.like(pattern, escape="/")
+
+
+def _pattern(term: str) -> str:
+    escaped = term.replace("/", "//").replace("%", "/%").replace("_", "/_")
+    return f"%{escaped}%"
 
 
 def sqlite_index() -> TextIndex:
