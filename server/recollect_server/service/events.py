@@ -59,6 +59,8 @@ class EventService:
         size = sum(len(draft.body) for draft in drafts)
         if size > self._limits.max_batch_bytes:
             raise BatchTooLarge("events", size, self._limits.max_batch_bytes, "bytes")
+        if len(drafts) == 1:
+            return
         seen: set[str] = set()
         for index, draft in enumerate(drafts):
             if draft.event_id in seen:

@@ -1,15 +1,19 @@
-"""From a SessionEvent to a draft: everything the server wants to know of an event is read out of it here, once."""
+"""From a SessionEvent to a draft, and from an append to its answer.
+
+Everything the server wants to know of an event is read out of it here, once.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 
-from recollect.v1 import event_pb2, message_pb2, session_pb2
+from recollect.v1 import event_pb2, event_service_pb2, message_pb2, session_pb2
 
 from ..domain import rules
 from ..domain.errors import BatchTooLarge, EventTooLarge, InvalidField
 from ..domain.model import NO_USAGE, EventDraft, Usage
 from ..domain.text import estimate_tokens
+from ..store.base import Appended
 from .convert import role_of, time_of
 
 _NAMES = ("author", "author_role", "invocation_id", "compaction_source")
@@ -72,6 +76,21 @@ def _check(event: event_pb2.SessionEvent, event_id: str, message: message_pb2.Ch
         rules.json_object("metadata_json", event.metadata_json)
     if event.HasField("native"):
         rules.identifier("native.format", event.native.format, required=True)
+
+
+def set_appended(target: event_service_pb2.AppendEventsResponse, appended: Appended) -> None:
+    """Fills an empty message: a third of what building it from its parts costs."""
+    for event in appended.events:
+        target.events.add(event_id=event.event_id, seq=event.seq, replayed=event.replayed)
+    target.log_version = appended.log_version
+    target.last_seq = appended.last_seq
+    target.session_created = appended.session_created
+    window, counters = target.window, appended.window
+    window.SetInParent()  # present, also where all counters are zero
+    window.events = counters.events
+    window.turns = counters.turns
+    window.bytes = counters.bytes
+    window.tokens = counters.tokens
 
 
 def _usage(field: str, usage: session_pb2.TokenUsage) -> Usage:

@@ -8,10 +8,12 @@ from collections.abc import AsyncIterator
 import pytest
 
 from recollect.v1 import event_service_pb2 as pb
+from recollect.v1 import session_pb2
 from recollect_server.domain.errors import RateLimited
 from recollect_server.domain.model import Counters
 from recollect_server.store.base import Appended, AppendedEvent
 from recollect_server.transport.append_stream import AppendStream
+from recollect_server.transport.convert_event import set_appended
 
 MOST_IN_FLIGHT = 256
 
@@ -25,7 +27,7 @@ class SlowStore:
         self.most = 0
         self.held = held
 
-    def append(self, request: pb.AppendEventsRequest) -> asyncio.Future[Appended]:
+    def append(self, request: pb.AppendEventsRequest, _session: session_pb2.SessionRef) -> asyncio.Future[Appended]:
         self.taken += 1
         if request.events[0].event_id == "refused":
             raise RateLimited("pending_appends")
@@ -92,3 +94,42 @@ async def test_a_client_that_leaves_takes_its_requests_along() -> None:
     await asyncio.gather(first, return_exceptions=True)
     await stream.aclose()
     assert all(future.cancelled() for future in store.waiting)
+
+
+@pytest.mark.parametrize("created", [False, True])
+@pytest.mark.parametrize("counters", [Counters(), Counters(3, 2, 1 << 40, 77)])
+def test_an_answer_says_all_that_the_append_did(counters: Counters, created: bool) -> None:
+    events = [AppendedEvent("a", 1 << 33, False), AppendedEvent("b", 2, True)]
+    response = pb.AppendEventsResponse()
+    set_appended(response, Appended(events, 7, 9, counters, created))
+    assert [(event.event_id, event.seq, event.replayed) for event in response.events] == [("a", 1 << 33, False), ("b", 2, True)]
+    assert (response.log_version, response.last_seq, response.session_created) == (7, 9, created)
+    assert response.HasField("window")
+    window = response.window
+    assert (window.events, window.turns, window.bytes, window.tokens) == (
+        counters.events,
+        counters.turns,
+        counters.bytes,
+        counters.tokens,
+    )
+
+
+async def test_a_request_without_a_session_means_the_one_before() -> None:
+    named: list[str] = []
+    store = SlowStore()
+
+    def append(request: pb.AppendEventsRequest, session: session_pb2.SessionRef) -> asyncio.Future[Appended]:
+        named.append(session.session_id)
+        return store.append(request, session)
+
+    async def requests() -> AsyncIterator[pb.AppendStreamRequest]:
+        for session_id in ("", "s1", "", "s2", ""):
+            request = pb.AppendStreamRequest()
+            if session_id:
+                request.append.session.session_id = session_id
+            request.append.events.add(event_id="e")
+            yield request
+
+    async for _ in AppendStream(append).responses(requests()):
+        pass
+    assert named == ["", "s1", "s1", "s2", "s2"]

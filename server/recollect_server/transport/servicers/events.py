@@ -2,24 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable
 
 from recollect.v1 import event_service_pb2 as pb
+from recollect.v1 import session_pb2
 
 from ...domain import rules
 from ...domain.errors import InvalidField
-from ...domain.model import Caller
+from ...domain.model import Caller, SessionRef
 from ...service.events import Append, EventService
 from ...service.sessions import SessionDraft
-from ...store.base import Cursor, EventQuery
+from ...store.base import Appended, Cursor, EventQuery
 from ..append_stream import AppendStream
-from ..convert import appended_to, expiry_of, filter_of, ref_of
-from ..convert_event import drafts_of
+from ..convert import expiry_of, filter_of, ref_of
+from ..convert_event import drafts_of, set_appended
 from ..tokens import PageTokens
 from ..wire import get_event_response, list_events_response
 
 _IF_EXISTS = frozenset(pb.IfExists.values())
 _SORT_ORDERS = frozenset(pb.SortOrder.values())
+_ReadRef = Callable[[session_pb2.SessionRef], SessionRef]
 
 
 class EventServicer:
@@ -30,14 +32,16 @@ class EventServicer:
         self._new_id = new_id
 
     async def AppendEvents(self, request: pb.AppendEventsRequest, caller: Caller) -> pb.AppendEventsResponse:
-        return appended_to(await self._events.append(caller, self._append_of(request)))
+        response = pb.AppendEventsResponse()
+        set_appended(response, await self._events.append(caller, self._append_of(request, request.session, ref_of)))
+        return response
 
-    def _append_of(self, request: pb.AppendEventsRequest) -> Append:
+    def _append_of(self, request: pb.AppendEventsRequest, session: session_pb2.SessionRef, read: _ReadRef) -> Append:
         if request.if_exists not in _IF_EXISTS:
             raise InvalidField("if_exists", "must be IF_EXISTS_REPLAY or IF_EXISTS_IGNORE")
         expected = request.WhichOneof("precondition")
         return Append(
-            ref=ref_of(request.session),
+            ref=read(session),
             drafts=drafts_of(request.events, self._limits, self._new_id),
             expected_log_version=request.expected_log_version if expected == "expected_log_version" else None,
             expected_last_event_id=request.expected_last_event_id if expected == "expected_last_event_id" else None,
@@ -48,7 +52,12 @@ class EventServicer:
     def AppendStream(
         self, requests: AsyncIterator[pb.AppendStreamRequest], caller: Caller
     ) -> AsyncIterator[pb.AppendStreamResponse]:
-        return AppendStream(lambda request: self._events.append(caller, self._append_of(request))).responses(requests)
+        read = _LastRef().of
+
+        def append(request: pb.AppendEventsRequest, session: session_pb2.SessionRef) -> Awaitable[Appended]:
+            return self._events.append(caller, self._append_of(request, session, read))
+
+        return AppendStream(append).responses(requests)
 
     async def GetEvent(self, request: pb.GetEventRequest, caller: Caller) -> bytes:
         event_id = rules.identifier("event_id", request.event_id, required=True)
@@ -78,6 +87,21 @@ class EventServicer:
             max_bytes=self._limits.max_response_bytes,
             cursor=cursor,
         )
+
+
+class _LastRef:
+    """Reads a stream's session once, not with each of its messages. Whether the caller may name it is asked each time."""
+
+    def __init__(self) -> None:
+        self._session: session_pb2.SessionRef | None = None
+        self._ref = SessionRef("", "", "")
+
+    def of(self, session: session_pb2.SessionRef) -> SessionRef:
+        """Raises InvalidField, each time anew."""
+        if session is not self._session:
+            self._ref = ref_of(session)
+            self._session = session
+        return self._ref
 
 
 def _create_of(create: pb.CreateIfMissing) -> SessionDraft:
