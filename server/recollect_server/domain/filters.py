@@ -13,6 +13,7 @@ from .branches import visible_from
 from .errors import InvalidField
 from .model import EventFacts, Role
 from .text import fold
+from .turns import last_n_start
 
 E = TypeVar("E", bound=EventFacts)
 
@@ -155,10 +156,8 @@ def select(events: Iterable[E], wanted: EventFilter) -> list[E]:
 
 def _last_n_start(found: Sequence[EventFacts], wanted: EventFilter) -> int:
     """Where a last_n window starts: it is not to begin in the middle of a turn, unless text was searched for."""
-    start = max(0, len(found) - (wanted.last_n or 0))
-    if start == 0 or wanted.terms or found[start].turn_start:
-        return start
-    return next((i for i in range(start - 1, -1, -1) if found[i].turn_start), start)
+    n = wanted.last_n or 0
+    return max(0, len(found) - n) if wanted.terms else last_n_start(found, n)
 
 
 def merge(base: EventFilter, other: EventFilter) -> EventFilter:

@@ -1,0 +1,237 @@
+"""GetContext: the executable specification of what an agent should see now. Every store must give what `select_context` gives.
+
+The active window is read as two lists: what leads it (system prompts and summaries), which is always handed out, and the
+conversation, of which a limit leaves the newest part. Where limits cut, nothing is torn: neither a turn, nor tool calls from
+their results.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from enum import IntEnum
+from itertools import accumulate, takewhile
+from operator import attrgetter
+from typing import NamedTuple
+
+from .branches import visible_from
+from .errors import InvalidField
+from .filters import AuthorStep, EventFilter, matches
+from .model import Counters, Role, WindowEvent
+from .turns import ToolTies, last_n_start
+
+Measure = Callable[[WindowEvent], int]
+
+_NO_EVENTS = Counters()
+
+_MEASURES: dict[str, Measure] = {
+    "max_bytes": attrgetter("content_bytes"),
+    "max_tokens": attrgetter("tokens"),
+    "max_size": attrgetter("size"),
+}
+
+
+class ContextMode(IntEnum):
+    """How an agent takes part in the memory. What it may write is for its SDK to heed."""
+
+    NONE = 1
+    READ_WRITE = 2
+    READ_ONLY = 3
+    WRITE_ONLY = 4
+
+
+@dataclass(frozen=True, slots=True)
+class ContextSpec:
+    """What an agent is to see. Construction normalises and validates, so a spec that exists can be run.
+
+    `author_roles` gives agents, by id, another role than the one stored with their events. `max_bytes` limits content bytes,
+    `max_tokens` tokens and `max_size` bytes as sent (the server's own limit on a response).
+    """
+
+    mode: ContextMode = ContextMode.READ_WRITE
+    authors: tuple[AuthorStep, ...] = ()
+    author_roles: Mapping[str, str] = field(default_factory=dict)
+    last_n: int | None = None
+    max_turns: int | None = None
+    max_bytes: int | None = None
+    max_tokens: int | None = None
+    max_size: int | None = None
+    branch: str = ""
+    include_system: bool = True
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "authors", EventFilter(authors=self.authors).authors)
+        for name in ("last_n", "max_turns", *_MEASURES):
+            if (limit := getattr(self, name)) is not None and limit < 1:
+                raise InvalidField(f"spec.{name}", "must be at least 1")
+
+    @property
+    def reads(self) -> bool:
+        return self.mode in (ContextMode.READ_WRITE, ContextMode.READ_ONLY)
+
+    @property
+    def budgets(self) -> list[tuple[int, Measure]]:
+        """The limits on amounts that are set, each with what it measures."""
+        return [(limit, measure) for name, measure in _MEASURES.items() if (limit := getattr(self, name)) is not None]
+
+
+@dataclass(frozen=True, slots=True)
+class Context:
+    """What is handed out: pinned SYSTEM events, summaries, conversation.
+
+    `truncated`: conversation that the agent may see, older than `first_seq`, was left out. `over_budget`: what had to be
+    handed out, at least the newest turn, is more than a limit allows. `first_seq` and `last_seq` are those of the first and
+    the last conversation event, 0 without any; `window` counts all events.
+    """
+
+    events: tuple[WindowEvent, ...] = ()
+    truncated: bool = False
+    first_seq: int = 0
+    last_seq: int = 0
+    window: Counters = _NO_EVENTS
+    over_budget: bool = False
+
+
+def is_lead(event: WindowEvent) -> bool:
+    """Whether an event goes before the conversation: a system prompt or a summary."""
+    return event.summary or (event.role is Role.SYSTEM and not event.synthetic)
+
+
+def select_context(
+    lead: Sequence[WindowEvent], conversation: Sequence[WindowEvent], spec: ContextSpec, *, complete: bool = True
+) -> Context | None:
+    """The context of the active events, given in window order: those that lead, and the others.
+
+    With `complete` False, `conversation` holds only the newest of the others, and None means that the answer takes more of
+    them. An answer that is given is the one that the complete list gives.
+
+    - Branches hide events of both lists, author steps those of the conversation only: a summary speaks for many authors, and a
+      system prompt is for all.
+    - Events tied by tool calls are handed out together or not at all, whichever of them is hidden; a result without its call
+      never. A call that has no result yet stays.
+    - Each limit names the place that it would cut at; the last of these counts. `last_n` goes back to the start of its turn if
+      that is visible; `max_turns` leaves out what precedes the turns; budgets are filled from the newest event backwards, after
+      what leads. Then the cut moves to the next turn start, or without one back to the newest, that parts no tied events.
+      Without a turn start, or where `last_n` finds none to go back to, any place that parts none will do.
+    """
+    if not spec.reads:
+        return Context()
+    leading = _leading(lead, spec)
+    found = _visible_groups(conversation, spec, complete)
+    unsettled = len(found.events) - len(found.safe)
+    settled = found.events[unsettled:]
+    cut = _cut(settled, found.safe, leading, spec, complete)
+    if cut is None or not (complete or unsettled + cut):
+        return None  # in the second case, what is older tells whether anything was left out
+    newest = settled[cut:]
+    events = (*leading, *newest)
+    return Context(
+        events=events,
+        truncated=unsettled + cut > 0,
+        first_seq=newest[0].seq if newest else 0,
+        last_seq=newest[-1].seq if newest else 0,
+        window=sum((event.counters for event in events), _NO_EVENTS),
+        over_budget=any(sum(map(measure, events)) > limit for limit, measure in spec.budgets),
+    )
+
+
+def _leading(lead: Sequence[WindowEvent], spec: ContextSpec) -> list[WindowEvent]:
+    """The latest SYSTEM event of each visible branch, then the visible summaries."""
+    branches = visible_from(spec.branch)
+    visible = [event for event in lead if not spec.branch or event.branch in branches]
+    latest = {event.branch: event for event in visible if not event.summary}
+    pinned = [event for event in visible if event is latest.get(event.branch)] if spec.include_system else []
+    return pinned + [event for event in visible if event.summary]
+
+
+class _Found(NamedTuple):
+    """The events that may be handed out, and for the newest of them whether the place before each is safe to cut at.
+
+    Which those before are, and what they are tied to, depends on older events; never in a complete list.
+    """
+
+    events: list[WindowEvent]
+    safe: list[bool]
+
+
+def _visible_groups(conversation: Sequence[WindowEvent], spec: ContextSpec, complete: bool) -> _Found:
+    seen = _seen(conversation, spec)
+    if not any(event.calls or event.results for event in conversation):
+        events = [event for event, visible in zip(conversation, seen, strict=True) if visible]
+        return _Found(events, [True] * len(events))
+    ties = ToolTies(conversation)
+    whole = sorted(ties.whole(index for index, visible in enumerate(seen) if visible and index not in ties.orphans))
+    settled = 0 if complete else _settled_from(ties, seen)
+    first = bisect_left(whole, settled)
+    return _Found([conversation[index] for index in whole], ties.safe_cuts(whole)[first : len(whole)])
+
+
+def _seen(conversation: Sequence[WindowEvent], spec: ContextSpec) -> list[bool]:
+    """For each event whether its branch and its author are visible."""
+    wanted = EventFilter(authors=spec.authors, branch=spec.branch)
+    verdicts: dict[tuple[str, str, str], bool] = {}
+    seen = []
+    for event in conversation:
+        of = (event.author, event.author_role, event.branch)
+        if (verdict := verdicts.get(of)) is None:
+            role = spec.author_roles.get(event.author, event.author_role)
+            verdict = verdicts[of] = matches(replace(event, author_role=role), wanted)
+        seen.append(verdict)
+    return seen
+
+
+def _settled_from(ties: ToolTies, seen: Sequence[bool]) -> int:
+    """The place behind all groups that older events may add to or divide."""
+    loose = {ties.group(index) for index in ties.borrowers} | {ties.group(index) for index in ties.orphans if seen[index]}
+    return next((index + 1 for index in range(len(seen) - 1, -1, -1) if ties.group(index) in loose), 0) if loose else 0
+
+
+class _Limit(NamedTuple):
+    """Where a limit would cut if there were nothing older; `sure` if it does so whatever is older."""
+
+    place: int
+    sure: bool
+
+
+def _cut(
+    events: Sequence[WindowEvent], safe: Sequence[bool], leading: Sequence[WindowEvent], spec: ContextSpec, complete: bool
+) -> int | None:
+    """Where the conversation handed out begins; None if that takes older events."""
+    places = [place for place, is_safe in enumerate(safe) if is_safe]
+    turns = [place for place in places if events[place].turn_start]
+    if not (complete or turns):
+        return None  # an older turn start would count
+    full = _full(events, leading, spec)
+    limits = [_Limit(full, full > 0), *_counts(events, spec)]
+    raw = max(limit.place for limit in limits)
+    plain = raw > full and not events[raw].turn_start
+    cut = _settle(raw, places if plain or not turns else turns) if raw else 0
+    if complete:
+        return cut
+    sure = max((limit.place for limit in limits if limit.sure), default=None)
+    return cut if sure is not None and _settle(sure, turns) == cut else None
+
+
+def _settle(raw: int, places: Sequence[int]) -> int:
+    """The first of the places at or after the raw cut, else the last before it."""
+    return places[min(bisect_left(places, raw), len(places) - 1)]
+
+
+def _counts(events: Sequence[WindowEvent], spec: ContextSpec) -> Iterator[_Limit]:
+    """Where `last_n` and `max_turns` would cut."""
+    if spec.last_n is not None:
+        start = last_n_start(events, spec.last_n)
+        yield _Limit(start, len(events) >= spec.last_n and events[start].turn_start)
+    if spec.max_turns is not None and (starts := [i for i, event in enumerate(events) if event.turn_start]):
+        yield _Limit(starts[-spec.max_turns :][0], len(starts) >= spec.max_turns)
+
+
+def _full(events: Sequence[WindowEvent], leading: Sequence[WindowEvent], spec: ContextSpec) -> int:
+    """Where the first of the budgets is full, going backwards."""
+    fitting = len(events)
+    for limit, measure in spec.budgets:
+        room = limit - sum(map(measure, leading))
+        totals = accumulate(map(measure, reversed(events)))
+        fitting = min(fitting, sum(1 for _ in takewhile(lambda total, room=room: total <= room, totals)))  # type: ignore[misc]
+    return len(events) - fitting
