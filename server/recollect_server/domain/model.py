@@ -86,6 +86,15 @@ class Counters:
         )
 
 
+    def __sub__(self, other: Counters) -> Counters:
+        return Counters(
+            self.events - other.events, self.turns - other.turns, self.bytes - other.bytes, self.tokens - other.tokens
+        )
+
+
+NO_COUNTERS = Counters()
+
+
 @dataclass(frozen=True, slots=True)
 class NewSession:
     """A session about to be created. `uid` and times are made by the service, not by the store."""
@@ -96,6 +105,7 @@ class NewSession:
     expire_time: int | None
     metadata_json: str = ""
     labels: Mapping[str, str] = field(default_factory=dict)
+    context_bytes: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,19 +122,23 @@ class Session:
     log_version: int = 0
     window_version: int = 0
     last_seq: int = 0
-    window: Counters = Counters()
+    window: Counters = NO_COUNTERS
     usage: Usage = NO_USAGE
+    context_bytes: int = 0
+    """Size of contexts that ask for none; 0 is the server's default."""
 
 
 @dataclass(frozen=True, slots=True)
 class SessionChange:
-    """What UpdateSession sets. `fields` are names of its update mask: "expiry", "metadata_json", "labels"; the rest stays."""
+    """What UpdateSession sets. `fields` are names of its update mask: "expiry", "metadata_json", "labels", "context_bytes"; the
+    rest stays."""
 
     fields: frozenset[str]
     update_time: int
     expire_time: int | None = None
     metadata_json: str = ""
     labels: Mapping[str, str] = field(default_factory=dict)
+    context_bytes: int = 0
 
 
 # Not frozen, for one is made for each event appended or read and a frozen dataclass costs three times as much to make.
@@ -132,8 +146,8 @@ class SessionChange:
 class EventDraft:
     """An event to append: the caller's protobuf bytes, verbatim, beside what was read out of them once. Never changed.
 
-    `event_id` is never empty here; `generated_id` says that the server made it, so it cannot be a replay. `content_bytes`: UTF-8
-    bytes of what a model would be shown.
+    `event_id` is never empty here; `generated_id` says that the server made it, so it cannot be a replay. `content_bytes`: see
+    WindowEvent.
     """
 
     event_id: str
@@ -214,3 +228,23 @@ class WindowEvent(EventFacts):
     @property
     def counters(self) -> Counters:
         return Counters(1, int(self.turn_start), self.size, self.tokens)
+
+
+@dataclass(frozen=True, slots=True)
+class Compaction:
+    """The record of a compaction. `first_seq` and `last_seq` are the lowest and the highest seq archived, 0 if none was."""
+
+    compaction_id: str
+    time: int
+    strategy: str
+    actor: str
+    branch: str
+    archived: int
+    first_seq: int
+    last_seq: int
+    inserted: tuple[str, ...]
+    before: Counters
+    after: Counters
+    log_version: int
+    window_version: int
+    usage: Usage = NO_USAGE

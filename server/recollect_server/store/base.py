@@ -9,12 +9,14 @@ Rules that hold for every method:
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
 
 from ..domain.filters import ALL, EventFilter
 from ..domain.model import Counters, EventDraft, NewSession, Session, SessionChange, SessionRef, StoredEvent
+from ..domain.windows import ContextSpec
+from .windows import Compacted, CompactionPage, CompactionRequest, ContextPage, StoredPolicy, WindowRead
 
 
 class Codec(Protocol):
@@ -27,6 +29,24 @@ class Codec(Protocol):
     def text(self, body: bytes) -> str:
         """The message text of sealed bytes: text parts joined by a line feed. Not folded."""
         ...
+
+    def reading(self, body: bytes) -> Reading:
+        """What planners want to know of sealed bytes beyond the columns."""
+        ...
+
+    def ties(self, body: bytes) -> tuple[tuple[str, ...], tuple[str, ...]]:
+        """The ids of the tool calls that sealed bytes make, and of those that they answer."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """See WindowEvent."""
+
+    prompt_text: str
+    content_bytes: int
+    calls: tuple[str, ...]
+    results: tuple[str, ...]
 
 
 @dataclass(slots=True)  # not frozen: one for each append
@@ -63,6 +83,10 @@ class Appended:
     last_seq: int
     window: Counters
     session_created: bool = False
+
+
+Listener = Callable[[AppendRequest, Appended], None]
+"""Told of an append."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -236,6 +260,53 @@ class Store(Protocol):
         A page ends early rather than exceed max_bytes (of the bodies as they were sent), but holds at least one event if any
         is left.
         """
+        ...
+
+    async def get_context(self, tenant: str, ref: SessionRef, spec: ContextSpec, default_bytes: int) -> ContextPage:
+        """What `domain.windows.select_context` selects of the active events; the cost does not grow with the log, nor with what
+        is archived. A spec without max_bytes has the session's context_bytes, or else `default_bytes`. An unknown session gives
+        an empty page. Raises AmbiguousSession."""
+        ...
+
+    async def read_window(self, tenant: str, ref: SessionRef) -> WindowRead:
+        """Every active event. Raises SessionNotFound, AmbiguousSession."""
+        ...
+
+    async def compact(self, request: CompactionRequest) -> Compacted:
+        """Archives events and inserts others, all or nothing; the cost depends on these, not on the log. Archiving changes no
+        position, seq or body; inserted events get the next seqs. Both versions grow by one. A dry run checks everything, says
+        what the record would be, and changes nothing.
+
+        A compaction_id that the session has is a replay: its record is returned, whatever else the request says. Raises
+        SessionNotFound, AmbiguousSession, VersionMismatch, NothingToCompact, EventNotFound for an event to archive or to insert
+        before that is not active (or is to be archived), EventIdConflict for the id of a stored event, StoreUnavailable.
+        """
+        ...
+
+    async def list_compactions(self, tenant: str, ref: SessionRef, limit: int, cursor: int | None) -> CompactionPage:
+        """Newest first; `cursor` is the previous page's. Raises SessionNotFound, AmbiguousSession."""
+        ...
+
+    async def put_policy(self, policy: StoredPolicy) -> None:
+        """Sets or (no body) removes a policy. A session's policy goes with the session. Raises SessionNotFound for one."""
+        ...
+
+    async def policies(self, since: int) -> Sequence[StoredPolicy]:
+        """Policies of every tenant that were set or removed at or after `since`, removed ones as such."""
+        ...
+
+    async def lease(self, tenant: str, ref: SessionRef, owner: str, now: int, until: int) -> bool:
+        """Takes or extends the lease on compacting a session; False while another owner's has not run out. Raises
+        SessionNotFound, AmbiguousSession."""
+        ...
+
+    async def release(self, tenant: str, ref: SessionRef, owner: str) -> None:
+        """Gives the lease back; nothing happens if it is not the owner's."""
+        ...
+
+    def listen(self, listener: Listener) -> None:
+        """From now on the listener is called after each committed append of this server, before its caller is answered. It must
+        be quick and must not raise."""
         ...
 
     async def search(self, tenant: str, query: SearchQuery) -> SearchPage:

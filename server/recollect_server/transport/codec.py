@@ -9,6 +9,8 @@ from __future__ import annotations
 from recollect.v1 import event_pb2, message_pb2
 
 from ..domain.model import SECOND_NS, EventDraft, StoredEvent
+from ..store.base import Reading
+from .render import measured
 
 # SessionEvent.archived = true: field 15, wire type varint.
 _ARCHIVED = bytes((15 << 3, 1))
@@ -25,10 +27,25 @@ class EventCodec:
     def text(self, body: bytes) -> str:
         return message_text(event_pb2.SessionEvent.FromString(body).message)
 
+    def reading(self, body: bytes) -> Reading:
+        message = event_pb2.SessionEvent.FromString(body).message
+        shown = measured(message)
+        return Reading(shown.prompt_text, shown.content_bytes, *message_ties(message))
+
+    def ties(self, body: bytes) -> tuple[tuple[str, ...], tuple[str, ...]]:
+        return message_ties(event_pb2.SessionEvent.FromString(body).message)
+
 
 def message_text(message: message_pb2.ChatMessage) -> str:
     """The text that keyword filters and substring search look at."""
     return "\n".join([part.text.text for part in message.parts if part.HasField("text")])
+
+
+def message_ties(message: message_pb2.ChatMessage) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """The ids of the tool calls that a message makes, and of those that it answers."""
+    calls = tuple([part.tool_call.id for part in message.parts if part.HasField("tool_call")])
+    results = tuple([part.tool_result.call_id for part in message.parts if part.HasField("tool_result")])
+    return calls, results
 
 
 def published(event: StoredEvent) -> bytes:

@@ -7,14 +7,13 @@ from functools import lru_cache
 from google.protobuf.duration_pb2 import Duration
 from google.protobuf.timestamp_pb2 import Timestamp
 
-from recollect.v1 import event_service_pb2, filter_pb2, session_pb2, session_service_pb2
+from recollect.v1 import filter_pb2, session_pb2, session_service_pb2
 
 from ..domain import rules
 from ..domain.errors import InvalidField
 from ..domain.filters import Authors, AuthorStep, EventFilter
 from ..domain.model import SECOND_NS, Counters, Role, Session, SessionRef, Usage
 from ..service.sessions import Expiry, SessionDraft
-from ..store.base import Appended
 
 _MIN_NS, _MAX_NS = -(1 << 63), (1 << 63) - 1
 _REMEMBERED_BYTES = 256
@@ -180,13 +179,3 @@ def _match_all(mode: int) -> bool:
     if mode not in _KEYWORD_MATCHES:
         raise InvalidField("filter.keyword_match", "must be KEYWORD_MATCH_ANY or KEYWORD_MATCH_ALL")
     return mode == filter_pb2.KEYWORD_MATCH_ALL
-
-
-def appended_to(appended: Appended) -> event_service_pb2.AppendEventsResponse:
-    return event_service_pb2.AppendEventsResponse(
-        events=[event_service_pb2.AppendedEvent(event_id=e.event_id, seq=e.seq, replayed=e.replayed) for e in appended.events],
-        log_version=appended.log_version,
-        last_seq=appended.last_seq,
-        session_created=appended.session_created,
-        window=counters_to(appended.window),
-    )

@@ -5,7 +5,7 @@ Everything the server wants to know of an event is read out of it here, once.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 
 from recollect.v1 import event_pb2, event_service_pb2, message_pb2, session_pb2
 
@@ -15,6 +15,7 @@ from ..domain.model import NO_USAGE, EventDraft, Usage
 from ..domain.text import estimate_tokens
 from ..store.base import Appended
 from .convert import role_of, time_of
+from .render import measured
 
 _NAMES = ("author", "author_role", "invocation_id", "compaction_source")
 _OUTPUT_ONLY = ("seq", "record_time", "archived", "token_estimate", "size_bytes")
@@ -46,6 +47,7 @@ def _draft(event: event_pb2.SessionEvent, new_id: Callable[[], str]) -> EventDra
         event_id = event.event_id = new_id()
     message = event.message
     _check(event, event_id, message)
+    shown = measured(message)
     return EventDraft(
         event_id=event_id,
         body=event.SerializeToString(),
@@ -56,8 +58,10 @@ def _draft(event: event_pb2.SessionEvent, new_id: Callable[[], str]) -> EventDra
         branch=event.branch,
         event_time=time_of("event_time", event.event_time) if event.HasField("event_time") else None,
         synthetic=event.synthetic,
-        token_estimate=estimate_tokens(_characters(message.parts)),
+        token_estimate=estimate_tokens(len(shown.prompt_text)),
         usage=_usage("usage", event.usage) if event.HasField("usage") else NO_USAGE,
+        content_bytes=shown.content_bytes,
+        tools=shown.tools,
     )
 
 
@@ -105,22 +109,3 @@ def _usage(field: str, usage: session_pb2.TokenUsage) -> Usage:
     if any(not 0 <= value < 1 << 40 for value in values):
         raise InvalidField(field, "must not hold negative or absurdly large counts")
     return Usage(*values)
-
-
-def _characters(parts: Iterable[message_pb2.Part]) -> int:
-    """Characters that a model would be shown."""
-    total = 0
-    for part in parts:
-        kind = part.WhichOneof("content")
-        if kind == "text":
-            total += len(part.text.text)
-        elif kind == "tool_call":
-            total += len(part.tool_call.name) + len(part.tool_call.arguments_json)
-        elif kind == "tool_result":
-            result = part.tool_result
-            total += len(result.name) + (_characters(result.parts) or len(result.structured_json))
-        elif kind == "reasoning":
-            total += len(part.reasoning.text)
-        elif kind == "data":
-            total += len(part.data.json)
-    return total

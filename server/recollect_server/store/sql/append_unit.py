@@ -19,7 +19,7 @@ from ..base import Appended, AppendedEvent, AppendRequest, Codec
 from . import append_statements
 from .prepared import Statements
 from .rows import named
-from .schema import APPENDED, POSITION_STEP, events, sessions
+from .schema import APPENDED, INSERTED, POSITION_STEP, events, sessions
 from .session_units import insert_session
 
 Outcome = Appended | RecollectError
@@ -224,33 +224,36 @@ class AppendUnit:
         for draft in fresh:
             head.advance(draft)
             group.known[head.id, draft.event_id] = _Known(head.last_seq, draft.body)
-            group.events.append(self._event_row(draft, head, request.now))
+            seq = head.last_seq
+            group.events.append(event_row(self._codec, draft, head.id, seq, request.now, seq * POSITION_STEP))
         head.log_version += 1
         head.update_time = max(head.update_time, request.now)
         head.last_event_id = fresh[-1].event_id
         group.touched[head.id] = head
         group.changes.append({"kind": APPENDED, "session": head.id, "time": request.now, "first": first, "last": head.last_seq})
 
-    def _event_row(self, draft: EventDraft, head: _Head, now: int) -> dict[str, Any]:
-        return {
-            "session": head.id,
-            "seq": head.last_seq,
-            "position": head.last_seq * POSITION_STEP,
-            "event_id": draft.event_id,
-            "time": now if draft.event_time is None else draft.event_time,
-            "role": int(draft.role),
-            "author": draft.author,
-            "author_role": draft.author_role,
-            "branch": draft.branch,
-            "synthetic": draft.synthetic,
-            "turn_start": draft.turn_start,
-            "archived": False,
-            "size": len(draft.body),
-            "tokens": draft.token_estimate,
-            "body": self._codec.seal(draft, head.last_seq, now),
-            "content_bytes": draft.content_bytes,
-            "tools": draft.tools,
-        }
+
+def event_row(codec: Codec, draft: EventDraft, session: int, seq: int, now: int, position: int) -> dict[str, Any]:
+    """The parameters of the statement that stores an event."""
+    return {
+        "session": session,
+        "seq": seq,
+        "position": position,
+        "event_id": draft.event_id,
+        "time": now if draft.event_time is None else draft.event_time,
+        "role": int(draft.role),
+        "author": draft.author,
+        "author_role": draft.author_role,
+        "branch": draft.branch,
+        "synthetic": draft.synthetic,
+        "turn_start": draft.turn_start,
+        "archived": False,
+        "size": len(draft.body),
+        "tokens": draft.token_estimate,
+        "body": codec.seal(draft, seq, now),
+        "content_bytes": draft.content_bytes,
+        "tools": int(draft.tools),
+    }
 
 
 # What a session that does not exist yet would look like to a precondition.
@@ -289,7 +292,7 @@ def _last_event_id(connection: Connection, head: _Head) -> str:
         return ""
     # The last event by seq stands at its own position, unless a compaction inserted it elsewhere.
     appended = events.c.position == head.last_seq * POSITION_STEP
-    inserted = sa.and_(sa.text(f"position % {POSITION_STEP} <> 0"), events.c.seq == head.last_seq)
+    inserted = sa.and_(sa.text(INSERTED), events.c.seq == head.last_seq)
     for place in (appended, inserted):
         found = connection.execute(sa.select(events.c.event_id).where(events.c.session == head.id, place)).scalar()
         if found is not None:

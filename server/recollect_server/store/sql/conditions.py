@@ -12,7 +12,7 @@ from sqlalchemy.sql import ColumnElement
 
 from ...domain.branches import visible_from
 from ...domain.filters import AuthorStep, EventFilter
-from .schema import POSITION_STEP, event_text, events
+from .schema import INSERTED, POSITION_STEP, event_text, events
 
 # No log is longer; keeps seq * POSITION_STEP within 64 bits whatever a caller asks for.
 _MAX_SEQ = 1 << 42
@@ -68,7 +68,7 @@ def conditions(wanted: EventFilter) -> Conditions:
     if wanted.exclude_synthetic:
         found.flag("real", lambda: _e.synthetic.is_(sa.false()))
     if wanted.exclude_archived:
-        found.flag("active", lambda: _e.archived.is_(sa.false()))
+        found.flag("active", lambda: sa.literal_column("NOT events.archived", sa.Boolean))
     if wanted.from_time is not None:
         found.add(lambda: _e.time >= parameter("from_time", _e.time), from_time=wanted.from_time)
     if wanted.to_time is not None:
@@ -145,7 +145,7 @@ def _beyond_seq() -> ColumnElement[bool]:
     after = parameter("after_position", _e.position)
     within = sa.and_(
         _e.session == parameter("session", _e.session),
-        sa.text(f"position % {POSITION_STEP} <> 0"),
+        sa.text(INSERTED),
         _e.seq > parameter("after_seq", _e.seq),
     )
     lowest = sa.select(sa.func.min(_e.position)).where(within).correlate(None).scalar_subquery()

@@ -20,7 +20,7 @@ from sqlalchemy import ColumnElement, Connection, Row
 from ...domain.text import fold
 from ..base import Codec
 from .engine import Engine
-from .schema import APPENDED, DELETED, POSITION_STEP, changes, event_text, events, index_progress, sessions
+from .schema import ADDING, APPENDED, COMPACTED, DELETED, POSITION_STEP, changes, event_text, events, index_progress, sessions
 from .text_index import TextIndex, TextRow, scope_of
 
 _log = logging.getLogger(__name__)
@@ -91,12 +91,13 @@ class Indexer:
         batch, rows = [], 0
         for change in connection.execute(query.limit(most)):
             batch.append(change)
-            rows += change.last - change.first + 1 if change.kind == APPENDED else 1
+            rows += change.last - change.first + 1 if change.kind in ADDING else 1
             if rows >= most:
                 break
         if not batch:
             return _Step(0, True)
-        self._add(connection, [change for change in batch if change.kind == APPENDED])
+        for kind in ADDING:
+            self._add(connection, kind, [change.id for change in batch if change.kind == kind])
         for change in batch:
             if change.kind == DELETED:
                 self._remove(connection, change)
@@ -105,15 +106,12 @@ class Indexer:
         connection.execute(index_progress.update().values(reached))
         return _Step(rows, False)
 
-    def _add(self, connection: Connection, batch: list[Row[Any]]) -> None:
+    def _add(self, connection: Connection, kind: int, batch: list[int]) -> None:
         if not batch:
             return
         columns = (events.c.id, events.c.body, sessions.c.tenant, sessions.c.user_id)
-        joined = sa.join(changes, events, changes.c.session == events.c.session).join(
-            sessions, sessions.c.id == events.c.session
-        )
-        within = events.c.position.between(changes.c.first * POSITION_STEP, changes.c.last * POSITION_STEP)
-        query = sa.select(*columns).select_from(joined).where(changes.c.id.in_([change.id for change in batch]), within)
+        joined = sa.join(changes, events, added_by(kind)).join(sessions, sessions.c.id == events.c.session)
+        query = sa.select(*columns).select_from(joined).where(changes.c.id.in_(batch))
         found: list[TextRow] = [
             (row.id, scope_of(row.tenant, row.user_id), fold(self._codec.text(row.body))) for row in connection.execute(query)
         ]
@@ -127,6 +125,16 @@ class Indexer:
         gone: list[TextRow] = [(row.id, row.scope, row.text) for row in connection.execute(query)]
         if gone:
             self._index.remove(connection, gone)
+
+
+def added_by(kind: int) -> ColumnElement[bool]:
+    """Joins a change of this kind with the events that it added. Spelled for an index of the events to serve it."""
+    first, last = changes.c.first, changes.c.last
+    within = {
+        APPENDED: events.c.position.between(first * POSITION_STEP, last * POSITION_STEP),
+        COMPACTED: events.c.id.between(first, last),
+    }
+    return sa.and_(changes.c.kind == kind, changes.c.session == events.c.session, within[kind])
 
 
 def beyond(engine: Engine, xid: ColumnElement[int], change: ColumnElement[int]) -> ColumnElement[bool]:

@@ -12,7 +12,7 @@ from sqlalchemy import Connection, Row, Select
 from ...domain.errors import AmbiguousSession, SessionNotFound
 from ...domain.model import Counters, Session, SessionRef, Usage
 from .prepared import Record, Statements
-from .schema import sessions
+from .schema import COUNTED, sessions
 
 
 def session_of(row: Row[Any]) -> Session:
@@ -29,6 +29,7 @@ def session_of(row: Row[Any]) -> Session:
         last_seq=row.last_seq,
         window=counters_of(row),
         usage=usage_of(row),
+        context_bytes=row.context_bytes,
     )
 
 
@@ -36,7 +37,7 @@ def ref_of(row: Row[Any]) -> SessionRef:
     return SessionRef(row.app, row.user_id, row.session_id)
 
 
-def counters_of(row: Row[Any]) -> Counters:
+def counters_of(row: Row[Any] | Record) -> Counters:
     return Counters(row.window_events, row.window_turns, row.window_bytes, row.window_tokens)
 
 
@@ -71,8 +72,11 @@ def require(connection: Connection, tenant: str, ref: SessionRef, *, columns: Se
     return row
 
 
+_HEAD = ("id", "log_version", "window_version", "last_seq", "context_bytes", *(f"window_{what}" for what in COUNTED))
+
+
 def find_head(connection: Connection, statements: Statements, tenant: str, ref: SessionRef) -> Record | None:
-    """Like find, for id, log_version and last_seq only, on the path of every read."""
+    """Like find, for what reads want to know, on the path of every read."""
     values = {"tenant": tenant, "session_id": ref.session_id}
     if not ref.is_bare:
         values |= {"app": ref.app, "user_id": ref.user_id}
@@ -85,5 +89,4 @@ def find_head(connection: Connection, statements: Statements, tenant: str, ref: 
 
 def _head_query(values: Mapping[str, str]) -> Select[Any]:
     conditions = [sessions.c[name] == sa.bindparam(name, type_=sa.Text) for name in values]
-    columns = (sessions.c.id, sessions.c.log_version, sessions.c.last_seq)
-    return sa.select(*columns).where(*conditions).limit(sa.literal_column("2"))
+    return sa.select(*(sessions.c[name] for name in _HEAD)).where(*conditions).limit(sa.literal_column("2"))

@@ -83,11 +83,11 @@ session_labels = Table(
     Index("session_labels_value", "key", "value", "session"),
 )
 
-_INSERTED = f"position % {POSITION_STEP} <> 0"
+INSERTED = f"position % {POSITION_STEP} <> 0"
 # What a context starts with: SYSTEM events and summaries. Not a stub, which stands in its turn for a tool result.
-_LEAD = "role = 3 OR (synthetic AND role <> 4)"
+LEAD = "role = 3 OR (synthetic AND role <> 4)"
 
-ACTIVE_LEAD = f"NOT archived AND ({_LEAD})"
+ACTIVE_LEAD = f"NOT archived AND ({LEAD})"
 
 events = Table(
     "events",
@@ -116,7 +116,7 @@ events = Table(
     UniqueConstraint("session", "event_id", name="events_event_id"),
     Index("events_turn_start", "session", "position", sqlite_where=text("turn_start"), postgresql_where=text("turn_start")),
     # What compactions inserted: few rows, so that appends pay nothing for finding them by seq.
-    Index("events_inserted", "session", "seq", sqlite_where=text(_INSERTED), postgresql_where=text(_INSERTED)),
+    Index("events_inserted", "session", "seq", sqlite_where=text(INSERTED), postgresql_where=text(INSERTED)),
     # The window, read from its end, however much is archived before and between.
     Index("events_active", "session", "position", sqlite_where=text("NOT archived"), postgresql_where=text("NOT archived")),
     Index("events_lead", "session", "position", sqlite_where=text(ACTIVE_LEAD), postgresql_where=text(ACTIVE_LEAD)),
@@ -124,9 +124,11 @@ events = Table(
 )
 
 APPENDED, DELETED, COMPACTED = 1, 2, 3
+ADDING = (APPENDED, COMPACTED)
 
 # One row for each committed change of a session. `xid` orders them safely on PostgreSQL (see dialects.Dialect.settled).
-# `first` and `last` are seqs of what was appended or inserted (0 if nothing was), or ids (events.id) of what was deleted.
+# `first` and `last` are seqs of what was appended, or row ids (events.id) of what a compaction inserted or of what was deleted;
+# 0 if nothing was.
 changes = Table(
     "changes",
     metadata,

@@ -15,12 +15,12 @@ from sqlalchemy.sql import ColumnElement, Select
 from ...domain.model import SessionRef
 from ..base import Cursor, EventQuery, SearchCursor, SearchHit, SearchPage, SearchQuery, UserScope
 from .conditions import Conditions, conditions, parameter
-from .indexer import beyond
+from .indexer import added_by, beyond
 from .list_unit import SessionLog
 from .prepared import Prepared, Record
 from .rows import ref_of, require
 from .scan import EVENT_COLUMNS, Scanner, fitting
-from .schema import APPENDED, POSITION_STEP, changes, event_text, events, index_progress, sessions
+from .schema import ADDING, changes, event_text, events, index_progress, sessions
 from .text_index import TextIndex, scope_of
 
 _ORDER = (events.c.time, events.c.session, events.c.position)
@@ -92,9 +92,9 @@ class _UserSearch:
         if not behind:
             return indexed.run(connection, {**values, "skip": skip, "limit": count})
         most = skip + count
-        tail = list(islice(self._tail(), most))
+        tails = [list(islice(self._tail(kind), most)) for kind in ADDING]
         rest = indexed.stream(connection, {**values, "skip": 0, "limit": most})
-        return _taken(heapq.merge(tail, rest, key=_sort_key), skip, count)
+        return _taken(heapq.merge(*tails, rest, key=_sort_key), skip, count)
 
     def _indexed(self, index: TextIndex) -> tuple[Conditions, Prepared]:
         """The search of what is indexed, and its conditions."""
@@ -109,10 +109,10 @@ class _UserSearch:
         shape = ("search indexed", self._conditions.shape, texts.shape)
         return conditions, self._scanner.statements.get(shape, self._scanner.connection, build)
 
-    def _tail(self) -> Iterator[Record]:
-        """Matches that are not indexed."""
-        shape = ("search tail", self._conditions.shape)
-        tail = self._scanner.statements.get(shape, self._scanner.connection, self._tail_statement)
+    def _tail(self, kind: int) -> Iterator[Record]:
+        """Matches that changes of this kind added and that are not indexed."""
+        shape = ("search tail", kind, self._conditions.shape)
+        tail = self._scanner.statements.get(shape, self._scanner.connection, lambda: self._tail_statement(kind))
         for row in tail.stream(self._scanner.connection, self._conditions.values):
             if self._scanner.decoded_matches(row, self._wanted, row.session):
                 yield row
@@ -132,13 +132,8 @@ class _UserSearch:
         joined = sa.join(events, sessions, events.c.session == sessions.c.id)
         return sa.select(*columns).select_from(joined).where(*self._conditions.where).order_by(*_ORDER)
 
-    def _tail_statement(self) -> Select[Any]:
-        within = events.c.position.between(changes.c.first * POSITION_STEP, changes.c.last * POSITION_STEP)
-        return (
-            self._candidates()
-            .join(changes, sa.and_(changes.c.session == events.c.session, changes.c.kind == APPENDED, within))
-            .where(self._ahead())
-        )
+    def _tail_statement(self, kind: int) -> Select[Any]:
+        return self._candidates().join(changes, added_by(kind)).where(self._ahead())
 
 
 def _search_conditions(tenant: str, scope: UserScope, query: SearchQuery) -> Conditions:

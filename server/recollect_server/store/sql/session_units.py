@@ -12,8 +12,9 @@ from sqlalchemy.exc import IntegrityError
 from ...domain.errors import SessionAlreadyExists
 from ...domain.model import NewSession, Session, SessionChange, SessionRef
 from ..base import SessionPage, SessionQuery, Totals
-from .rows import find, labels_bytes, require, session_of
-from .schema import DELETED, changes, events, session_labels, sessions
+from .policy_units import forget_policy
+from .rows import find, labels_bytes, ref_of, require, session_of
+from .schema import DELETED, changes, compactions, events, leases, session_labels, sessions
 
 _ZEROS = {
     column.name: 0
@@ -35,6 +36,7 @@ def insert_session(connection: Connection, tenant: str, new: NewSession) -> int 
         "expire_time": new.expire_time,
         "metadata_json": new.metadata_json.encode(),
         "labels_json": labels_bytes(new.labels),
+        "context_bytes": new.context_bytes,
     }
     try:
         with connection.begin_nested():
@@ -79,6 +81,8 @@ def update(connection: Connection, tenant: str, ref: SessionRef, change: Session
     if "labels" in change.fields:
         values["labels_json"] = labels_bytes(change.labels)
         _set_labels(connection, key, change.labels)
+    if "context_bytes" in change.fields:
+        values["context_bytes"] = change.context_bytes
     connection.execute(sessions.update().where(sessions.c.id == key).values(values))
     return session_of(require(connection, tenant, ref))
 
@@ -117,13 +121,15 @@ def _delete_rows(connection: Connection, keys: Sequence[int], now: int) -> dict[
     """Deletes sessions with their logs; how many events each had. A session that is already gone is not in the answer."""
     gone: dict[int, int] = {}
     for key in keys:
-        locked = connection.execute(sa.select(sessions.c.id).where(sessions.c.id == key).with_for_update()).one_or_none()
+        locked = connection.execute(sa.select(sessions).where(sessions.c.id == key).with_for_update()).one_or_none()
         if locked is None:
             continue
         span = sa.select(sa.func.min(events.c.id), sa.func.max(events.c.id)).where(events.c.session == key)
         first, last = connection.execute(span).one()
         gone[key] = connection.execute(events.delete().where(events.c.session == key)).rowcount
-        connection.execute(session_labels.delete().where(session_labels.c.session == key))
+        for table in (session_labels, compactions, leases):
+            connection.execute(table.delete().where(table.c.session == key))
+        forget_policy(connection, locked.tenant, ref_of(locked), now)
         connection.execute(sessions.delete().where(sessions.c.id == key))
         entry = {"kind": DELETED, "session": key, "time": now, "first": first or 0, "last": last or 0}
         connection.execute(changes.insert(), entry)

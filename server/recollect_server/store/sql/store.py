@@ -15,19 +15,22 @@ from sqlalchemy import Connection
 
 from ...domain.errors import RecollectError, StoreUnavailable
 from ...domain.model import NewSession, Session, SessionChange, SessionRef, StoredEvent
+from ...domain.windows import ContextSpec
 from ..base import (
     Appended,
     AppendRequest,
     Codec,
     EventPage,
     EventQuery,
+    Listener,
     SearchPage,
     SearchQuery,
     SessionPage,
     SessionQuery,
     StoreInfo,
 )
-from . import admin, list_unit, search_unit, session_units
+from ..windows import Compacted, CompactionPage, CompactionRequest, ContextPage, StoredPolicy, WindowRead
+from . import admin, compact_unit, context_unit, list_unit, policy_units, search_unit, session_units
 from .append_unit import AppendUnit, Outcome
 from .engine import Engine, SqlOptions, Unit
 from .indexer import Indexer, lag
@@ -64,6 +67,7 @@ class SqlStore:
         self._append = AppendUnit(codec, self._statements)
         self._writer = Writer(self._commit, engine.problem, max_pending_bytes=options.max_pending_bytes)
         self._indexer = None if index is None else Indexer(engine, index, codec, busy=self._writer.busy)
+        self._listeners: list[Listener] = []
         self._tasks: list[asyncio.Task[None]] = []
 
     def start(self) -> None:
@@ -119,6 +123,38 @@ class SqlStore:
         unit = partial(list_unit.list_events, tenant=tenant, ref=ref, query=query)
         return await self._scan(unit, snapshot=streams, short=short)
 
+    # --- windows
+
+    async def get_context(self, tenant: str, ref: SessionRef, spec: ContextSpec, default_bytes: int) -> ContextPage:
+        unit = partial(context_unit.get_context, tenant=tenant, ref=ref, spec=spec, default_bytes=default_bytes)
+        return await self._scan(unit, short=spec.last_n is not None and spec.last_n <= _FEW_ROWS)
+
+    async def read_window(self, tenant: str, ref: SessionRef) -> WindowRead:
+        return await self._scan(lambda scanner: context_unit.read_window(scanner, tenant, ref), snapshot=True)
+
+    async def compact(self, request: CompactionRequest) -> Compacted:
+        compacted = await self._write(lambda connection: compact_unit.compact(connection, self._codec, request))
+        self._changed()
+        return compacted
+
+    async def list_compactions(self, tenant: str, ref: SessionRef, limit: int, cursor: int | None) -> CompactionPage:
+        return await self._read(lambda connection: compact_unit.list_compactions(connection, tenant, ref, limit, cursor))
+
+    async def put_policy(self, policy: StoredPolicy) -> None:
+        await self._write(lambda connection: policy_units.put_policy(connection, policy))
+
+    async def policies(self, since: int) -> Sequence[StoredPolicy]:
+        return await self._read(lambda connection: policy_units.policies_since(connection, since))
+
+    async def lease(self, tenant: str, ref: SessionRef, owner: str, now: int, until: int) -> bool:
+        return await self._write(lambda connection: policy_units.lease(connection, tenant, ref, owner, now, until))
+
+    async def release(self, tenant: str, ref: SessionRef, owner: str) -> None:
+        await self._write(lambda connection: policy_units.release(connection, tenant, ref, owner))
+
+    def listen(self, listener: Listener) -> None:
+        self._listeners.append(listener)
+
     async def search(self, tenant: str, query: SearchQuery) -> SearchPage:
         scope = query.scope
 
@@ -155,6 +191,10 @@ class SqlStore:
         decided = await self._engine.write(lambda connection: self._append(connection, requests), short=short)
         self._append.remember(decided.learned)
         self._changed()
+        for listener in self._listeners:
+            for request, outcome in zip(requests, decided.outcomes, strict=True):
+                if isinstance(outcome, Appended):
+                    listener(request, outcome)
         return decided.outcomes
 
     def _changed(self) -> None:

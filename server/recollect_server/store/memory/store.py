@@ -1,24 +1,17 @@
-"""The reference store: what the contract means, in lists and dictionaries. Nothing outlives the process.
-
-It is written to be read beside `base.py`: every list is gone through from end to end, and what a filter selects is what
-`domain.filters.select` says. No method awaits anything, so each is atomic on its event loop.
-"""
+"""Sessions, appends and reads of the logs in memory; see the package."""
 
 from __future__ import annotations
 
-import uuid
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field, replace
-from itertools import count
+from collections.abc import Sequence
+from dataclasses import replace
 
-from ..domain import errors
-from ..domain.filters import select
-from ..domain.model import EventDraft, EventFacts, NewSession, Session, SessionChange, SessionRef, StoredEvent
-from .base import (
+from ...domain import errors
+from ...domain.filters import select
+from ...domain.model import NewSession, Session, SessionChange, SessionRef, StoredEvent
+from ..base import (
     Appended,
     AppendedEvent,
     AppendRequest,
-    Codec,
     Cursor,
     EventPage,
     EventQuery,
@@ -32,50 +25,12 @@ from .base import (
     Totals,
     UserScope,
 )
-
-# Positions leave room between appended events, where a compaction puts its summary.
-POSITION_SHIFT = 20
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Entry(EventFacts):
-    """An event of a log: the facts that filters look at, and its bytes as sent and as stored."""
-
-    event_id: str
-    session: int
-    position: int
-    sent: bytes
-    sealed: bytes
-
-    @property
-    def stored(self) -> StoredEvent:
-        return StoredEvent(self.seq, self.sealed, self.archived)
+from .logs import Entry, Log
+from .windows import MemoryWindows
 
 
-@dataclass(slots=True)
-class _Log:
-    """A session and its events in window order. `number` grows with creation and is never used again."""
-
-    number: int
-    session: Session
-    entries: list[_Entry] = field(default_factory=list)
-
-    def find(self, event_id: str) -> _Entry | None:
-        return next((entry for entry in self.entries if entry.event_id == event_id), None)
-
-    @property
-    def last_event_id(self) -> str:
-        return max(self.entries, key=lambda entry: entry.seq).event_id if self.entries else ""
-
-
-class MemoryStore:
+class MemoryStore(MemoryWindows):
     """store.base.Store in memory."""
-
-    def __init__(self, codec: Codec) -> None:
-        self._codec = codec
-        self._store_id = uuid.uuid4().hex
-        self._numbers = count(1)
-        self._logs: dict[tuple[str, SessionRef], _Log] = {}
 
     async def create_session(self, tenant: str, new: NewSession, *, return_existing: bool) -> tuple[Session, bool]:
         existing = self._logs.get((tenant, new.ref))
@@ -109,6 +64,8 @@ class MemoryStore:
             session = replace(session, metadata_json=change.metadata_json)
         if "labels" in change.fields:
             session = replace(session, labels=dict(change.labels))
+        if "context_bytes" in change.fields:
+            session = replace(session, context_bytes=change.context_bytes)
         log.session = session
         return log.session
 
@@ -116,17 +73,17 @@ class MemoryStore:
         log = self._find(tenant, ref)
         if log is None:
             return None
-        del self._logs[tenant, log.session.ref]
+        self._drop(tenant, log)
         return len(log.entries)
 
     async def delete_expired(self, tenant: str | None, now: int, limit: int) -> int:
         expired = [
-            key
-            for key, log in self._logs.items()
-            if tenant in (None, key[0]) and log.session.expire_time is not None and log.session.expire_time <= now
+            (owner, log)
+            for (owner, _), log in self._logs.items()
+            if tenant in (None, owner) and log.session.expire_time is not None and log.session.expire_time <= now
         ][:limit]
-        for key in expired:
-            del self._logs[key]
+        for owner, log in expired:
+            self._drop(owner, log)
         return len(expired)
 
     async def append(self, request: AppendRequest) -> Appended:
@@ -152,7 +109,11 @@ class MemoryStore:
             for draft, entry in zip(request.drafts, known, strict=True)
         ]
         session = log.session
-        return Appended(events, session.log_version, session.last_seq, session.window, created)
+        appended = Appended(events, session.log_version, session.last_seq, session.window, created)
+        if None in known:
+            for listener in self._listeners:
+                listener(request, appended)
+        return appended
 
     async def get_event(self, tenant: str, ref: SessionRef, event_id: str) -> StoredEvent:
         entry = self._existing(tenant, ref).find(event_id)
@@ -220,62 +181,14 @@ class MemoryStore:
     async def aclose(self) -> None:
         """There is nothing to release."""
 
-    def _of(self, tenant: str) -> Iterator[_Log]:
-        return (log for (owner, _), log in self._logs.items() if owner == tenant)
-
-    def _find(self, tenant: str, ref: SessionRef) -> _Log | None:
-        if not ref.is_bare:
-            return self._logs.get((tenant, ref))
-        found = [log for log in self._of(tenant) if log.session.ref.session_id == ref.session_id]
-        if len(found) > 1:
-            raise errors.AmbiguousSession(ref.session_id)
-        return found[0] if found else None
-
-    def _existing(self, tenant: str, ref: SessionRef) -> _Log:
-        log = self._find(tenant, ref)
-        if log is None:
-            raise errors.SessionNotFound(ref)
-        return log
-
-    def _within(self, tenant: str, scope: SessionRef | UserScope) -> list[_Log]:
+    def _within(self, tenant: str, scope: SessionRef | UserScope) -> list[Log]:
         if isinstance(scope, SessionRef):
             return [self._existing(tenant, scope)]
         owned = [log for log in self._of(tenant) if log.session.ref.user_id == scope.user_id]
         return [log for log in owned if scope.app in (None, log.session.ref.app)]
 
-    def _create(self, tenant: str, new: NewSession) -> _Log:
-        session = Session(
-            new.ref, new.uid, new.create_time, new.create_time, new.expire_time, new.metadata_json, dict(new.labels)
-        )
-        log = self._logs[tenant, new.ref] = _Log(next(self._numbers), session)
-        return log
 
-    def _add(self, log: _Log, draft: EventDraft, record_time: int) -> AppendedEvent:
-        seq = log.session.last_seq + 1
-        sealed = self._codec.seal(draft, seq, record_time)
-        log.entries.append(
-            _Entry(
-                seq=seq,
-                time=record_time if draft.event_time is None else draft.event_time,
-                role=draft.role,
-                author=draft.author,
-                author_role=draft.author_role,
-                branch=draft.branch,
-                synthetic=draft.synthetic,
-                text=self._codec.text(sealed),
-                event_id=draft.event_id,
-                session=log.number,
-                position=seq << POSITION_SHIFT,
-                sent=draft.body,
-                sealed=sealed,
-            )
-        )
-        window, usage = log.session.window + draft.counters, log.session.usage + draft.usage
-        log.session = replace(log.session, last_seq=seq, window=window, usage=usage)
-        return AppendedEvent(draft.event_id, seq, replayed=False)
-
-
-def _check_expectations(request: AppendRequest, log: _Log | None) -> None:
+def _check_expectations(request: AppendRequest, log: Log | None) -> None:
     """A session that is not there yet is at version 0 and has no last event."""
     version, last = (log.session.log_version, log.last_event_id) if log else (0, "")
     if request.expected_log_version is not None and request.expected_log_version != version:
@@ -284,15 +197,15 @@ def _check_expectations(request: AppendRequest, log: _Log | None) -> None:
         raise errors.VersionMismatch(request.ref, expected=request.expected_last_event_id, actual=last)
 
 
-def _in_window(entry: _Entry) -> tuple[int, int, int]:
+def _in_window(entry: Entry) -> tuple[int, int, int]:
     return 0, entry.session, entry.position
 
 
-def _in_time(entry: _Entry) -> tuple[int, int, int]:
+def _in_time(entry: Entry) -> tuple[int, int, int]:
     return entry.time, entry.session, entry.position
 
 
-def _cut(found: Sequence[_Entry], limit: int, max_bytes: int) -> Sequence[_Entry]:
+def _cut(found: Sequence[Entry], limit: int, max_bytes: int) -> Sequence[Entry]:
     """As many as fit, but at least one."""
     size = 0
     for taken, entry in enumerate(found):

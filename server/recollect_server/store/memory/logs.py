@@ -1,0 +1,140 @@
+"""The logs that live in memory, and what every part of the store does with them."""
+
+from __future__ import annotations
+
+import time
+import uuid
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field, replace
+from itertools import count
+
+from ...domain import errors
+from ...domain.model import Compaction, EventDraft, NewSession, Session, SessionRef, StoredEvent, WindowEvent
+from ..base import AppendedEvent, Codec, Listener
+from ..windows import PolicyKey, PolicyScope, StoredPolicy, Versions
+
+# Positions leave room between appended events, where a compaction puts its summary.
+POSITION_SHIFT = 20
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Entry(WindowEvent):
+    """An event of a log: the facts that filters and windows look at, and its bytes as sent and as stored."""
+
+    session: int
+    sent: bytes
+    sealed: bytes
+
+    @property
+    def stored(self) -> StoredEvent:
+        return StoredEvent(self.seq, self.sealed, self.archived)
+
+
+@dataclass(slots=True)
+class Log:
+    """A session and its events in window order. `number` grows with creation and is never used again."""
+
+    number: int
+    session: Session
+    entries: list[Entry] = field(default_factory=list)
+    compactions: list[Compaction] = field(default_factory=list)
+    lease: tuple[str, int] = ("", 0)
+
+    def find(self, event_id: str) -> Entry | None:
+        return next((entry for entry in self.entries if entry.event_id == event_id), None)
+
+    @property
+    def versions(self) -> Versions:
+        session = self.session
+        return Versions(session.log_version, session.window_version, session.last_seq, session.window)
+
+    @property
+    def active(self) -> list[Entry]:
+        return [entry for entry in self.entries if not entry.archived]
+
+    @property
+    def last_event_id(self) -> str:
+        return max(self.entries, key=lambda entry: entry.seq).event_id if self.entries else ""
+
+
+class MemoryLogs:
+    """Every session of every tenant."""
+
+    def __init__(self, codec: Codec, clock: Callable[[], int] = time.time_ns) -> None:
+        self._codec = codec
+        self._clock = clock
+        self._store_id = uuid.uuid4().hex
+        self._numbers = count(1)
+        self._logs: dict[tuple[str, SessionRef], Log] = {}
+        self._policies: dict[PolicyKey, StoredPolicy] = {}
+        self._listeners: list[Listener] = []
+
+    def _of(self, tenant: str) -> Iterator[Log]:
+        return (log for (owner, _), log in self._logs.items() if owner == tenant)
+
+    def _find(self, tenant: str, ref: SessionRef) -> Log | None:
+        if not ref.is_bare:
+            return self._logs.get((tenant, ref))
+        found = [log for log in self._of(tenant) if log.session.ref.session_id == ref.session_id]
+        if len(found) > 1:
+            raise errors.AmbiguousSession(ref.session_id)
+        return found[0] if found else None
+
+    def _existing(self, tenant: str, ref: SessionRef) -> Log:
+        log = self._find(tenant, ref)
+        if log is None:
+            raise errors.SessionNotFound(ref)
+        return log
+
+    def _drop(self, tenant: str, log: Log) -> None:
+        """Deletes a session; its policy goes with it."""
+        del self._logs[tenant, log.session.ref]
+        key = PolicyKey(tenant, PolicyScope.SESSION, *log.session.ref)
+        if key in self._policies:
+            self._policies[key] = StoredPolicy(key, None, self._clock())
+
+    def _create(self, tenant: str, new: NewSession) -> Log:
+        session = Session(
+            new.ref,
+            new.uid,
+            new.create_time,
+            new.create_time,
+            new.expire_time,
+            new.metadata_json,
+            dict(new.labels),
+            context_bytes=new.context_bytes,
+        )
+        log = self._logs[tenant, new.ref] = Log(next(self._numbers), session)
+        return log
+
+    def _add(self, log: Log, draft: EventDraft, record_time: int, position: int | None = None) -> AppendedEvent:
+        """Stores an event with the next seq; without a position, at its place at the end."""
+        seq = log.session.last_seq + 1
+        sealed = self._codec.seal(draft, seq, record_time)
+        reading = self._codec.reading(sealed)
+        log.entries.append(
+            Entry(
+                seq=seq,
+                time=record_time if draft.event_time is None else draft.event_time,
+                role=draft.role,
+                author=draft.author,
+                author_role=draft.author_role,
+                branch=draft.branch,
+                synthetic=draft.synthetic,
+                text=self._codec.text(sealed),
+                event_id=draft.event_id,
+                position=seq << POSITION_SHIFT if position is None else position,
+                tokens=draft.token_estimate,
+                size=len(draft.body),
+                content_bytes=reading.content_bytes,
+                calls=reading.calls,
+                results=reading.results,
+                prompt_text=reading.prompt_text,
+                session=log.number,
+                sent=draft.body,
+                sealed=sealed,
+            )
+        )
+        window, usage = log.session.window + draft.counters, log.session.usage + draft.usage
+        log.session = replace(log.session, last_seq=seq, window=window, usage=usage)
+        return AppendedEvent(draft.event_id, seq, replayed=False)

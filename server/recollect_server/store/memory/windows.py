@@ -1,0 +1,142 @@
+"""Windows, compactions and policies of the logs in memory."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from ...domain import errors
+from ...domain.model import NO_COUNTERS, Compaction, SessionRef
+from ...domain.windows import ContextSpec, is_lead, select_context
+from ..base import Listener
+from ..windows import (
+    Archived,
+    Compacted,
+    CompactionPage,
+    CompactionRequest,
+    ContextPage,
+    Placed,
+    PolicyScope,
+    StoredPolicy,
+    WindowRead,
+    budgeted,
+    check_versions,
+    compaction_of,
+    context_page,
+    spread,
+)
+from .logs import POSITION_SHIFT, Entry, Log, MemoryLogs
+
+
+class MemoryWindows(MemoryLogs):
+    """The part of store.base.Store that is about windows."""
+
+    async def get_context(self, tenant: str, ref: SessionRef, spec: ContextSpec, default_bytes: int) -> ContextPage:
+        log = self._find(tenant, ref)
+        if log is None:
+            return ContextPage()
+        active = log.active
+        lead = [entry for entry in active if is_lead(entry)]
+        conversation = [entry for entry in active if not is_lead(entry)]
+        context = select_context(lead, conversation, budgeted(spec, log.session.context_bytes, default_bytes))
+        assert context is not None  # noqa: S101 - of a whole window it is always known
+        stored = {entry.position: entry.stored for entry in active}
+        return context_page(context, [stored[event.position] for event in context.events], log.versions)
+
+    async def read_window(self, tenant: str, ref: SessionRef) -> WindowRead:
+        log = self._existing(tenant, ref)
+        return WindowRead(log.active, log.session)
+
+    async def compact(self, request: CompactionRequest) -> Compacted:
+        log = self._existing(request.tenant, request.ref)
+        for compaction in log.compactions:
+            if compaction.compaction_id == request.compaction_id:
+                return Compacted(compaction, replayed=True)
+        check_versions(request, log.session.log_version, log.session.window_version)
+        archived = self._named(log, request, request.archive)
+        anchors = self._named(log, request, [placed.before for placed in request.inserts if placed.before is not None])
+        if gone := {entry.event_id for entry in archived} & {entry.event_id for entry in anchors}:
+            raise errors.EventNotFound(log.session.ref, min(gone))
+        for draft in request.drafts:
+            if (entry := log.find(draft.event_id)) is not None:
+                raise errors.EventIdConflict("inserts", draft.event_id, entry.seq)
+        counters = sum((entry.counters for entry in archived), NO_COUNTERS)
+        compaction = compaction_of(request, log.versions, Archived([entry.seq for entry in archived], counters))
+        if not request.dry_run:
+            self._compact(log, request, compaction, {entry.event_id for entry in archived})
+        return Compacted(compaction)
+
+    def _named(self, log: Log, request: CompactionRequest, event_ids: Sequence[str]) -> list[Entry]:
+        """The active events of these ids."""
+        active = {entry.event_id: entry for entry in log.active}
+        for event_id in event_ids:
+            if event_id not in active:
+                raise errors.EventNotFound(request.ref, event_id)
+        return [active[event_id] for event_id in event_ids]
+
+    def _compact(self, log: Log, request: CompactionRequest, compaction: Compaction, archived: set[str]) -> None:
+        log.entries = [replace(entry, archived=entry.archived or entry.event_id in archived) for entry in log.entries]
+        for placed in request.inserts:
+            for draft, position in zip(placed.drafts, _places(log, placed), strict=True):
+                self._add(log, draft, request.now, position)
+            log.entries.sort(key=lambda entry: entry.position)
+        log.session = replace(
+            log.session,
+            log_version=compaction.log_version,
+            window_version=compaction.window_version,
+            window=compaction.after,
+            usage=log.session.usage + request.usage,
+            update_time=max(log.session.update_time, request.now),
+        )
+        log.compactions.append(compaction)
+
+    async def list_compactions(self, tenant: str, ref: SessionRef, limit: int, cursor: int | None) -> CompactionPage:
+        compactions = self._existing(tenant, ref).compactions
+        newest = compactions[: len(compactions) if cursor is None else cursor][::-1]
+        left = len(newest) - limit
+        return CompactionPage(newest[:limit], left if left > 0 else None)
+
+    async def put_policy(self, policy: StoredPolicy) -> None:
+        if policy.key.scope is PolicyScope.SESSION:
+            self._existing(policy.key.tenant, policy.key.ref)
+        self._policies[policy.key] = policy
+
+    async def policies(self, since: int) -> Sequence[StoredPolicy]:
+        return [policy for policy in self._policies.values() if policy.time >= since]
+
+    async def lease(self, tenant: str, ref: SessionRef, owner: str, now: int, until: int) -> bool:
+        log = self._existing(tenant, ref)
+        if log.lease[1] > now and log.lease[0] != owner:
+            return False
+        log.lease = (owner, until)
+        return True
+
+    async def release(self, tenant: str, ref: SessionRef, owner: str) -> None:
+        log = self._find(tenant, ref)
+        if log is not None and log.lease[0] == owner:
+            log.lease = ("", 0)
+
+    def listen(self, listener: Listener) -> None:
+        self._listeners.append(listener)
+
+
+def _places(log: Log, placed: Placed) -> list[int]:
+    """Positions for events to insert; makes room first where there is none."""
+    count = len(placed.drafts)
+    index = next((i for i, entry in enumerate(log.entries) if entry.event_id == placed.before), len(log.entries))
+    end = (log.session.last_seq + 1) << POSITION_SHIFT
+    positions = [0, *(entry.position for entry in log.entries), end]
+    found = spread(positions[index], positions[index + 1], count)
+    return found if found is not None else _make_room(log, index, count)
+
+
+def _make_room(log: Log, index: int, count: int) -> list[int]:
+    """Moves what compactions inserted between the same two appended events evenly apart, with a gap for `count` at `index`."""
+    low = (log.entries[index - 1].position if index else 0) >> POSITION_SHIFT << POSITION_SHIFT
+    between = [i for i, entry in enumerate(log.entries) if low < entry.position < low + (1 << POSITION_SHIFT)]
+    step = (1 << POSITION_SHIFT) // (len(between) + count + 1)
+    for place, i in enumerate(between, start=1):
+        moved = place + (count if i >= index else 0)
+        log.entries[i] = replace(log.entries[i], position=low + step * moved)
+    first = sum(i < index for i in between) + 1
+    return [low + step * (first + i) for i in range(count)]

@@ -1,0 +1,209 @@
+"""The unit of work that applies a compaction: archives in place, inserts between, renumbers nothing.
+
+What it costs depends on what is archived and inserted. The session's row is locked as by an append, so the log has one order.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import sqlalchemy as sa
+from sqlalchemy import Connection, Row
+
+from ...domain.errors import EventIdConflict, EventNotFound
+from ...domain.model import Compaction, Counters, EventDraft, SessionRef
+from ..base import Codec
+from ..windows import (
+    Archived,
+    Compacted,
+    CompactionPage,
+    CompactionRequest,
+    Placed,
+    Versions,
+    check_versions,
+    compaction_of,
+    spread,
+)
+from .append_unit import event_row
+from .rows import counters_of, require, usage_of
+from .schema import COMPACTED, COUNTED, INSERTED, POSITION_STEP, USED, changes, compactions, events, sessions
+
+_e = events.c
+_IDS_AT_ONCE = 500
+
+
+def compact(connection: Connection, codec: Codec, request: CompactionRequest) -> Compacted:
+    session = require(connection, request.tenant, request.ref, columns=sa.select(sessions).with_for_update())
+    same = sa.and_(compactions.c.session == session.id, compactions.c.compaction_id == request.compaction_id)
+    replayed = connection.execute(sa.select(compactions).where(same)).one_or_none()
+    if replayed is not None:
+        return Compacted(_compaction(replayed), replayed=True)
+    check_versions(request, session.log_version, session.window_version)
+    archived = _active(connection, session.id, request, request.archive)
+    anchors = _active(connection, session.id, request, [each.before for each in request.inserts if each.before is not None])
+    if gone := archived.keys() & anchors.keys():
+        raise EventNotFound(request.ref, min(gone))
+    _refuse_stored(connection, session.id, request)
+    versions = Versions(session.log_version, session.window_version, session.last_seq, counters_of(session))
+    compaction = compaction_of(request, versions, _archived(archived.values()))
+    if not request.dry_run:
+        _Application(connection, codec, session, request).write(compaction, archived, anchors)
+    return Compacted(compaction)
+
+
+def _active(connection: Connection, session: int, request: CompactionRequest, ids: Sequence[str]) -> dict[str, Row[Any]]:
+    """The active events of these ids. Raises EventNotFound."""
+    columns = (_e.id, _e.event_id, _e.seq, _e.position, _e.turn_start, _e.size, _e.tokens)
+    found: dict[str, Row[Any]] = {}
+    for chunk in _chunks(ids):
+        query = sa.select(*columns).where(_e.session == session, _e.event_id.in_(chunk), _e.archived.is_(sa.false()))
+        found |= {row.event_id: row for row in connection.execute(query)}
+    for event_id in ids:
+        if event_id not in found:
+            raise EventNotFound(request.ref, event_id)
+    return found
+
+
+def _refuse_stored(connection: Connection, session: int, request: CompactionRequest) -> None:
+    for chunk in _chunks([draft.event_id for draft in request.drafts]):
+        query = sa.select(_e.event_id, _e.seq).where(_e.session == session, _e.event_id.in_(chunk)).limit(1)
+        stored = connection.execute(query).one_or_none()
+        if stored is not None:
+            raise EventIdConflict("inserts", stored.event_id, stored.seq)
+
+
+def _archived(rows: Any) -> Archived:
+    seqs = [row.seq for row in rows]
+    sums = [sum(int(getattr(row, name)) for row in rows) for name in ("turn_start", "size", "tokens")]
+    return Archived(seqs, Counters(len(seqs), *sums))
+
+
+def _chunks(items: Sequence[Any]) -> Iterator[Sequence[Any]]:
+    for start in range(0, len(items), _IDS_AT_ONCE):
+        yield items[start : start + _IDS_AT_ONCE]
+
+
+class _Application:
+    """A compaction that has been found good, being written."""
+
+    def __init__(self, connection: Connection, codec: Codec, session: Row[Any], request: CompactionRequest) -> None:
+        self._connection = connection
+        self._codec = codec
+        self._session = session
+        self._request = request
+        self._last_seq = int(session.last_seq)
+
+    def write(self, compaction: Compaction, archived: dict[str, Row[Any]], anchors: dict[str, Row[Any]]) -> None:
+        for chunk in _chunks([row.id for row in archived.values()]):
+            self._connection.execute(events.update().where(_e.id.in_(chunk)).values(archived=True))
+        first = self._last_seq + 1
+        for placed in self._request.inserts:
+            if placed.drafts:
+                self._insert(placed, None if placed.before is None else anchors[placed.before].id)
+        self._write_session(compaction)
+        change = {"kind": COMPACTED, "session": self._session.id, "time": self._request.now}
+        self._connection.execute(changes.insert(), change | self._span(first))
+        self._connection.execute(compactions.insert(), _row(compaction) | {"session": self._session.id})
+
+    def _span(self, first_seq: int) -> dict[str, int]:
+        """The row ids of what was inserted, from the first seq on."""
+        ids = (sa.func.coalesce(function(_e.id), 0) for function in (sa.func.min, sa.func.max))
+        mine = (_e.session == self._session.id, sa.text(INSERTED), _e.seq >= first_seq)
+        first, last = self._connection.execute(sa.select(*ids).where(*mine)).one()
+        return {"first": first, "last": last}
+
+    def _insert(self, placed: Placed, anchor: int | None) -> None:
+        positions = self._positions(anchor, len(placed.drafts))
+        rows = []
+        for draft, position in zip(placed.drafts, positions, strict=True):
+            self._last_seq += 1
+            rows.append(self._event(draft, position))
+        self._connection.execute(events.insert(), rows)
+
+    def _event(self, draft: EventDraft, position: int) -> dict[str, Any]:
+        return event_row(self._codec, draft, self._session.id, self._last_seq, self._request.now, position)
+
+    def _write_session(self, compaction: Compaction) -> None:
+        spent = sum((draft.usage for draft in self._request.drafts), self._request.usage)
+        values: dict[str, Any] = {
+            "log_version": compaction.log_version,
+            "window_version": compaction.window_version,
+            "last_seq": self._last_seq,
+            "update_time": max(self._session.update_time, self._request.now),
+        }
+        values |= {f"window_{name}": getattr(compaction.after, name) for name in COUNTED}
+        values |= {f"usage_{name}": getattr(self._session, f"usage_{name}") + getattr(spent, name) for name in USED}
+        self._connection.execute(sessions.update().where(sessions.c.id == self._session.id).values(values))
+
+    # --- positions
+
+    def _positions(self, anchor: int | None, count: int) -> list[int]:
+        low, high = self._gap(anchor)
+        found = spread(low, high, count)
+        if found is None:
+            self._make_room(low, high, count)
+            found = spread(*self._gap(anchor), count)
+        assert found is not None  # noqa: S101 - nobody inserts a million events between two others
+        return found
+
+    def _gap(self, anchor: int | None) -> tuple[int, int]:
+        """The positions between which to insert: before the row `anchor`, or at the end."""
+        mine = _e.session == self._session.id
+        if anchor is None:
+            last = self._connection.execute(sa.select(sa.func.max(_e.position)).where(mine)).scalar()
+            return last or 0, (self._last_seq + 1) * POSITION_STEP
+        high = self._connection.execute(sa.select(_e.position).where(_e.id == anchor)).scalar_one()
+        low = self._connection.execute(sa.select(sa.func.max(_e.position)).where(mine, _e.position < high)).scalar()
+        return low or 0, high
+
+    def _make_room(self, low: int, high: int, count: int) -> None:
+        """Moves what compactions inserted between the same two appended events evenly apart, with a gap for `count`."""
+        floor = low // POSITION_STEP * POSITION_STEP
+        within = (_e.session == self._session.id, _e.position > floor, _e.position < floor + POSITION_STEP)
+        rows = self._connection.execute(sa.select(_e.id, _e.position).where(*within).order_by(_e.position)).all()
+        step = POSITION_STEP // (len(rows) + count + 1)
+        places = {
+            row.id: floor + step * (place + (count if row.position >= high else 0)) for place, row in enumerate(rows, start=1)
+        }
+        # Out of the way first: no two events may be at one position, not even for a moment.
+        self._connection.execute(events.update().where(*within).values(position=-_e.position))
+        for id_, position in places.items():
+            self._connection.execute(events.update().where(_e.id == id_).values(position=position))
+
+
+def list_compactions(connection: Connection, tenant: str, ref: SessionRef, limit: int, cursor: int | None) -> CompactionPage:
+    key = require(connection, tenant, ref, columns=sa.select(sessions.c.id)).id
+    wanted = [compactions.c.session == key, *([] if cursor is None else [compactions.c.id < cursor])]
+    query = sa.select(compactions).where(*wanted).order_by(compactions.c.id.desc()).limit(limit + 1)
+    rows = connection.execute(query).all()
+    page = rows[:limit]
+    return CompactionPage([_compaction(row) for row in page], page[-1].id if len(rows) > len(page) else None)
+
+
+_PLAIN = (
+    "compaction_id",
+    "time",
+    "strategy",
+    "actor",
+    "branch",
+    "archived",
+    "first_seq",
+    "last_seq",
+    "log_version",
+    "window_version",
+)
+
+
+def _row(compaction: Compaction) -> dict[str, Any]:
+    row: dict[str, Any] = {name: getattr(compaction, name) for name in _PLAIN}
+    row["inserted_json"] = json.dumps(compaction.inserted, ensure_ascii=False).encode()
+    row |= {f"{when}_{what}": getattr(getattr(compaction, when), what) for when in ("before", "after") for what in COUNTED}
+    return row | {f"usage_{kind}": getattr(compaction.usage, kind) for kind in USED}
+
+
+def _compaction(row: Row[Any]) -> Compaction:
+    plain: dict[str, Any] = {name: getattr(row, name) for name in _PLAIN}
+    counters = {when: Counters(**{what: getattr(row, f"{when}_{what}") for what in COUNTED}) for when in ("before", "after")}
+    return Compaction(**plain | counters, inserted=tuple(json.loads(row.inserted_json)), usage=usage_of(row))

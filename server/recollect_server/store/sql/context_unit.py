@@ -1,0 +1,137 @@
+"""Units of work that read the active window: a context of it, or all of it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import sqlalchemy as sa
+from sqlalchemy import BigInteger
+from sqlalchemy.sql import ClauseElement
+
+from ...domain.model import Role, SessionRef, Tools, WindowEvent
+from ...domain.windows import ContextSpec, is_lead, select_context
+from ..base import Codec
+from ..windows import ContextPage, Versions, WindowRead, budgeted, context_page
+from .prepared import Record
+from .rows import counters_of, find_head, require, session_of
+from .scan import EVENT_COLUMNS, Scanner
+from .schema import ACTIVE_LEAD, LEAD, events
+
+_e = events.c
+# Most contexts are decided by these; a larger one is read anew, four times as many at once.
+_ROWS_AT_FIRST = 128
+_ROWS_BEYOND_LAST_N = 16
+_ROWS_AT_ONCE = 256
+
+_FACTS = (
+    _e.event_id,
+    _e.time,
+    _e.role,
+    _e.author,
+    _e.author_role,
+    _e.branch,
+    _e.synthetic,
+    _e.tokens,
+    _e.content_bytes,
+    _e.tools,
+)
+_COLUMNS = (*EVENT_COLUMNS, *_FACTS)
+
+
+def get_context(scanner: Scanner, tenant: str, ref: SessionRef, spec: ContextSpec, default_bytes: int) -> ContextPage:
+    # The session is read before its events: a version that is older than what was seen is safe to expect, a newer is not.
+    head = find_head(scanner.connection, scanner.statements, tenant, ref)
+    if head is None:
+        return ContextPage()
+    versions = Versions(head.log_version, head.window_version, head.last_seq, counters_of(head))
+    if not spec.reads:
+        return ContextPage(versions=versions)
+    spec = budgeted(spec, head.context_bytes, default_bytes)
+    limit = _ROWS_AT_FIRST if spec.last_n is None else spec.last_n + _ROWS_BEYOND_LAST_N
+    while True:
+        rows = _window_rows(scanner, head.id, limit)
+        found = [(window_event(scanner, row, head.id), row) for row in rows]
+        lead = [event for event, _ in found if is_lead(event)]
+        conversation = [event for event, _ in found if not is_lead(event)]
+        context = select_context(lead, conversation, spec, complete=len(conversation) < limit)
+        if context is not None:
+            break
+        limit *= 4
+    by_position = {row.position: row for row in rows}
+    stored = [scanner.stored(by_position[event.position], head.id) for event in context.events]
+    return context_page(context, [event for event in stored if event is not None], versions)
+
+
+def _window_rows(scanner: Scanner, session: int, limit: int) -> list[Record]:
+    """The leading events and the newest others, in window order. One statement, so that no compaction comes between."""
+    prepared = scanner.statements.get("window", scanner.connection, _window_query)
+    return sorted(prepared.run(scanner.connection, {"session": session, "limit": limit}), key=lambda row: int(row.position))
+
+
+def _window_query() -> ClauseElement:
+    """Spelled like the partial indexes' conditions, for the engines to use them."""
+    mine = _e.session == sa.bindparam("session", type_=BigInteger)
+    lead = sa.select(*_COLUMNS).where(mine, sa.text(ACTIVE_LEAD))
+    others = sa.select(*_COLUMNS).where(mine, sa.text("NOT archived"), sa.text(f"NOT ({LEAD})"))
+    newest = others.order_by(_e.position.desc()).limit(sa.bindparam("limit", type_=BigInteger)).subquery()
+    return sa.union_all(lead, sa.select(newest))
+
+
+def window_event(scanner: Scanner, row: Record, session: int) -> WindowEvent:
+    """The event of a row, without its text."""
+    calls: tuple[str, ...] = ()
+    results: tuple[str, ...] = ()
+    size = row.content_bytes
+    if row.tools != Tools.NONE or size < 0:
+        stored = scanner.stored(row, session)
+        if stored is not None:
+            calls, results = scanner.codec.ties(stored.body)
+            size = scanner.codec.reading(stored.body).content_bytes if size < 0 else size
+    return WindowEvent(
+        seq=row.seq,
+        time=row.time,
+        role=Role(row.role),
+        author=row.author,
+        author_role=row.author_role,
+        branch=row.branch,
+        synthetic=bool(row.synthetic),
+        event_id=row.event_id,
+        position=row.position,
+        tokens=row.tokens,
+        size=row.size,
+        content_bytes=size,
+        calls=calls,
+        results=results,
+    )
+
+
+def read_window(scanner: Scanner, tenant: str, ref: SessionRef) -> WindowRead:
+    session = require(scanner.connection, tenant, ref)
+    query = (
+        sa.select(*(column for column in events.c if column.name not in ("turn_start", "archived", "tools")))
+        .where(_e.session == session.id, sa.text("NOT archived"))
+        .order_by(_e.position)
+    )
+    rows = scanner.connection.execute(query.execution_options(yield_per=_ROWS_AT_ONCE))
+    return WindowRead([_read_event(scanner.codec, row) for row in rows], session_of(session))
+
+
+def _read_event(codec: Codec, row: Any) -> WindowEvent:
+    reading = codec.reading(row.body)
+    return WindowEvent(
+        seq=row.seq,
+        time=row.time,
+        role=Role(row.role),
+        author=row.author,
+        author_role=row.author_role,
+        branch=row.branch,
+        synthetic=bool(row.synthetic),
+        event_id=row.event_id,
+        position=row.position,
+        tokens=row.tokens,
+        size=row.size,
+        content_bytes=reading.content_bytes,
+        calls=reading.calls,
+        results=reading.results,
+        prompt_text=reading.prompt_text,
+    )
