@@ -8,7 +8,7 @@ their results.
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from enum import IntEnum
 from itertools import accumulate, takewhile
@@ -202,11 +202,15 @@ def _cut(
     turns = [place for place in places if events[place].turn_start]
     if not (complete or turns):
         return None  # an older turn start would count
-    full = _full(events, leading, spec)
-    limits = [_Limit(full, full > 0), *_counts(events, spec)]
+    by_events = _by_events(events, spec)
+    limits = (by_events, _by_turns(events, spec), _by_budgets(events, leading, spec))
     raw = max(limit.place for limit in limits)
-    plain = raw > full and not events[raw].turn_start
-    cut = _settle(raw, places if plain or not turns else turns) if raw else 0
+    if raw == 0:
+        cut = 0
+    elif not turns or (raw == by_events.place and not events[raw].turn_start):
+        cut = _settle(raw, places)
+    else:
+        cut = _settle(raw, turns)
     if complete:
         return cut
     sure = max((limit.place for limit in limits if limit.sure), default=None)
@@ -218,20 +222,26 @@ def _settle(raw: int, places: Sequence[int]) -> int:
     return places[min(bisect_left(places, raw), len(places) - 1)]
 
 
-def _counts(events: Sequence[WindowEvent], spec: ContextSpec) -> Iterator[_Limit]:
-    """Where `last_n` and `max_turns` would cut."""
-    if spec.last_n is not None:
-        start = last_n_start(events, spec.last_n)
-        yield _Limit(start, len(events) >= spec.last_n and events[start].turn_start)
-    if spec.max_turns is not None and (starts := [i for i, event in enumerate(events) if event.turn_start]):
-        yield _Limit(starts[-spec.max_turns :][0], len(starts) >= spec.max_turns)
+def _by_events(events: Sequence[WindowEvent], spec: ContextSpec) -> _Limit:
+    if spec.last_n is None or not events:
+        return _Limit(0, False)
+    start = last_n_start(events, spec.last_n)
+    return _Limit(start, len(events) >= spec.last_n and events[start].turn_start)
 
 
-def _full(events: Sequence[WindowEvent], leading: Sequence[WindowEvent], spec: ContextSpec) -> int:
-    """Where the first of the budgets is full, going backwards."""
+def _by_turns(events: Sequence[WindowEvent], spec: ContextSpec) -> _Limit:
+    starts = [place for place, event in enumerate(events) if event.turn_start]
+    if spec.max_turns is None or not starts:
+        return _Limit(0, False)
+    return _Limit(starts[-spec.max_turns :][0], len(starts) >= spec.max_turns)
+
+
+def _by_budgets(events: Sequence[WindowEvent], leading: Sequence[WindowEvent], spec: ContextSpec) -> _Limit:
+    """Where the first of the budgets is full, going backwards from the newest event."""
     fitting = len(events)
     for limit, measure in spec.budgets:
         room = limit - sum(map(measure, leading))
         totals = accumulate(map(measure, reversed(events)))
         fitting = min(fitting, sum(1 for _ in takewhile(lambda total, room=room: total <= room, totals)))  # type: ignore[misc]
-    return len(events) - fitting
+    full = len(events) - fitting
+    return _Limit(full, full > 0)

@@ -165,6 +165,7 @@ def test_last_n_goes_back_to_the_start_of_its_turn(n: int, first: int) -> None:
 def test_last_n_without_a_turn_start_to_go_back_to_is_plain() -> None:
     assert seen(window("A1 A2 A3"), last_n=2) == "A2 A3"
     assert seen(window("A1 A2 U1 A3"), last_n=3) == "A2 U1 A3"
+    assert seen(window("A1 A2 U1 A3"), last_n=3, max_bytes=3) == "A2 U1 A3"
 
 
 @pytest.mark.parametrize(("turns", "wanted"), [(1, "U2 A2"), (2, "U1 A1 U2 A2"), (9, "U1 A1 U2 A2")])
