@@ -22,6 +22,8 @@ class ToolTies:
         self._parent = list(range(len(events)))
         self.orphans: set[int] = set()
         """Events that hold a result whose call is not before them in the list."""
+        self.answers: list[tuple[int, str, int]] = []
+        """Every call that is answered: the event that makes it, its id, and the event that answers it."""
         self.borrowers: set[int] = set()
         """Events with a result tied to a call of another branch, for there is none on its own before it in the list."""
         latest: dict[tuple[str | None, str], int] = {}
@@ -35,6 +37,7 @@ class ToolTies:
                 if caller is None:
                     self.orphans.add(index)
                 else:
+                    self.answers.append((caller, result, index))
                     self._join(caller, index)
 
     def _join(self, one: int, other: int) -> None:

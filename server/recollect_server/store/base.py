@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from typing import Protocol
 
 from ..domain.filters import ALL, EventFilter
-from ..domain.model import Counters, EventDraft, NewSession, Session, SessionChange, SessionRef, StoredEvent
+from ..domain.model import Compaction, Counters, EventDraft, NewSession, Session, SessionChange, SessionRef, StoredEvent
 from ..domain.windows import ContextSpec
 from .windows import Compacted, CompactionPage, CompactionRequest, ContextPage, StoredPolicy, WindowRead
 
@@ -283,6 +283,10 @@ class Store(Protocol):
         """
         ...
 
+    async def get_compaction(self, tenant: str, ref: SessionRef, compaction_id: str) -> Compaction | None:
+        """Its record; None if the session has no such compaction. Raises SessionNotFound, AmbiguousSession."""
+        ...
+
     async def list_compactions(self, tenant: str, ref: SessionRef, limit: int, cursor: int | None) -> CompactionPage:
         """Newest first; `cursor` is the previous page's. Raises SessionNotFound, AmbiguousSession."""
         ...
@@ -305,8 +309,8 @@ class Store(Protocol):
         ...
 
     def listen(self, listener: Listener) -> None:
-        """From now on the listener is called after each committed append of this server, before its caller is answered. It must
-        be quick and must not raise."""
+        """From now on the listener is called after each append of this server, once it is committed and before its caller is
+        answered. An append that was a replay as a whole may be told too. It must be quick and must not raise."""
         ...
 
     async def search(self, tenant: str, query: SearchQuery) -> SearchPage:

@@ -48,9 +48,10 @@ class ContextPage:
 
 @dataclass(frozen=True, slots=True)
 class WindowRead:
-    """Every active event in window order, and where the session stood when they were read."""
+    """Every active event in window order, with its sealed bytes, and where the session stood when they were read."""
 
     events: Sequence[WindowEvent]
+    bodies: Sequence[bytes]
     session: Session
 
 

@@ -45,7 +45,8 @@ class MemoryWindows(MemoryLogs):
 
     async def read_window(self, tenant: str, ref: SessionRef) -> WindowRead:
         log = self._existing(tenant, ref)
-        return WindowRead(log.active, log.session)
+        active = log.active
+        return WindowRead(active, [entry.sealed for entry in active], log.session)
 
     async def compact(self, request: CompactionRequest) -> Compacted:
         log = self._existing(request.tenant, request.ref)
@@ -89,6 +90,10 @@ class MemoryWindows(MemoryLogs):
             update_time=max(log.session.update_time, request.now),
         )
         log.compactions.append(compaction)
+
+    async def get_compaction(self, tenant: str, ref: SessionRef, compaction_id: str) -> Compaction | None:
+        compactions = self._existing(tenant, ref).compactions
+        return next((each for each in compactions if each.compaction_id == compaction_id), None)
 
     async def list_compactions(self, tenant: str, ref: SessionRef, limit: int, cursor: int | None) -> CompactionPage:
         compactions = self._existing(tenant, ref).compactions

@@ -36,10 +36,9 @@ _IDS_AT_ONCE = 500
 
 def compact(connection: Connection, codec: Codec, request: CompactionRequest) -> Compacted:
     session = require(connection, request.tenant, request.ref, columns=sa.select(sessions).with_for_update())
-    same = sa.and_(compactions.c.session == session.id, compactions.c.compaction_id == request.compaction_id)
-    replayed = connection.execute(sa.select(compactions).where(same)).one_or_none()
+    replayed = _stored(connection, session.id, request.compaction_id)
     if replayed is not None:
-        return Compacted(_compaction(replayed), replayed=True)
+        return Compacted(replayed, replayed=True)
     check_versions(request, session.log_version, session.window_version)
     archived = _active(connection, session.id, request, request.archive)
     anchors = _active(connection, session.id, request, [each.before for each in request.inserts if each.before is not None])
@@ -171,6 +170,17 @@ class _Application:
         self._connection.execute(events.update().where(*within).values(position=-_e.position))
         for id_, position in places.items():
             self._connection.execute(events.update().where(_e.id == id_).values(position=position))
+
+
+def get_compaction(connection: Connection, tenant: str, ref: SessionRef, compaction_id: str) -> Compaction | None:
+    key = require(connection, tenant, ref, columns=sa.select(sessions.c.id)).id
+    return _stored(connection, key, compaction_id)
+
+
+def _stored(connection: Connection, session: int, compaction_id: str) -> Compaction | None:
+    same = sa.and_(compactions.c.session == session, compactions.c.compaction_id == compaction_id)
+    row = connection.execute(sa.select(compactions).where(same)).one_or_none()
+    return None if row is None else _compaction(row)
 
 
 def list_compactions(connection: Connection, tenant: str, ref: SessionRef, limit: int, cursor: int | None) -> CompactionPage:

@@ -112,8 +112,12 @@ def read_window(scanner: Scanner, tenant: str, ref: SessionRef) -> WindowRead:
         .where(_e.session == session.id, sa.text("NOT archived"))
         .order_by(_e.position)
     )
-    rows = scanner.connection.execute(query.execution_options(yield_per=_ROWS_AT_ONCE))
-    return WindowRead([_read_event(scanner.codec, row) for row in rows], session_of(session))
+    found: list[WindowEvent] = []
+    bodies: list[bytes] = []
+    for row in scanner.connection.execute(query.execution_options(yield_per=_ROWS_AT_ONCE)):
+        found.append(_read_event(scanner.codec, row))
+        bodies.append(row.body)
+    return WindowRead(found, bodies, session_of(session))
 
 
 def _read_event(codec: Codec, row: Any) -> WindowEvent:

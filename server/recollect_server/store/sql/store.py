@@ -14,7 +14,7 @@ import sqlalchemy as sa
 from sqlalchemy import Connection
 
 from ...domain.errors import RecollectError, StoreUnavailable
-from ...domain.model import NewSession, Session, SessionChange, SessionRef, StoredEvent
+from ...domain.model import Compaction, NewSession, Session, SessionChange, SessionRef, StoredEvent
 from ...domain.windows import ContextSpec
 from ..base import (
     Appended,
@@ -136,6 +136,9 @@ class SqlStore:
         compacted = await self._write(lambda connection: compact_unit.compact(connection, self._codec, request))
         self._changed()
         return compacted
+
+    async def get_compaction(self, tenant: str, ref: SessionRef, compaction_id: str) -> Compaction | None:
+        return await self._read(lambda connection: compact_unit.get_compaction(connection, tenant, ref, compaction_id))
 
     async def list_compactions(self, tenant: str, ref: SessionRef, limit: int, cursor: int | None) -> CompactionPage:
         return await self._read(lambda connection: compact_unit.list_compactions(connection, tenant, ref, limit, cursor))
