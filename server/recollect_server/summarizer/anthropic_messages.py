@@ -1,0 +1,60 @@
+"""Anthropic, and every server that speaks its messages."""
+
+from __future__ import annotations
+
+import anthropic
+
+from ..domain.model import Usage
+from .asking import Answer, Ending, Question, model_name, token_count
+from .http import ModelClient, told_apart
+
+_OWN_ADDRESS = "https://api.anthropic.com"
+_ENDINGS = {
+    "max_tokens": Ending.CUT_OFF,
+    "model_context_window_exceeded": Ending.CUT_OFF,
+    "refusal": Ending.DECLINED,
+}
+
+
+class AnthropicMessages:
+    """One model behind a messages endpoint."""
+
+    def __init__(self, *, model: str, base_url: str, api_key: str) -> None:
+        address = base_url or _OWN_ADDRESS
+        self._model = model
+        self._client = anthropic.AsyncAnthropic(
+            # Never empty: the library would take the environment's.
+            api_key=api_key or "none",
+            base_url=address,
+            timeout=None,
+            max_retries=0,
+            open_telemetry=False,  # its spans can be told to hold what was said
+            http_client=ModelClient(address),
+        )
+
+    async def ask(self, question: Question) -> Answer:
+        with told_apart():
+            message = await self._client.messages.create(
+                model=self._model,
+                max_tokens=question.max_tokens,
+                system=question.system_prompt or anthropic.omit,
+                messages=[{"role": "user", "content": question.prompt}],
+            )
+            text = "".join(block.text for block in message.content if block.type == "text")
+            ending = _ENDINGS.get(message.stop_reason or "", Ending.COMPLETE)
+            return Answer(text, ending, _usage(message.usage), model_name(message.model))
+
+    async def aclose(self) -> None:
+        await self._client.close()
+
+
+def _usage(usage: object) -> Usage:
+    def reported(name: str) -> int:
+        return token_count(getattr(usage, name, 0))
+
+    # Anthropic counts what it wrote to and read from its cache apart from the input.
+    cached = reported("cache_read_input_tokens")
+    input_tokens = reported("input_tokens") + reported("cache_creation_input_tokens") + cached
+    output = reported("output_tokens")
+    reasoning = token_count(getattr(getattr(usage, "output_tokens_details", None), "thinking_tokens", 0))
+    return Usage(input=input_tokens, output=output, total=input_tokens + output, cached=cached, reasoning=reasoning)

@@ -1,0 +1,72 @@
+"""OpenAI, and every server that speaks its chat completions."""
+
+from __future__ import annotations
+
+from typing import Any
+from urllib.parse import urlsplit
+
+import openai
+from openai.types.chat import ChatCompletionMessageParam
+
+from ..domain.model import Usage
+from .asking import Answer, Ending, Question, model_name, token_count
+from .http import ModelClient, told_apart
+
+_OWN_ADDRESS = "https://api.openai.com/v1"
+_OWN_DOMAINS = (".openai.com", ".openai.azure.com")
+_ENDINGS = {"length": Ending.CUT_OFF, "max_tokens": Ending.CUT_OFF, "content_filter": Ending.DECLINED}
+
+
+class OpenAIChat:
+    """One model behind a chat completions endpoint."""
+
+    def __init__(self, *, model: str, base_url: str, api_key: str) -> None:
+        address = base_url or _OWN_ADDRESS
+        self._model = model
+        # OpenAI's newer models refuse max_tokens; many other servers know nothing else.
+        own = (urlsplit(address).hostname or "").endswith(_OWN_DOMAINS)
+        self._limit = "max_completion_tokens" if own else "max_tokens"
+        self._client = openai.AsyncOpenAI(
+            # Never empty: the library would take the environment's.
+            api_key=api_key or "none",
+            base_url=address,
+            timeout=None,
+            max_retries=0,
+            http_client=ModelClient(address),
+        )
+
+    async def ask(self, question: Question) -> Answer:
+        messages: list[ChatCompletionMessageParam] = [{"role": "user", "content": question.prompt}]
+        if question.system_prompt:
+            messages.insert(0, {"role": "system", "content": question.system_prompt})
+        limit: dict[str, Any] = {self._limit: question.max_tokens}
+        with told_apart():
+            completion = await self._client.chat.completions.create(model=self._model, messages=messages, **limit)
+            choice = completion.choices[0]
+            ending = Ending.DECLINED if choice.message.refusal else _ENDINGS.get(choice.finish_reason, Ending.COMPLETE)
+            # The library does not check what it parsed against its types.
+            text = _text(choice.message.content)
+            return Answer(text, ending, _usage(completion.usage), model_name(completion.model))
+
+    async def aclose(self) -> None:
+        await self._client.close()
+
+
+def _text(content: object) -> str:
+    if content is None:
+        return ""
+    if not isinstance(content, str):
+        raise TypeError("content is no text")
+    return content
+
+
+def _usage(usage: object) -> Usage:
+    prompt = getattr(usage, "prompt_tokens_details", None)
+    completion = getattr(usage, "completion_tokens_details", None)
+    return Usage(
+        input=token_count(getattr(usage, "prompt_tokens", 0)),
+        output=token_count(getattr(usage, "completion_tokens", 0)),
+        total=token_count(getattr(usage, "total_tokens", 0)),
+        cached=token_count(getattr(prompt, "cached_tokens", 0)),
+        reasoning=token_count(getattr(completion, "reasoning_tokens", 0)),
+    )

@@ -1,0 +1,64 @@
+"""What of the settings concerns summaries."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field
+from urllib.parse import urlsplit
+
+PROVIDERS = ("openai", "anthropic")
+_ABOVE_ZERO = ("timeout", "deadline", "max_attempts", "max_output_tokens", "max_input_tokens")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SummarizerOptions:
+    """Which model is asked, and within which bounds. Times are in seconds. Raises ValueError for what cannot work.
+
+    `base_url` empty means the vendor's own address, which wants a key; any other address may do without.
+    """
+
+    provider: str
+    model: str
+    base_url: str = field(default="", repr=False)  # it may hold a password
+    api_key: str = field(default="", repr=False)
+    timeout: float = 60.0
+    """Of one attempt, from connecting to the last byte."""
+    deadline: float = 150.0
+    """Of all attempts and the waits between them."""
+    max_attempts: int = 3
+    backoff: float = 0.5
+    """Before the second attempt, at most; doubles for each further one. An endpoint's Retry-After holds if it is longer."""
+    max_output_tokens: int = 4096
+    """Whatever the caller asks for."""
+    max_input_tokens: int = 100_000
+    """A longer prompt is refused before anything is sent."""
+    max_tokens_per_hour: int = 0
+    """Input and output, of all summaries of this process in any 60 minutes. 0: no limit."""
+
+    def __post_init__(self) -> None:
+        if self.provider not in PROVIDERS:
+            raise ValueError(f"no summarizer {self.provider!r}; use one of {', '.join(PROVIDERS)}")
+        if not self.model:
+            raise ValueError("the summarizer needs the name of a model")
+        if self.base_url:
+            _check_address(self.base_url)
+        elif not self.api_key:
+            raise ValueError(f"the summarizer {self.provider!r} needs an API key, or the base URL of a server that wants none")
+        if not (self.api_key.isascii() and self.api_key.isprintable()):
+            raise ValueError("the summarizer's API key holds characters that no HTTP header can; is there a line break in it?")
+        for name in _ABOVE_ZERO:
+            if not 0 < getattr(self, name) < math.inf:
+                raise ValueError(f"the summarizer's {name} must be above zero")
+        for name in ("backoff", "max_tokens_per_hour"):
+            if not 0 <= getattr(self, name) < math.inf:
+                raise ValueError(f"the summarizer's {name} must not be negative")
+
+
+def _check_address(url: str) -> None:
+    try:
+        parts = urlsplit(url)
+        usable = parts.scheme in {"http", "https"} and bool(parts.hostname) and parts.port != 0
+    except ValueError:  # a port that is no number, brackets that do not close
+        usable = False
+    if not usable:
+        raise ValueError("the summarizer's base URL must look like https://host/v1")
