@@ -125,6 +125,11 @@ def test_a_role_given_by_the_caller_wins_over_the_stored_one() -> None:
     assert seen(FLEET, authors=(including(roles=("writer",)),), author_roles=roles) == "A2"
 
 
+def test_an_agent_whose_role_changed_has_each_time_the_one_it_had() -> None:
+    log = window(event("A1", author="a", author_role="writer"), event("A2", author="a", author_role="editor"))
+    assert seen(log, authors=(including(roles=("writer",)),)) == "A1"
+
+
 def test_last_n_counts_what_the_filters_leave() -> None:
     assert seen(FLEET, authors=(including(roles=("researcher", "writer")),), last_n=2) == "A2 A3"
     assert seen(FLEET, authors=(including(roles=("researcher",)),), last_n=1) == "A2"
