@@ -85,7 +85,6 @@ class Counters:
             self.events + other.events, self.turns + other.turns, self.bytes + other.bytes, self.tokens + other.tokens
         )
 
-
     def __sub__(self, other: Counters) -> Counters:
         return Counters(
             self.events - other.events, self.turns - other.turns, self.bytes - other.bytes, self.tokens - other.tokens
@@ -93,6 +92,19 @@ class Counters:
 
 
 NO_COUNTERS = Counters()
+
+
+@dataclass(frozen=True, slots=True)
+class Versions:
+    """Where a session stands: what an append or a compaction can be planned at. Zeros for a session that does not exist."""
+
+    log_version: int = 0
+    window_version: int = 0
+    last_seq: int = 0
+    window: Counters = NO_COUNTERS
+
+
+NOWHERE = Versions()
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,6 +138,10 @@ class Session:
     usage: Usage = NO_USAGE
     context_bytes: int = 0
     """Size of contexts that ask for none; 0 is the server's default."""
+
+    @property
+    def versions(self) -> Versions:
+        return Versions(self.log_version, self.window_version, self.last_seq, self.window)
 
 
 @dataclass(frozen=True, slots=True)

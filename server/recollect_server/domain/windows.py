@@ -111,9 +111,9 @@ def select_context(
     - Events tied by tool calls are handed out together or not at all, whichever of them is hidden; a result without its call
       never. A call that has no result yet stays.
     - Each limit names the place that it would cut at; the last of these counts. `last_n` goes back to the start of its turn if
-      that is visible; `max_turns` leaves out what precedes the turns; budgets are filled from the newest event backwards, after
-      what leads. Then the cut moves to the next turn start, or without one back to the newest, that parts no tied events.
-      Without a turn start, or where `last_n` finds none to go back to, any place that parts none will do.
+      that is visible; `max_turns` cuts if there are more turns; budgets are filled from the newest event backwards, after what
+      leads. Then the cut moves to the next turn start, or without one back to the newest, that parts no tied events. Without a
+      turn start, or where `last_n` finds none to go back to, any place that parts none will do.
     """
     if not spec.reads:
         return Context()
@@ -231,9 +231,9 @@ def _by_events(events: Sequence[WindowEvent], spec: ContextSpec) -> _Limit:
 
 def _by_turns(events: Sequence[WindowEvent], spec: ContextSpec) -> _Limit:
     starts = [place for place, event in enumerate(events) if event.turn_start]
-    if spec.max_turns is None or not starts:
-        return _Limit(0, False)
-    return _Limit(starts[-spec.max_turns :][0], len(starts) >= spec.max_turns)
+    if spec.max_turns is None or len(starts) <= spec.max_turns:
+        return _Limit(0, False)  # what precedes the first turn goes when the first turn does
+    return _Limit(starts[-spec.max_turns], True)
 
 
 def _by_budgets(events: Sequence[WindowEvent], leading: Sequence[WindowEvent], spec: ContextSpec) -> _Limit:

@@ -11,6 +11,7 @@ from ..domain.errors import NothingToCompact, VersionMismatch
 from ..domain.model import (
     NO_COUNTERS,
     NO_USAGE,
+    NOWHERE,
     Compaction,
     Counters,
     EventDraft,
@@ -18,19 +19,10 @@ from ..domain.model import (
     SessionRef,
     StoredEvent,
     Usage,
+    Versions,
     WindowEvent,
 )
 from ..domain.windows import Context, ContextSpec
-
-
-@dataclass(frozen=True, slots=True)
-class Versions:
-    """Where a session stands: what a compaction is planned at. Zeros for a session that does not exist."""
-
-    log_version: int = 0
-    window_version: int = 0
-    last_seq: int = 0
-    window: Counters = NO_COUNTERS
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,7 +35,7 @@ class ContextPage:
     last_seq: int = 0
     over_budget: bool = False
     context: Counters = NO_COUNTERS
-    versions: Versions = Versions()
+    versions: Versions = NOWHERE
 
 
 @dataclass(frozen=True, slots=True)

@@ -173,8 +173,8 @@ def test_last_n_without_a_turn_start_to_go_back_to_is_plain() -> None:
     assert seen(window("A1 A2 U1 A3"), last_n=3, max_bytes=3) == "A2 U1 A3"
 
 
-@pytest.mark.parametrize(("turns", "wanted"), [(1, "U2 A2"), (2, "U1 A1 U2 A2"), (9, "U1 A1 U2 A2")])
-def test_max_turns_keeps_the_newest_turns_and_nothing_before_them(turns: int, wanted: str) -> None:
+@pytest.mark.parametrize(("turns", "wanted"), [(1, "U2 A2"), (2, "A0 U1 A1 U2 A2"), (9, "A0 U1 A1 U2 A2")])
+def test_max_turns_keeps_the_newest_turns_and_what_precedes_the_first_only_with_it(turns: int, wanted: str) -> None:
     assert seen(window("A0 U1 A1 U2 A2"), max_turns=turns) == wanted
 
 

@@ -11,7 +11,7 @@ from itertools import count
 from ...domain import errors
 from ...domain.model import Compaction, EventDraft, NewSession, Session, SessionRef, StoredEvent, WindowEvent
 from ..base import AppendedEvent, Codec, Listener
-from ..windows import PolicyKey, PolicyScope, StoredPolicy, Versions
+from ..windows import PolicyKey, PolicyScope, StoredPolicy
 
 # Positions leave room between appended events, where a compaction puts its summary.
 POSITION_SHIFT = 20
@@ -42,11 +42,6 @@ class Log:
 
     def find(self, event_id: str) -> Entry | None:
         return next((entry for entry in self.entries if entry.event_id == event_id), None)
-
-    @property
-    def versions(self) -> Versions:
-        session = self.session
-        return Versions(session.log_version, session.window_version, session.last_seq, session.window)
 
     @property
     def active(self) -> list[Entry]:

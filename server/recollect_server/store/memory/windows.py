@@ -41,7 +41,7 @@ class MemoryWindows(MemoryLogs):
         context = select_context(lead, conversation, budgeted(spec, log.session.context_bytes, default_bytes))
         assert context is not None  # noqa: S101 - of a whole window it is always known
         stored = {entry.position: entry.stored for entry in active}
-        return context_page(context, [stored[event.position] for event in context.events], log.versions)
+        return context_page(context, [stored[event.position] for event in context.events], log.session.versions)
 
     async def read_window(self, tenant: str, ref: SessionRef) -> WindowRead:
         log = self._existing(tenant, ref)
@@ -62,7 +62,7 @@ class MemoryWindows(MemoryLogs):
             if (entry := log.find(draft.event_id)) is not None:
                 raise errors.EventIdConflict("inserts", draft.event_id, entry.seq)
         counters = sum((entry.counters for entry in archived), NO_COUNTERS)
-        compaction = compaction_of(request, log.versions, Archived([entry.seq for entry in archived], counters))
+        compaction = compaction_of(request, log.session.versions, Archived([entry.seq for entry in archived], counters))
         if not request.dry_run:
             self._compact(log, request, compaction, {entry.event_id for entry in archived})
         return Compacted(compaction)

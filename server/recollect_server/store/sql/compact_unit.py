@@ -13,7 +13,7 @@ import sqlalchemy as sa
 from sqlalchemy import Connection, Row
 
 from ...domain.errors import EventIdConflict, EventNotFound
-from ...domain.model import Compaction, Counters, EventDraft, SessionRef
+from ...domain.model import Compaction, Counters, EventDraft, SessionRef, Versions
 from ..base import Codec
 from ..windows import (
     Archived,
@@ -21,7 +21,6 @@ from ..windows import (
     CompactionPage,
     CompactionRequest,
     Placed,
-    Versions,
     check_versions,
     compaction_of,
     spread,

@@ -8,10 +8,10 @@ import sqlalchemy as sa
 from sqlalchemy import BigInteger
 from sqlalchemy.sql import ClauseElement
 
-from ...domain.model import Role, SessionRef, Tools, WindowEvent
+from ...domain.model import Role, SessionRef, Tools, Versions, WindowEvent
 from ...domain.windows import ContextSpec, is_lead, select_context
 from ..base import Codec
-from ..windows import ContextPage, Versions, WindowRead, budgeted, context_page
+from ..windows import ContextPage, WindowRead, budgeted, context_page
 from .prepared import Record
 from .rows import counters_of, find_head, require, session_of
 from .scan import EVENT_COLUMNS, Scanner

@@ -1,0 +1,248 @@
+"""Compacting on a caller's word: by a strategy, by a plan of the caller's, or by replacing the whole window."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from ..compaction.checking import resulting, through, torn_pair
+from ..compaction.plan import Strategy, Window
+from ..compaction.triggers import Trigger
+from ..domain.errors import BrokenToolPair, EventIdConflict, InvalidField, NothingToCompact, VersionMismatch
+from ..domain.model import Caller, Compaction, EventDraft, SessionRef, Versions, WindowEvent
+from ..store.base import Codec, Store
+from ..store.windows import CompactionPage, CompactionRequest, Placed, WindowRead
+from .access import own_ref
+from .compactor import Compactor, Job, Outcome
+from .policies import PolicyBook
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """A strategy to run; None: the one of the policy that applies."""
+
+    ref: SessionRef
+    strategy: Strategy | None = None
+    trigger: Trigger | None = None
+    branch: str = ""
+    actor: str = ""
+    dry_run: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Application:
+    """A caller's own plan: events by id, or (through_seq) everything that was read at a seq."""
+
+    ref: SessionRef
+    expected_window_version: int
+    expected_log_version: int | None = None
+    compaction_id: str = ""
+    archive: Sequence[str] = ()
+    through_seq: int | None = None
+    inserts: Mapping[str | None, Sequence[EventDraft]] = field(default_factory=dict)
+    """By the event that they go before; None: the end, or with through_seq before the first event that stays."""
+    branch: str = ""
+    strategy: str = "custom"
+    actor: str = ""
+    dry_run: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Replacement:
+    """The active window as it is to be."""
+
+    ref: SessionRef
+    drafts: Sequence[EventDraft]
+    expected_log_version: int
+    strategy: str = "replace_events"
+    actor: str = ""
+    dry_run: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Applied:
+    """`compaction` None: the session did not stand where it was expected, or (a replacement) is so already."""
+
+    matched: bool
+    compaction: Compaction | None
+    versions: Versions
+    replayed: bool = False
+
+
+class CompactionService:
+    """Use cases on windows. `clock` gives nanoseconds, `new_id` time-ordered unique ids."""
+
+    def __init__(
+        self,
+        store: Store,
+        compactor: Compactor,
+        book: PolicyBook,
+        codec: Codec,
+        clock: Callable[[], int],
+        new_id: Callable[[], str],
+    ) -> None:
+        self._store = store
+        self._compactor = compactor
+        self._book = book
+        self._codec = codec
+        self._clock = clock
+        self._new_id = new_id
+
+    async def run(self, caller: Caller, run: Run) -> Outcome:
+        """Raises InvalidField where neither a strategy is named nor a policy applies; see Compactor for the rest."""
+        ref = own_ref(caller, run.ref)
+        strategy = run.strategy or await self._strategy_of(caller.tenant, ref)
+        job = Job(caller.tenant, ref, strategy, run.branch, run.trigger, run.actor)
+        return await (self._compactor.preview(job) if run.dry_run else self._compactor.run(job))
+
+    async def _strategy_of(self, tenant: str, ref: SessionRef) -> Strategy:
+        session = await self._store.get_session(tenant, ref)
+        effective = self._book.effective(tenant, session.ref)
+        if effective is None:
+            raise InvalidField("strategy", "is required: no policy applies to the session")
+        return effective.policy.strategy
+
+    async def compactions(self, caller: Caller, ref: SessionRef, limit: int, cursor: int | None) -> CompactionPage:
+        return await self._store.list_compactions(caller.tenant, own_ref(caller, ref), limit, cursor)
+
+    # --- a caller's own plan
+
+    async def apply(self, caller: Caller, wanted: Application) -> Applied:
+        ref = own_ref(caller, wanted.ref)
+        if wanted.compaction_id:
+            stored = await self._store.get_compaction(caller.tenant, ref, wanted.compaction_id)
+            if stored is not None:
+                session = await self._store.get_session(caller.tenant, ref)
+                return Applied(True, stored, session.versions, replayed=True)
+        read = await self._store.read_window(caller.tenant, ref)
+        versions = read.session.versions
+        expected = (wanted.expected_window_version, wanted.expected_log_version)
+        if not _stands_at(versions, *expected):
+            return Applied(False, None, versions)
+        archive = wanted.archive if wanted.through_seq is None else through(_scoped(read, wanted.branch), wanted.through_seq)
+        inserts = _anchored(read, wanted, set(archive))
+        self._check(ref, read, set(archive), inserts, wanted.branch)
+        request = CompactionRequest(
+            tenant=caller.tenant,
+            ref=read.session.ref,
+            compaction_id=wanted.compaction_id or self._new_id(),
+            now=self._clock(),
+            archive=archive,
+            inserts=[Placed(before, drafts) for before, drafts in inserts.items()],
+            expected_window_version=wanted.expected_window_version,
+            expected_log_version=wanted.expected_log_version,
+            strategy=wanted.strategy,
+            actor=wanted.actor,
+            branch=wanted.branch,
+            dry_run=wanted.dry_run,
+        )
+        return await self._compact(request, versions)
+
+    async def replace(self, caller: Caller, wanted: Replacement) -> Applied:
+        ref = own_ref(caller, wanted.ref)
+        read = await self._store.read_window(caller.tenant, ref)
+        versions = read.session.versions
+        if versions.log_version != wanted.expected_log_version:
+            return Applied(False, None, versions)
+        kept, inserts = _merged(read, wanted.drafts)
+        archive = [event.event_id for event in read.events if event.event_id not in kept]
+        self._check(ref, read, set(archive), inserts, "")
+        request = CompactionRequest(
+            tenant=caller.tenant,
+            ref=read.session.ref,
+            compaction_id=self._new_id(),
+            now=self._clock(),
+            archive=archive,
+            inserts=[Placed(before, drafts) for before, drafts in inserts.items()],
+            expected_window_version=versions.window_version,
+            expected_log_version=wanted.expected_log_version,
+            strategy=wanted.strategy,
+            actor=wanted.actor,
+            dry_run=wanted.dry_run,
+        )
+        try:
+            return await self._compact(request, versions)
+        except NothingToCompact:
+            return Applied(True, None, versions)
+
+    async def _compact(self, request: CompactionRequest, versions: Versions) -> Applied:
+        try:
+            compacted = await self._store.compact(request)
+        except VersionMismatch:
+            session = await self._store.get_session(request.tenant, request.ref)
+            return Applied(False, None, session.versions)
+        compaction = compacted.compaction
+        if not request.dry_run:
+            last_seq = versions.last_seq + len(compaction.inserted)
+            versions = Versions(compaction.log_version, compaction.window_version, last_seq, compaction.after)
+        return Applied(True, compaction, versions, compacted.replayed)
+
+    def _check(
+        self,
+        ref: SessionRef,
+        read: WindowRead,
+        archive: set[str],
+        inserts: Mapping[str | None, Sequence[EventDraft]],
+        branch: str,
+    ) -> None:
+        """Raises InvalidField for what lies outside the branch, BrokenToolPair."""
+        if branch:
+            for event in read.events:
+                if event.event_id in archive and event.branch != branch:
+                    raise InvalidField("event_ids", f"{event.event_id!r} is not of the branch")
+        made = {before: [self._imagined(draft) for draft in drafts] for before, drafts in inserts.items()}
+        torn = torn_pair(read.events, resulting(read.events, archive, made))
+        if torn is not None:
+            raise BrokenToolPair(ref, *torn)
+
+    def _imagined(self, draft: EventDraft) -> WindowEvent:
+        calls, results = self._codec.ties(draft.body)
+        return WindowEvent(
+            seq=0, time=0, role=draft.role, branch=draft.branch, event_id=draft.event_id, calls=calls, results=results
+        )
+
+
+def _stands_at(versions: Versions, window_version: int, log_version: int | None) -> bool:
+    return versions.window_version == window_version and log_version in (None, versions.log_version)
+
+
+def _scoped(read: WindowRead, branch: str) -> Window:
+    return Window(tuple(read.events), branch)
+
+
+def _anchored(read: WindowRead, wanted: Application, archive: set[str]) -> Mapping[str | None, Sequence[EventDraft]]:
+    """The inserts; what has no place of its own goes before the first event that was not read."""
+    if wanted.through_seq is None or None not in wanted.inserts:
+        return wanted.inserts
+    seq = wanted.through_seq
+    behind = (event.event_id for event in read.events if event.seq > seq and event.event_id not in archive)
+    first = next(behind, None)
+    anchored = {before: drafts for before, drafts in wanted.inserts.items() if before is not None}
+    return {**anchored, first: [*wanted.inserts[None], *(anchored.get(first, ()) if first else ())]}
+
+
+def _merged(read: WindowRead, drafts: Sequence[EventDraft]) -> tuple[set[str], dict[str | None, list[EventDraft]]]:
+    """Ids of the active events that stay, and the new ones by the event that they go before."""
+    active = {event.event_id: index for index, event in enumerate(read.events)}
+    kept: set[str] = set()
+    inserts: dict[str | None, list[EventDraft]] = {}
+    run: list[EventDraft] = []
+    previous = -1
+    for place, draft in enumerate(drafts):
+        index = active.get(draft.event_id)
+        if index is None:
+            run.append(draft)
+            continue
+        if index <= previous:
+            raise InvalidField(f"events[{place}]", "stands before an event that it follows in the log")
+        event, body = read.events[index], read.bodies[index]
+        if body[: event.size] != draft.body:
+            raise EventIdConflict(f"events[{place}].event_id", draft.event_id, event.seq)
+        previous = index
+        kept.add(draft.event_id)
+        if run:
+            inserts[draft.event_id] = run
+            run = []
+    if run:
+        inserts[None] = run
+    return kept, inserts

@@ -1,0 +1,185 @@
+"""Running a strategy on a session: read the window, plan, have a summary made, apply.
+
+Nothing is locked meanwhile. Appends that come in are not touched by the plan; another compaction defeats it, and then it is
+planned anew on a fresh window, without asking a model again for a summary of the same text.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+from ..compaction.plan import Count, NewEvent, Plan, Strategy, SummaryRejected, SummaryRequest, Window, complete
+from ..compaction.triggers import Trigger
+from ..domain.errors import SummarizerFailed, SummarizerNotConfigured, VersionMismatch
+from ..domain.model import NO_COUNTERS, NO_USAGE, Compaction, Counters, EventDraft, Session, SessionRef, Usage
+from ..store.base import Store
+from ..store.windows import CompactionRequest, Placed, WindowRead
+from ..summarizer.base import Summarizer, Summary
+from ..summarizer.base import SummarizerFailed as ModelFailed
+
+_log = logging.getLogger(__name__)
+
+_ATTEMPTS = 5
+# Planning larger windows takes long enough to be felt by other calls.
+_PLAN_ASIDE = 1000
+
+
+class Composer(Protocol):
+    """Makes the event of a planned one."""
+
+    def compose(self, new: NewEvent, event_id: str, time: int, original: bytes | None) -> EventDraft:
+        """`original`: the sealed bytes of the tool result that a stub stands for."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Job:
+    """What to do with which session. `trigger` None: in any case."""
+
+    tenant: str
+    ref: SessionRef
+    strategy: Strategy
+    branch: str = ""
+    trigger: Trigger | None = None
+    actor: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Prepared:
+    """A plan with the events that it would insert, and the window it was made for."""
+
+    plan: Plan
+    inserts: Sequence[Placed]
+    session: Session
+    after: Counters
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """`prepared` None: the trigger did not fire. `compaction` None: nothing was changed."""
+
+    prepared: Prepared | None = None
+    compaction: Compaction | None = None
+    lost_races: int = 0
+
+
+@dataclass(slots=True)
+class _Spent:
+    """Summaries made for one job, by the digest of what was asked."""
+
+    summaries: dict[str, Summary]
+    usage: Usage = NO_USAGE
+
+
+class Compactor:
+    """Runs strategies. `count` counts the tokens of a line of a prompt; without a summarizer, strategies that need one fail."""
+
+    def __init__(
+        self,
+        store: Store,
+        composer: Composer,
+        count: Count,
+        summarizer: Summarizer | None,
+        clock: Callable[[], int],
+        new_id: Callable[[], str],
+    ) -> None:
+        self._store = store
+        self._composer = composer
+        self._count = count
+        self._summarizer = summarizer
+        self._clock = clock
+        self._new_id = new_id
+
+    async def preview(self, job: Job) -> Outcome:
+        """What `run` would do. Raises SessionNotFound."""
+        read = await self._store.read_window(job.tenant, job.ref)
+        if job.trigger is not None and not job.trigger.fires(read.session.window):
+            return Outcome()
+        return Outcome(self._prepare(read, await self._plan(job, _window(read, job))))
+
+    async def run(self, job: Job) -> Outcome:
+        """Raises SessionNotFound, SummarizerNotConfigured, SummarizerFailed, VersionMismatch when every race was lost."""
+        spent = _Spent({})
+        for lost in range(_ATTEMPTS):
+            read = await self._store.read_window(job.tenant, job.ref)
+            if job.trigger is not None and not job.trigger.fires(read.session.window):
+                return Outcome(lost_races=lost)
+            window = _window(read, job)
+            plan = await self._plan(job, window)
+            if plan.summary is not None:
+                plan = await self._summarised(plan, plan.summary, window, spent)
+            prepared = self._prepare(read, plan)
+            if plan.empty:
+                return Outcome(prepared, lost_races=lost)
+            try:
+                compacted = await self._store.compact(self._request(job, prepared, spent.usage))
+            except VersionMismatch as mismatch:
+                _log.info("compaction of session %s was overtaken by another, planning anew", read.session.uid)
+                latest = mismatch
+                continue
+            return Outcome(prepared, compacted.compaction, lost)
+        raise latest
+
+    async def _plan(self, job: Job, window: Window) -> Plan:
+        if len(window.events) <= _PLAN_ASIDE:
+            return job.strategy.plan(window, self._count)
+        return await asyncio.to_thread(job.strategy.plan, window, self._count)
+
+    async def _summarised(self, plan: Plan, asked: SummaryRequest, window: Window, spent: _Spent) -> Plan:
+        summary = spent.summaries.get(asked.digest)
+        if summary is None:
+            summary = spent.summaries[asked.digest] = await self._ask(asked)
+            spent.usage += summary.usage
+        try:
+            return complete(plan, summary.text, window, self._count)
+        except SummaryRejected as rejected:
+            raise SummarizerFailed(str(rejected)) from rejected
+
+    async def _ask(self, asked: SummaryRequest) -> Summary:
+        if self._summarizer is None:
+            raise SummarizerNotConfigured
+        try:
+            return await self._summarizer.summarise(
+                system_prompt=asked.system_prompt, prompt=asked.prompt, max_tokens=asked.max_tokens
+            )
+        except ModelFailed as failed:
+            raise SummarizerFailed(failed.problem) from failed
+
+    def _prepare(self, read: WindowRead, plan: Plan) -> Prepared:
+        now = self._clock()
+        bodies = {event.event_id: body for event, body in zip(read.events, read.bodies, strict=True)}
+        after = read.session.window - sum(
+            (event.counters for event in read.events if event.event_id in set(plan.archive)), NO_COUNTERS
+        )
+        inserts: list[Placed] = []
+        for insert in plan.inserts:
+            drafts = []
+            for new in insert.events:
+                draft = self._composer.compose(new, self._new_id(), now, bodies.get(new.stands_for))
+                after += NO_COUNTERS if new.pending else draft.counters
+                drafts.append(draft)
+            inserts.append(Placed(insert.before, drafts))
+        return Prepared(plan, inserts, read.session, after)
+
+    def _request(self, job: Job, prepared: Prepared, usage: Usage) -> CompactionRequest:
+        return CompactionRequest(
+            tenant=job.tenant,
+            ref=prepared.session.ref,
+            compaction_id=self._new_id(),
+            now=self._clock(),
+            archive=prepared.plan.archive,
+            inserts=prepared.inserts,
+            expected_window_version=prepared.session.window_version,
+            strategy=prepared.plan.strategy,
+            actor=job.actor,
+            branch=job.branch,
+            usage=usage,
+        )
+
+
+def _window(read: WindowRead, job: Job) -> Window:
+    return Window(tuple(read.events), job.branch)
