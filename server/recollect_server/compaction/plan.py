@@ -1,0 +1,213 @@
+"""What a compaction does to a window: which events it archives, which it inserts and where.
+
+A plan never says anything about order: events that stay keep their places, and new ones go before one that stays, or to the end
+(Spring AI Session 0.10, CompactionPlan).
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections import defaultdict
+from collections.abc import Callable, Container, Iterator, Sequence
+from dataclasses import dataclass, replace
+from itertools import count as numbers
+from typing import Protocol
+
+from ..domain.model import NO_COUNTERS, Counters, Role, WindowEvent
+from ..domain.text import prompt_line as prompt_line
+
+Count = Callable[[str], int]
+"""How many tokens a line of a prompt has."""
+
+
+class SummaryRejected(Exception):
+    """A model's text that cannot stand for a conversation: it is blank, or longer than it may be."""
+
+
+@dataclass(frozen=True, slots=True)
+class NewEvent:
+    """A synthetic event to insert. `source` is its compaction_source; `stands_for` the event_id of the tool result that a stub
+    stands for. A summary without text is still to be made."""
+
+    role: Role
+    text: str
+    source: str
+    branch: str = ""
+    stands_for: str = ""
+
+    @property
+    def pending(self) -> bool:
+        return self.role is Role.ASSISTANT and not self.text
+
+    @property
+    def prompt_text(self) -> str:
+        return prompt_line(self.role, "", results=[self.text]) if self.stands_for else prompt_line(self.role, self.text)
+
+    def tokens(self, count: Count) -> int:
+        return 0 if self.pending else count(self.prompt_text)
+
+
+@dataclass(frozen=True, slots=True)
+class Insert:
+    """New events, and the event_id of the active event that stays and that they precede; None puts them at the end."""
+
+    before: str | None
+    events: tuple[NewEvent, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class SummaryRequest:
+    """What a model is to be asked. `max_tokens`: how long its answer may be."""
+
+    system_prompt: str
+    prompt: str
+    max_tokens: int
+
+    @property
+    def digest(self) -> str:
+        """The same for the same prompts: a summary that was paid for once need not be paid for again."""
+        return hashlib.sha256(json.dumps([self.system_prompt, self.prompt]).encode()).hexdigest()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Plan:
+    """What to do. `archive` is in window order; `strategy` names what made the plan; `summary` is set while one is to be made,
+    and then it counts as nothing in `tokens_after`. Tokens are those of all active events."""
+
+    archive: tuple[str, ...]
+    inserts: tuple[Insert, ...]
+    strategy: str
+    summary: SummaryRequest | None = None
+    tokens_before: int
+    tokens_after: int
+
+    @property
+    def empty(self) -> bool:
+        return not self.archive and not self.inserts
+
+
+@dataclass(frozen=True, slots=True)
+class Window:
+    """All active events in window order. `branch`: the scope; empty is the whole session, otherwise only that branch's own
+    events are touched."""
+
+    events: tuple[WindowEvent, ...]
+    branch: str = ""
+
+    @property
+    def counters(self) -> Counters:
+        return sum((event.counters for event in self.events), NO_COUNTERS)
+
+
+class Strategy(Protocol):
+    """How to compact. `name` is the name of its arm in CompactionStrategy."""
+
+    @property
+    def name(self) -> str: ...
+
+    def plan(self, window: Window, count: Count) -> Plan: ...
+
+
+def nothing(window: Window, strategy: str) -> Plan:
+    """The plan that leaves the window as it is."""
+    tokens = window.counters.tokens
+    return Plan(archive=(), inserts=(), strategy=strategy, tokens_before=tokens, tokens_after=tokens)
+
+
+def derive(
+    window: Window,
+    result: Sequence[WindowEvent | NewEvent],
+    *,
+    strategy: str,
+    count: Count,
+    summary: SummaryRequest | None = None,
+) -> Plan:
+    """The plan that turns the window into `result`, which holds events of the window in their order, and new ones."""
+    kept = {event.event_id for event in result if isinstance(event, WindowEvent)}
+    inserts: list[Insert] = []
+    run: list[NewEvent] = []
+    tokens_after = 0
+    for event in result:
+        if isinstance(event, NewEvent):
+            run.append(event)
+            tokens_after += event.tokens(count)
+            continue
+        tokens_after += event.tokens
+        if run:
+            inserts.append(Insert(event.event_id, tuple(run)))
+            run = []
+    if run:
+        inserts.append(Insert(None, tuple(run)))
+    return Plan(
+        archive=tuple(event.event_id for event in window.events if event.event_id not in kept),
+        inserts=tuple(inserts),
+        strategy=strategy,
+        summary=summary,
+        tokens_before=window.counters.tokens,
+        tokens_after=tokens_after,
+    )
+
+
+def outcome(window: Window, plan: Plan) -> list[WindowEvent | NewEvent]:
+    """The window as the plan leaves it: the inverse of `derive`."""
+    archived = set(plan.archive)
+    runs: defaultdict[str | None, list[NewEvent]] = defaultdict(list)
+    for insert in plan.inserts:
+        runs[insert.before].extend(insert.events)
+    result: list[WindowEvent | NewEvent] = []
+    for event in window.events:
+        result.extend(runs.get(event.event_id, ()))
+        if event.event_id not in archived:
+            result.append(event)
+    return [*result, *runs.get(None, ())]
+
+
+def applied(window: Window, plan: Plan, count: Count) -> Window:
+    """The window as it would be afterwards. New events get ids that no caller can give, seq 0, and the size of their text."""
+    stored = {event.event_id: event for event in window.events}
+    fresh = _fresh_ids(stored)
+    return replace(
+        window,
+        events=tuple(
+            _imagined(event, next(fresh), stored.get(event.stands_for), count) if isinstance(event, NewEvent) else event
+            for event in outcome(window, plan)
+        ),
+    )
+
+
+def complete(plan: Plan, text: str, window: Window, count: Count) -> Plan:
+    """The plan with the model's text for its summary. Raises SummaryRejected."""
+    if plan.summary is None:
+        raise ValueError("the plan asks for no summary")
+    if not text.strip():
+        raise SummaryRejected("the model answered nothing")
+    if (tokens := count(text)) > plan.summary.max_tokens:
+        raise SummaryRejected(f"the summary has {tokens} tokens, the limit is {plan.summary.max_tokens}")
+    result = [
+        replace(event, text=text) if isinstance(event, NewEvent) and event.pending else event for event in outcome(window, plan)
+    ]
+    return derive(window, result, strategy=plan.strategy, count=count)
+
+
+def _fresh_ids(taken: Container[str]) -> Iterator[str]:
+    """Ids that differ from those taken. They begin with a control character, which no id of a caller holds."""
+    return (name for number in numbers() if (name := f"\0{number}") not in taken)
+
+
+def _imagined(event: NewEvent, event_id: str, original: WindowEvent | None, count: Count) -> WindowEvent:
+    size = len(event.text.encode())
+    return WindowEvent(
+        seq=0,
+        time=0,
+        role=event.role,
+        branch=event.branch,
+        synthetic=True,
+        text=event.text,
+        event_id=event_id,
+        tokens=event.tokens(count),
+        size=size,
+        content_bytes=size,
+        results=original.results if original else (),
+        prompt_text=event.prompt_text,
+    )

@@ -1,0 +1,62 @@
+"""Several strategies in a row."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import KW_ONLY, InitVar, dataclass
+from typing import ClassVar
+
+from ...domain.errors import InvalidField
+from ..plan import Count, NewEvent, Plan, Strategy, Window, applied, derive, outcome
+from .recursive_summary import RecursiveSummary
+
+MAX_STEPS = 8
+
+Planner = Callable[[Window, Count], Plan]
+
+
+@dataclass(frozen=True, slots=True)
+class Pipeline:
+    """Applies each step to what the one before it leaves, and makes one plan of it.
+
+    Ours. A RecursiveSummary can only be the last step, for the others would have to look at a summary that is not made yet.
+    """
+
+    name: ClassVar[str] = "pipeline"
+
+    steps: tuple[Strategy, ...]
+    _: KW_ONLY
+    field: InitVar[str] = "strategy"
+
+    def __post_init__(self, field: str) -> None:
+        at = f"{field}.pipeline.steps"
+        if not 1 <= len(self.steps) <= MAX_STEPS:
+            raise InvalidField(at, f"must be 1 to {MAX_STEPS} strategies")
+        for index, step in enumerate(self.steps):
+            if isinstance(step, Pipeline):
+                raise InvalidField(f"{at}[{index}].pipeline", "must not be nested")
+            if isinstance(step, RecursiveSummary) and index != len(self.steps) - 1:
+                raise InvalidField(f"{at}[{index}].recursive_summary", "must be the last step")
+
+    def plan(self, window: Window, count: Count) -> Plan:
+        return self._run(window, count, (step.plan for step in self.steps))
+
+    def fallback(self, window: Window, count: Count) -> Plan:
+        """What is done where no summary is to be had: all that the other steps do."""
+        return self._run(
+            window, count, (step.fallback if isinstance(step, RecursiveSummary) else step.plan for step in self.steps)
+        )
+
+    def _run(self, window: Window, count: Count, planners: Iterable[Planner]) -> Plan:
+        made: dict[str, NewEvent] = {}
+        summary = None
+        current = window
+        for planner in planners:
+            plan = planner(current, count)
+            after = applied(current, plan, count)
+            for event, new in zip(after.events, outcome(current, plan), strict=True):
+                if isinstance(new, NewEvent):
+                    made[event.event_id] = new
+            summary, current = plan.summary, after
+        result = [made.get(event.event_id, event) for event in current.events]
+        return derive(window, result, strategy=self.name, count=count, summary=summary)

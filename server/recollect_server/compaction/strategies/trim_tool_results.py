@@ -1,0 +1,50 @@
+"""Leave out what tools answered long ago."""
+
+from __future__ import annotations
+
+from dataclasses import KW_ONLY, InitVar, dataclass
+from typing import ClassVar
+
+from ...domain.model import Role, WindowEvent
+from ..cutting import leaving, split
+from ..limits import at_least
+from ..plan import Count, NewEvent, Plan, Window, derive
+
+SOURCE = "tool-result-trimming"
+
+
+@dataclass(frozen=True, slots=True)
+class TrimToolResults:
+    """Replaces tool results by stubs that name the original event, which is archived: those of at least `min_tokens` tokens
+    that at least `keep_turns` turn starts follow, if their stub is smaller.
+
+    Ours; it does what the "clear tool uses" context edit of Anthropic's API does, without losing what was cleared.
+    """
+
+    name: ClassVar[str] = "trim_tool_results"
+
+    keep_turns: int = 1
+    min_tokens: int = 64
+    _: KW_ONLY
+    field: InitVar[str] = "strategy"
+
+    def __post_init__(self, field: str) -> None:
+        at_least(0, f"{field}.trim_tool_results.keep_turns", self.keep_turns)
+        at_least(1, f"{field}.trim_tool_results.min_tokens", self.min_tokens)
+
+    def plan(self, window: Window, count: Count) -> Plan:
+        parts = split(window)
+        # Counted from the end: archiving older turns makes no further result old.
+        ends = [len(parts.conversation), *reversed(parts.starts)]
+        old = parts.conversation[: ends[self.keep_turns]] if len(ends) > self.keep_turns else ()
+        stubs = {index: stub for index in old if (stub := self._stub(window.events[index], count))}
+        gone = leaving(parts, ())
+        result = [stubs.get(index, event) for index, event in enumerate(window.events) if index not in gone]
+        return derive(window, result, strategy=self.name, count=count)
+
+    def _stub(self, event: WindowEvent, count: Count) -> NewEvent | None:
+        if event.role is not Role.TOOL or event.synthetic or not event.results or event.tokens < self.min_tokens:
+            return None
+        text = f"Left out to save space: a result of {event.tokens} tokens. Event {event.event_id} has it in full."
+        stub = NewEvent(Role.TOOL, text, SOURCE, event.branch, stands_for=event.event_id)
+        return stub if stub.tokens(count) < event.tokens else None

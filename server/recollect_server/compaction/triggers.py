@@ -1,0 +1,119 @@
+"""When to compact. Triggers look at a session's counters, so that they cost the same whatever the length of the log.
+
+The counters are those of the active window: synthetic events count as events, tokens and bytes, but not as turns. `field` is
+where a trigger stands in its request, for InvalidField.
+"""
+
+from __future__ import annotations
+
+from dataclasses import KW_ONLY, InitVar, dataclass
+
+from ..domain.errors import InvalidField
+from ..domain.model import Counters
+from .limits import at_least
+
+MAX_DEPTH = 8
+
+
+@dataclass(frozen=True, slots=True)
+class TurnCount:
+    """More turns than this."""
+
+    max_turns: int
+    _: KW_ONLY
+    field: InitVar[str] = "trigger"
+
+    def __post_init__(self, field: str) -> None:
+        at_least(1, f"{field}.turns_over", self.max_turns)
+
+    def fires(self, counters: Counters) -> bool:
+        return counters.turns > self.max_turns
+
+
+@dataclass(frozen=True, slots=True)
+class TokenCount:
+    """This many tokens or more."""
+
+    threshold: int
+    _: KW_ONLY
+    field: InitVar[str] = "trigger"
+
+    def __post_init__(self, field: str) -> None:
+        at_least(1, f"{field}.tokens", self.threshold)
+
+    def fires(self, counters: Counters) -> bool:
+        return counters.tokens >= self.threshold
+
+
+@dataclass(frozen=True, slots=True)
+class ByteSize:
+    """This many bytes, as sent, or more."""
+
+    threshold: int
+    _: KW_ONLY
+    field: InitVar[str] = "trigger"
+
+    def __post_init__(self, field: str) -> None:
+        at_least(1, f"{field}.bytes", self.threshold)
+
+    def fires(self, counters: Counters) -> bool:
+        return counters.bytes >= self.threshold
+
+
+@dataclass(frozen=True, slots=True)
+class EventCount:
+    """This many events or more."""
+
+    threshold: int
+    _: KW_ONLY
+    field: InitVar[str] = "trigger"
+
+    def __post_init__(self, field: str) -> None:
+        at_least(1, f"{field}.events", self.threshold)
+
+    def fires(self, counters: Counters) -> bool:
+        return counters.events >= self.threshold
+
+
+@dataclass(frozen=True, slots=True)
+class AnyOf:
+    """Any of several triggers fires."""
+
+    triggers: tuple[Trigger, ...]
+    _: KW_ONLY
+    field: InitVar[str] = "trigger"
+
+    def __post_init__(self, field: str) -> None:
+        _check_nested(f"{field}.any_of", self.triggers)
+
+    def fires(self, counters: Counters) -> bool:
+        return any(trigger.fires(counters) for trigger in self.triggers)
+
+
+@dataclass(frozen=True, slots=True)
+class AllOf:
+    """All of several triggers fire."""
+
+    triggers: tuple[Trigger, ...]
+    _: KW_ONLY
+    field: InitVar[str] = "trigger"
+
+    def __post_init__(self, field: str) -> None:
+        _check_nested(f"{field}.all_of", self.triggers)
+
+    def fires(self, counters: Counters) -> bool:
+        return all(trigger.fires(counters) for trigger in self.triggers)
+
+
+Trigger = TurnCount | TokenCount | ByteSize | EventCount | AnyOf | AllOf
+
+
+def _check_nested(field: str, triggers: tuple[Trigger, ...]) -> None:
+    if not triggers:
+        raise InvalidField(field, "must name at least one trigger")
+    if max(map(_depth, triggers)) >= MAX_DEPTH:
+        raise InvalidField(field, f"must be nested at most {MAX_DEPTH} deep")
+
+
+def _depth(trigger: Trigger) -> int:
+    return 1 + max(map(_depth, trigger.triggers)) if isinstance(trigger, (AnyOf, AllOf)) else 0

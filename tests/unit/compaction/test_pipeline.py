@@ -1,0 +1,93 @@
+"""Several strategies in a row."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+
+from recollect_server.compaction.plan import Strategy, complete, nothing
+from recollect_server.compaction.strategies.pipeline import Pipeline
+from recollect_server.compaction.strategies.recursive_summary import RecursiveSummary
+from recollect_server.compaction.strategies.sliding_window import SlidingWindow
+from recollect_server.compaction.strategies.token_budget import TokenBudget
+from recollect_server.compaction.strategies.trim_tool_results import TrimToolResults
+from recollect_server.compaction.strategies.turn_window import TurnWindow
+from recollect_server.domain.errors import InvalidField
+
+from .notation import compacted, shown, window
+
+TRIM = TrimToolResults(1, 64)
+TWO_RESULTS = "U1 A1(c) T1(c)=500 U2 A2(d) T2(d)=500 U3 A3"
+
+
+@pytest.mark.parametrize(
+    ("steps", "outcome"),
+    [
+        ((TRIM,), "U1 A1 <T1> U2 A2 <T2> U3 A3 | T1 T2"),
+        ((TRIM, TurnWindow(2)), "U2 A2 <T2> U3 A3 | U1 A1 T1 T2"),
+        ((TurnWindow(2), TRIM), "U2 A2 <T2> U3 A3 | U1 A1 T1 T2"),
+        ((TRIM, TurnWindow(2), SlidingWindow(4)), "U3 A3 | U1 A1 T1 U2 A2 T2"),
+        # Trimmed first, more turns fit the budget.
+        ((TokenBudget(400),), "U3 A3 | U1 A1 T1 U2 A2 T2"),
+        ((TRIM, TokenBudget(400)), "U1 A1 <T1> U2 A2 <T2> U3 A3 | T1 T2"),
+        ((TRIM, RecursiveSummary(5)), "Σ U2 A2 <T2> U3 A3 | U1 A1 T1 T2"),
+    ],
+)
+def test_each_step_works_on_what_the_one_before_leaves(steps: tuple[Strategy, ...], outcome: str) -> None:
+    assert compacted(Pipeline(steps), TWO_RESULTS) == outcome
+
+
+def test_a_pipeline_asks_for_the_summary_of_its_last_step() -> None:
+    before = window(TWO_RESULTS)
+    pipeline = Pipeline((TRIM, RecursiveSummary(5)))
+    plan = pipeline.plan(before, len)
+    assert plan.strategy == "pipeline"
+    assert plan.summary is not None
+    assert "Event T1 has it in full." in plan.summary.prompt
+    assert "responses: T1]" not in plan.summary.prompt
+    done = complete(plan, "They met.", before, len)
+    assert done.summary is None
+    assert done.tokens_after - plan.tokens_after == len("Assistant: They met.")
+    assert shown(before, done) == shown(before, plan)
+    assert [event.source for insert in done.inserts for event in insert.events] == [
+        "recursive-summarization",
+        "recursive-summarization",
+        "tool-result-trimming",
+    ]
+
+
+def test_without_a_summary_the_other_steps_are_still_done() -> None:
+    before = window(f"S1 S2 {TWO_RESULTS}")
+    assert shown(before, Pipeline((TRIM, RecursiveSummary(5))).fallback(before, len)) == (
+        "S2 U1 A1 <T1> U2 A2 <T2> U3 A3 | S1 T1 T2"
+    )
+
+
+def test_a_pipeline_that_has_nothing_to_do_changes_nothing() -> None:
+    before = window("U1 A1")
+    assert Pipeline((SlidingWindow(), TurnWindow())).plan(before, len) == nothing(before, "pipeline")
+
+
+@pytest.mark.parametrize(
+    ("make", "field"),
+    [
+        (lambda: Pipeline(()), "strategy.pipeline.steps"),
+        (lambda: Pipeline((SlidingWindow(),) * 9), "strategy.pipeline.steps"),
+        (lambda: Pipeline((SlidingWindow(), Pipeline((SlidingWindow(),)))), "strategy.pipeline.steps[1].pipeline"),
+        (lambda: Pipeline((RecursiveSummary(), TurnWindow())), "strategy.pipeline.steps[0].recursive_summary"),
+        (lambda: Pipeline((RecursiveSummary(), RecursiveSummary())), "strategy.pipeline.steps[0].recursive_summary"),
+        (
+            lambda: SlidingWindow(0, field="strategy.pipeline.steps[1]"),
+            "strategy.pipeline.steps[1].sliding_window.max_events",
+        ),
+    ],
+)
+def test_what_is_no_pipeline_is_refused(make: Callable[[], Strategy], field: str) -> None:
+    with pytest.raises(InvalidField) as caught:
+        make()
+    assert caught.value.metadata["field"] == field
+
+
+def test_eight_steps_are_a_pipeline() -> None:
+    assert len(Pipeline((*(SlidingWindow(),) * 7, RecursiveSummary())).steps) == 8

@@ -1,0 +1,182 @@
+"""Replacing the older conversation by a summary: rows C-34 to C-45."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from recollect_server.compaction.plan import Insert, NewEvent, Plan, SummaryRejected, SummaryRequest, applied, complete
+from recollect_server.compaction.strategies.recursive_summary import SHADOW_PROMPT, RecursiveSummary
+from recollect_server.domain.errors import InvalidField
+from recollect_server.domain.model import Role
+
+from .notation import compacted, shown, window
+
+SOURCE = "recursive-summarization"
+
+
+def pair(plan: Plan) -> tuple[NewEvent, ...]:
+    (insert,) = plan.inserts
+    return insert.events
+
+
+def request(strategy: RecursiveSummary, events: str, branch: str = "") -> SummaryRequest:
+    made = strategy.plan(window(events, branch), len).summary
+    assert made is not None
+    return made
+
+
+@pytest.mark.row("C-34")
+@pytest.mark.parametrize("events", ["U1 A1", "U1 A1 U2", "~Uo ~Ao U1 A1 U2", "U1 A1 A2 A3 A4", "A1 A2 A3 A4"])
+def test_c_34_what_fits_or_cannot_be_cut_is_not_summarized(events: str) -> None:
+    plan = RecursiveSummary(3).plan(window(events), len)
+    assert plan.empty
+    assert plan.summary is None
+
+
+@pytest.mark.parametrize(
+    ("strategy", "events", "outcome"),
+    [
+        pytest.param(
+            RecursiveSummary(3, overlap=0), "U1 U2 U3 U4 U5 U6", "Σ U4 U5 U6 | U1 U2 U3", marks=pytest.mark.row("C-35")
+        ),
+        pytest.param(RecursiveSummary(2, 1), "U1 U2 U3 U4 U5", "Σ U4 U5 | U1 U2 U3", marks=pytest.mark.row("C-36")),
+        pytest.param(RecursiveSummary(1, 0), "~Uo ~Ao U1 U2", "Σ U2 | ~Uo ~Ao U1", marks=pytest.mark.row("C-37")),
+        pytest.param(
+            RecursiveSummary(3), "U1 A1 U2 A2a A2b U3 A3", "Σ U3 A3 | U1 A1 U2 A2a A2b", marks=pytest.mark.row("C-39")
+        ),
+        # The log's order stays: what is kept keeps its place, and the summary goes before the conversation.
+        (RecursiveSummary(1, 0), "S1 U1 S2 U2 ~Ao A2@a", "S2 Σ U2 A2@a | S1 U1 ~Ao"),
+    ],
+)
+def test_the_summary_takes_the_place_of_what_was_said_and_of_the_summaries_before(
+    strategy: RecursiveSummary, events: str, outcome: str
+) -> None:
+    assert compacted(strategy, events) == outcome
+
+
+@pytest.mark.row("C-38")
+def test_c_38_a_summary_is_a_turn_of_two_events() -> None:
+    before = window("U1 U2")
+    plan = RecursiveSummary(1, 0, shadow_prompt="What was that?").plan(before, len)
+    assert pair(plan) == (NewEvent(Role.USER, "What was that?", SOURCE), NewEvent(Role.ASSISTANT, "", SOURCE))
+    done = complete(plan, "They met.", before, len)
+    assert done.inserts == (
+        Insert("U2", (NewEvent(Role.USER, "What was that?", SOURCE), NewEvent(Role.ASSISTANT, "They met.", SOURCE))),
+    )
+    assert [event.summary for event in applied(before, done, len).events] == [True, True, False]
+    assert SHADOW_PROMPT == "Summarize the conversation we had so far."
+
+
+@pytest.mark.row("C-41")
+@pytest.mark.parametrize(
+    ("answer", "problem"), [("", "nothing"), (" \n", "nothing"), ("x" * 1025, "1025 tokens, the limit is 1024")]
+)
+def test_c_41_an_answer_that_is_no_summary_is_rejected(answer: str, problem: str) -> None:
+    before = window("S1 S2 U1 U2")
+    strategy = RecursiveSummary(1, 0)
+    with pytest.raises(SummaryRejected, match=problem):
+        complete(strategy.plan(before, len), answer, before, len)
+    assert shown(before, strategy.fallback(before, len)) == "S2 U1 U2 | S1"
+
+
+def test_only_a_plan_that_asks_can_be_completed() -> None:
+    before = window("U1")
+    with pytest.raises(ValueError, match="asks for no summary"):
+        complete(RecursiveSummary().plan(before, len), "They met.", before, len)
+
+
+@pytest.mark.parametrize(
+    ("options", "field"),
+    [
+        pytest.param({"max_events_to_keep": 3, "overlap": 3}, "overlap", marks=pytest.mark.row("C-43")),
+        pytest.param({"max_events_to_keep": 3, "overlap": 4}, "overlap", marks=pytest.mark.row("C-43")),
+        ({"overlap": -1}, "overlap"),
+        ({"max_events_to_keep": 0}, "max_events_to_keep"),
+        ({"system_prompt": " "}, "system_prompt"),
+        ({"shadow_prompt": ""}, "shadow_prompt"),
+        ({"max_summary_tokens": 0}, "max_summary_tokens"),
+    ],
+)
+def test_options_that_contradict_each_other_are_refused(options: dict[str, Any], field: str) -> None:
+    with pytest.raises(InvalidField) as caught:
+        RecursiveSummary(**options)
+    assert caught.value.metadata["field"] == f"strategy.recursive_summary.{field}"
+
+
+@pytest.mark.row("C-43")
+def test_c_43_one_less_than_is_kept_may_overlap() -> None:
+    assert RecursiveSummary(3, overlap=2).overlap == 2
+
+
+@pytest.mark.row("C-44")
+def test_c_44_the_model_is_shown_names_arguments_and_results_of_tools() -> None:
+    before = window("U1 A1(c) T1(c) U2")
+    call, result = 'Assistant [tool calls: find({"q": 1})]', "Tool [responses: find -> 42]"
+    lines = {"A1": call, "T1": result}
+    before = replace(
+        before, events=tuple(replace(each, prompt_text=lines.get(each.event_id, each.prompt_text)) for each in before.events)
+    )
+    made = RecursiveSummary(1, 0).plan(before, len).summary
+    assert made is not None
+    assert f"User: U1\n{call}\n{result}\n" in made.prompt
+
+
+@pytest.mark.row("C-45")
+def test_c_45_savings_are_net_of_the_new_summary() -> None:
+    before = window("U1=8 A1(c)=57 T1(c)=47 U2=8")
+    plan = RecursiveSummary(1, 0, shadow_prompt="So far?").plan(before, len)
+    assert (plan.tokens_before, plan.tokens_after) == (120, 8 + len("User: So far?"))
+    done = complete(plan, "They met.", before, len)
+    assert (done.tokens_before, done.tokens_after) == (120, 8 + len("User: So far?") + len("Assistant: They met."))
+    assert done.summary is None
+
+
+def test_the_prompt_has_what_was_what_is_and_what_follows() -> None:
+    events = "S1 S2 ~Uo ~Ao U1 A1 U2@a U3 A3 S3 U4"
+    prompt = request(RecursiveSummary(3), events).prompt
+    assert [block for block in prompt.split("\n\n") if not block.startswith("##")] == [
+        "Assistant: Ao",
+        "User: U1\nAssistant: A1\nUser: U2",
+        "User: U3\nAssistant: A3",
+        "Write the summary now, in at most 1024 tokens.",
+    ]
+    plain = request(RecursiveSummary(2, overlap=0), "S1 ~Uo U1 A1 U3 A3").prompt
+    assert [block for block in plain.split("\n\n") if not block.startswith("##")] == [
+        "User: U1\nAssistant: A1",
+        "Write the summary now, in at most 1024 tokens.",
+    ]
+    assert prompt.count("##") == 3
+    assert plain.count("##") == 1
+
+
+def test_equal_prompts_have_equal_digests_and_others_do_not() -> None:
+    strategy = RecursiveSummary(1, 0)
+    first = request(strategy, "U1 U2")
+    assert first.digest == request(strategy, "U1 U2").digest
+    # What came in meanwhile does not change what is summarized.
+    assert first.digest == request(RecursiveSummary(2, 0), "U1 U2 A2").digest
+    others = [request(strategy, "U0 U2"), request(replace(strategy, system_prompt="Be brief."), "U1 U2")]
+    assert len({first.digest, *(other.digest for other in others)}) == 3
+    assert SummaryRequest("ab", "c", 1).digest != SummaryRequest("a", "bc", 1).digest
+
+
+def test_a_branch_is_summarized_within_itself() -> None:
+    before = window("U0 ~A0 ~Uo@a ~Ao@a U1@a A1@a U9 U2@a A2@a", "a")
+    plan = RecursiveSummary(2, 1).plan(before, len)
+    assert shown(before, plan) == "U0 ~A0 U9 Σ U2@a A2@a | ~Uo@a ~Ao@a U1@a A1@a"
+    assert [event.branch for event in pair(plan)] == ["a", "a"]
+    assert plan.summary is not None
+    assert "U0" not in plan.summary.prompt
+    assert "U9" not in plan.summary.prompt
+
+
+def test_what_a_call_elsewhere_holds_back_is_not_summarized_and_the_summary_precedes_it() -> None:
+    before = window("A0(c) U1@a A1@a T1(c)@a A2@a U2@a", "a")
+    plan = RecursiveSummary(1, 0).plan(before, len)
+    assert shown(before, plan) == "A0 Σ T1@a U2@a | U1@a A1@a A2@a"
+    assert plan.summary is not None
+    assert "User: U1\nAssistant: A1\nAssistant: A2\n" in plan.summary.prompt
+    assert RecursiveSummary(1, 0).plan(window("A0(c) T1(c)@a U2@a", "a"), len).empty

@@ -1,0 +1,74 @@
+"""Keeping the newest events: rows C-10 to C-19, C-47, C-48."""
+
+from __future__ import annotations
+
+import pytest
+
+from recollect_server.compaction.strategies.sliding_window import SlidingWindow
+from recollect_server.domain.errors import InvalidField
+
+from .notation import compacted, unchanged, window
+
+
+@pytest.mark.row("C-10")
+def test_c_10_at_or_under_the_limit_nothing_happens() -> None:
+    assert unchanged(SlidingWindow(5), "U1 U2 U3")
+    assert unchanged(SlidingWindow(3), "U1 U2 U3")
+    assert unchanged(SlidingWindow(), " ".join(f"U{n}" for n in range(20)))
+    assert not unchanged(SlidingWindow(), " ".join(f"U{n}" for n in range(21)))
+
+
+@pytest.mark.parametrize(
+    ("most", "events", "outcome"),
+    [
+        pytest.param(3, "U1 U2 U3 U4 U5", "U3 U4 U5 | U1 U2", marks=pytest.mark.row("C-11")),
+        pytest.param(3, "~Uo ~Ao U1 U2 U3 U4", "~Uo ~Ao U2 U3 U4 | U1", marks=pytest.mark.row("C-12")),
+        pytest.param(2, "U1 U2 U3 U4 U5 U6 U7", "U6 U7 | U1 U2 U3 U4 U5", marks=pytest.mark.row("C-13")),
+        pytest.param(3, "U1 A1 U2 A2 U3 A3", "U3 A3 | U1 A1 U2 A2", marks=pytest.mark.row("C-15")),
+        pytest.param(3, "U1 A1 U2 A2 ~Uo U3 A3", "~Uo U3 A3 | U1 A1 U2 A2", marks=pytest.mark.row("C-16")),
+        pytest.param(2, "U1 U1@a A1@a A1 U2 A2", "U2 A2 | U1 U1@a A1@a A1", marks=pytest.mark.row("C-18")),
+        pytest.param(4, "U1 A1 U2@a A2@a U3 A3", "U1 A1 U2@a A2@a U3 A3 |", marks=pytest.mark.row("C-19")),
+        pytest.param(2, "U1 A1 U2 A2 A3 A4", "U2 A2 A3 A4 | U1 A1", marks=pytest.mark.row("C-47")),
+        pytest.param(2, "U1 A1 A2 A3", "U1 A1 A2 A3 |", marks=pytest.mark.row("C-48")),
+    ],
+)
+def test_the_newest_turns_within_the_limit_stay(most: int, events: str, outcome: str) -> None:
+    assert compacted(SlidingWindow(most), events) == outcome
+
+
+@pytest.mark.row("C-17")
+def test_c_17_archived_tool_events_save_their_tokens() -> None:
+    before = window("U1=5 A1(c)=20 T1(c)=100 U2=5 A2=5")
+    plan = SlidingWindow(2).plan(before, len)
+    assert (plan.tokens_before, plan.tokens_after) == (135, 10)
+
+
+@pytest.mark.row("C-14")
+def test_c_14_a_window_of_nothing_is_refused() -> None:
+    with pytest.raises(InvalidField, match="must be at least 1") as caught:
+        SlidingWindow(0)
+    assert caught.value.metadata["field"] == "strategy.sliding_window.max_events"
+
+
+@pytest.mark.parametrize(
+    ("events", "outcome"),
+    [
+        ("U1@a A1@a U0 A0 U2@a A2@a", "U0 A0 U2@a A2@a | U1@a A1@a"),
+        ("S1@a S1 S2 S2@a U1@a U2@a", "S1 S2 S2@a U1@a U2@a | S1@a"),
+        ("A1@a U0 A2@a A3@a", "U0 A2@a A3@a | A1@a"),
+        # The root called the agent of the branch, which worked until the answer; that is no reason not to cut the branch.
+        ("A0(c) U1@a A1@a U2@a A2@a T0(c)", "A0(c) U2@a A2@a T0(c) | U1@a A1@a".replace("(c)", "")),
+        # A branch that answers the root's call itself keeps that answer.
+        ("A0(c) U1@a T1(c)@a U2@a A2@a", "A0 T1@a U2@a A2@a | U1@a"),
+    ],
+)
+def test_in_a_branch_its_own_events_alone_are_touched(events: str, outcome: str) -> None:
+    assert compacted(SlidingWindow(2), events, "a") == outcome
+
+
+def test_superseded_system_events_go_even_if_nothing_else_does() -> None:
+    assert compacted(SlidingWindow(9), "S1 S1@a U1 S2 S2@a A1") == "U1 S2 S2@a A1 | S1 S1@a"
+
+
+def test_events_without_their_counterpart_are_archived_like_any_other() -> None:
+    assert compacted(SlidingWindow(2), "U1 T1(lost) A1(pending) U2 A2") == "U2 A2 | U1 T1 A1"

@@ -1,0 +1,108 @@
+"""When compaction is due: rows T-01 to T-20. T-19's null estimator has no counterpart: tokens are counted at append."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+
+from recollect_server.compaction.triggers import AllOf, AnyOf, ByteSize, EventCount, TokenCount, Trigger, TurnCount
+from recollect_server.domain.errors import InvalidField
+from recollect_server.domain.model import Counters
+
+from .notation import window
+
+
+@pytest.mark.parametrize(
+    ("events", "turns"),
+    [
+        pytest.param("", 0, marks=pytest.mark.row("T-01")),
+        pytest.param("U1 A1 U2 A2 U3 A3", 3, marks=pytest.mark.row("T-02")),
+        pytest.param("~Uo ~Ao U1 A1", 1, marks=pytest.mark.row("T-03")),
+        pytest.param("A1 A2", 0, marks=pytest.mark.row("T-04")),
+        pytest.param("U1 U2@sub A2@sub A1", 1, marks=pytest.mark.row("T-05")),
+    ],
+)
+def test_turns_are_real_user_events_of_the_root_branch(events: str, turns: int) -> None:
+    assert window(events).counters.turns == turns
+
+
+@pytest.mark.row("T-06")
+def test_t_06_every_active_event_counts_as_an_event() -> None:
+    assert window("~Uo ~Ao S1 U1 A1 U2@sub").counters.events == 6
+
+
+@pytest.mark.parametrize(
+    ("most", "events", "fires"),
+    [
+        pytest.param(5, "U1 A1 U2 A2 U3 A3", False, marks=pytest.mark.row("T-08")),
+        pytest.param(3, "U1 A1 U2 A2 U3 A3", False, marks=pytest.mark.row("T-09")),
+        pytest.param(3, "U1 A1 U2 A2 U3 A3 U4 A4", True, marks=pytest.mark.row("T-10")),
+        pytest.param(1, "", False, marks=pytest.mark.row("T-11")),
+        pytest.param(2, "~Ua ~Aa ~Ub ~Ab ~Uc ~Ac ~Ud ~Ad ~Ue ~Ae U1 A1 U2 A2", False, marks=pytest.mark.row("T-12")),
+    ],
+)
+def test_turn_count_fires_above_its_limit(most: int, events: str, fires: bool) -> None:
+    assert TurnCount(most).fires(window(events).counters) is fires
+
+
+@pytest.mark.parametrize(
+    ("threshold", "events", "fires"),
+    [
+        pytest.param(27, "U1=11 A1=16", True, marks=pytest.mark.row("T-14")),
+        pytest.param(27, "U1=11 A1=17", True, marks=pytest.mark.row("T-15")),
+        pytest.param(22, "U1=8 A1=13", False, marks=pytest.mark.row("T-16")),
+        pytest.param(1, "", False, marks=pytest.mark.row("T-17")),
+        pytest.param(35, "U1 A1 U2 A2", True, marks=pytest.mark.row("T-18")),
+        pytest.param(20, "~Uo=10 ~Ao=10", True),
+    ],
+)
+def test_token_count_fires_at_its_threshold(threshold: int, events: str, fires: bool) -> None:
+    assert TokenCount(threshold).fires(window(events).counters) is fires
+
+
+@pytest.mark.parametrize(("trigger", "at"), [(ByteSize(10), Counters(bytes=10)), (EventCount(10), Counters(events=10))])
+def test_bytes_and_events_fire_at_their_threshold(trigger: Trigger, at: Counters) -> None:
+    assert trigger.fires(at)
+    assert not trigger.fires(Counters(9, 99, 9, 99))
+
+
+BUSY = Counters(events=5, turns=5, bytes=5, tokens=5)
+
+
+@pytest.mark.row("T-20")
+def test_t_20_any_of_and_all_of() -> None:
+    yes, no = TokenCount(5), TokenCount(6)
+    assert [AnyOf(triggers).fires(BUSY) for triggers in [(yes,), (no,), (no, yes), (no, no)]] == [True, False, True, False]
+    assert [AllOf(triggers).fires(BUSY) for triggers in [(yes,), (no,), (no, yes), (yes, yes)]] == [True, False, False, True]
+    assert AllOf((AnyOf((no, yes)), EventCount(5))).fires(BUSY)
+
+
+@pytest.mark.parametrize(
+    ("make", "field"),
+    [
+        pytest.param(lambda: TurnCount(0), "trigger.turns_over", marks=pytest.mark.row("T-13")),
+        pytest.param(lambda: TurnCount(-1), "trigger.turns_over", marks=pytest.mark.row("T-13")),
+        pytest.param(lambda: TokenCount(0), "trigger.tokens", marks=pytest.mark.row("T-19")),
+        pytest.param(lambda: TokenCount(-1), "trigger.tokens", marks=pytest.mark.row("T-19")),
+        pytest.param(lambda: AnyOf(()), "trigger.any_of", marks=pytest.mark.row("T-20")),
+        (lambda: ByteSize(0), "trigger.bytes"),
+        (lambda: EventCount(0), "trigger.events"),
+        (lambda: AllOf(()), "trigger.all_of"),
+        (lambda: TokenCount(0, field="trigger.any_of[1]"), "trigger.any_of[1].tokens"),
+        (lambda: AllOf((), field="policy.trigger.any_of[0]"), "policy.trigger.any_of[0].all_of"),
+    ],
+)
+def test_what_cannot_fire_sensibly_is_refused(make: Callable[[], Trigger], field: str) -> None:
+    with pytest.raises(InvalidField) as caught:
+        make()
+    assert caught.value.metadata["field"] == field
+
+
+def test_triggers_nest_eight_deep_and_no_deeper() -> None:
+    trigger: Trigger = EventCount(1)
+    for depth in range(8):
+        trigger = AnyOf((trigger,)) if depth % 2 else AllOf((trigger,))
+    assert trigger.fires(BUSY)
+    with pytest.raises(InvalidField, match=r"^trigger.any_of must be nested at most 8 deep$"):
+        AnyOf((EventCount(1), trigger))

@@ -1,0 +1,74 @@
+"""Leaving out old tool results."""
+
+from __future__ import annotations
+
+import pytest
+
+from recollect_server.compaction.plan import Insert, applied
+from recollect_server.compaction.strategies.trim_tool_results import TrimToolResults
+from recollect_server.domain.errors import InvalidField
+from recollect_server.domain.model import Role
+
+from .notation import compacted, unchanged, window
+
+LONG = "=500"
+
+
+@pytest.mark.parametrize(
+    ("keep", "events", "outcome"),
+    [
+        (1, f"U1 A1(c) T1(c){LONG} A2 U2 A3", "U1 A1 <T1> A2 U2 A3 | T1"),
+        (2, f"U1 A1(c) T1(c){LONG} U2", "U1 A1 T1 U2 |"),
+        (1, f"U1 A1(c) T1(c){LONG} A2", "U1 A1 T1 A2 |"),
+        (1, f"A1(c) T1(c){LONG} A2", "A1 T1 A2 |"),
+        (0, f"A1(c) T1(c){LONG}", "A1 <T1> | T1"),
+        (1, f"A0(c) T0(c){LONG} U1", "A0 <T0> U1 | T0"),
+        (1, f"U1 A1(a,b) T1(a){LONG} T2(b){LONG} U2", "U1 A1 <T1> <T2> U2 | T1 T2"),
+        (1, f"U1 A1(a,b) T1(a){LONG} S1 T2(b){LONG} S2 U2", "U1 A1 <T1> <T2> S2 U2 | T1 S1 T2"),
+        (1, f"U1 A1(c)@a T1(c)@a{LONG} U2@a A2 U2", "U1 A1@a <T1@a> U2@a A2 U2 | T1@a"),
+        (1, f"U1 A1(c) ~T1(c){LONG} U2", "U1 A1 ~T1 U2 |"),  # a stub already, whatever its length
+        (1, f"U1 A1(c) T1{LONG} A2{LONG} U2", "U1 A1 T1 A2 U2 |"),  # not a result
+        (1, f"U1 T1(lost){LONG} U2", "U1 <T1> U2 | T1"),
+    ],
+)
+def test_old_results_leave_stubs_in_their_places(keep: int, events: str, outcome: str) -> None:
+    assert compacted(TrimToolResults(keep), events) == outcome
+
+
+def test_results_of_a_branch() -> None:
+    events = f"A0(c) T0(c){LONG} U1@a A1(c)@a T1(c)@a{LONG} U2@a A2(d)@a T2(d)@a{LONG}"
+    assert compacted(TrimToolResults(1), events, "a") == "A0 T0 U1@a A1@a <T1@a> U2@a A2@a T2@a | T1@a"
+
+
+def test_only_results_that_are_worth_it_are_trimmed() -> None:
+    assert unchanged(TrimToolResults(1, min_tokens=501), f"U1 A1(c) T1(c){LONG} U2")
+    assert not unchanged(TrimToolResults(1, min_tokens=500), f"U1 A1(c) T1(c){LONG} U2")
+    stub = applied(window("T1(c)=99"), TrimToolResults(0, 1).plan(window("T1(c)=99"), len), len).events[0].tokens
+    assert unchanged(TrimToolResults(0, 1), f"T1(c)={stub}")
+    assert not unchanged(TrimToolResults(0, 1), f"T1(c)={stub + 1}")
+
+
+def test_a_stub_names_the_original_and_answers_its_calls() -> None:
+    before = window("U1 A1(a,b)@x T1(a,b)@x=500 U2")
+    plan = TrimToolResults().plan(before, len)
+    (insert,) = plan.inserts
+    (new,) = insert.events
+    assert insert == Insert("U2", (new,))
+    assert (new.role, new.branch, new.stands_for, new.source) == (Role.TOOL, "x", "T1@x", "tool-result-trimming")
+    assert "T1@x" in new.text
+    assert "500 tokens" in new.text
+    stub = applied(before, plan, len).events[2]
+    assert (stub.role, stub.synthetic, stub.branch, stub.results) == (Role.TOOL, True, "x", ("a", "b"))
+    assert plan.tokens_before - plan.tokens_after == 500 - stub.tokens
+
+
+def test_a_stub_at_the_end_has_nothing_to_precede() -> None:
+    (insert,) = TrimToolResults(0).plan(window("A1(c) T1(c)=500"), len).inserts
+    assert insert.before is None
+
+
+@pytest.mark.parametrize(("keep", "least", "field"), [(-1, 1, "keep_turns"), (0, 0, "min_tokens")])
+def test_options_are_checked(keep: int, least: int, field: str) -> None:
+    with pytest.raises(InvalidField) as caught:
+        TrimToolResults(keep, least)
+    assert caught.value.metadata["field"] == f"strategy.trim_tool_results.{field}"
