@@ -31,10 +31,11 @@ class AnthropicMessages:
             open_telemetry=False,  # its spans can be told to hold what was said
             http_client=ModelClient(address),
         )
+        self._messages = self._client.messages  # now, for it imports half of the library, which takes a while
 
     async def ask(self, question: Question) -> Answer:
         with told_apart():
-            message = await self._client.messages.create(
+            message = await self._messages.create(
                 model=self._model,
                 max_tokens=question.max_tokens,
                 system=question.system_prompt or anthropic.omit,

@@ -34,6 +34,7 @@ class OpenAIChat:
             max_retries=0,
             http_client=ModelClient(address),
         )
+        self._completions = self._client.chat.completions  # now, for it imports half of the library, which takes a while
 
     async def ask(self, question: Question) -> Answer:
         messages: list[ChatCompletionMessageParam] = [{"role": "user", "content": question.prompt}]
@@ -41,7 +42,7 @@ class OpenAIChat:
             messages.insert(0, {"role": "system", "content": question.system_prompt})
         limit: dict[str, Any] = {self._limit: question.max_tokens}
         with told_apart():
-            completion = await self._client.chat.completions.create(model=self._model, messages=messages, **limit)
+            completion = await self._completions.create(model=self._model, messages=messages, **limit)
             choice = completion.choices[0]
             ending = Ending.DECLINED if choice.message.refusal else _ENDINGS.get(choice.finish_reason, Ending.COMPLETE)
             # The library does not check what it parsed against its types.
