@@ -9,7 +9,7 @@ from recollect_server.domain.errors import InvalidField
 
 from .notation import compacted, unchanged, window
 
-FOUR = "Q1 A1 Q2 A2 Q3 A3 Q4 A4".replace("Q", "U")
+FOUR = "U1 A1 U2 A2 U3 A3 U4 A4"
 
 
 @pytest.mark.row("C-20")
