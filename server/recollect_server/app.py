@@ -13,8 +13,15 @@ from importlib.metadata import version
 import grpc
 
 from recollect.messages import new_event_id
-from recollect.v1 import event_service_pb2, recall_service_pb2, server_service_pb2, session_service_pb2
+from recollect.v1 import (
+    compaction_service_pb2,
+    event_service_pb2,
+    recall_service_pb2,
+    server_service_pb2,
+    session_service_pb2,
+)
 
+from . import app_compaction as compaction
 from .config import Settings, split_address
 from .domain.model import SECOND_NS, Caller
 from .domain.rules import Limits
@@ -25,12 +32,15 @@ from .service.sessions import SessionService
 from .store.base import Store, StoreInfo
 from .store.sql.engine import SqlOptions
 from .store.sql.store import open_store
+from .token_counters import CHARACTER_ESTIMATE, TokenCounter
 from .transport.auth import DEFAULT_TENANT, Authenticator
 from .transport.codec import EventCodec
 from .transport.connect_adapter import ASGIApp
+from .transport.convert_event import DraftMaker
 from .transport.http import http_app, serve_http
 from .transport.rpc import Service
 from .transport.server import serve_grpc
+from .transport.servicers.compaction import CompactionServicer
 from .transport.servicers.events import EventServicer
 from .transport.servicers.recall import RecallServicer
 from .transport.servicers.server import ServerServicer
@@ -56,12 +66,16 @@ async def serve(settings: Settings) -> AsyncIterator[Running]:
     Raises CannotListen or AddressInUse for a port, DatabaseInUse, SchemaTooNew and StoreUnavailable for the database.
     """
     async with AsyncExitStack() as stack:
-        opened = open_store(settings.resolved_database_url, EventCodec(), options=_sql_options(settings))
-        store = await stack.enter_async_context(opened)
+        counter = compaction.open_counter(settings)
+        codec = EventCodec("" if counter.name == CHARACTER_ESTIMATE else counter.name)
+        store = await stack.enter_async_context(
+            open_store(settings.resolved_database_url, codec, options=_sql_options(settings))
+        )
         info = await store.info(DEFAULT_TENANT, totals=False)
         limits = _limits(settings)
         sessions = SessionService(store, limits, time.time_ns, new_event_id)
-        services = _services(store, sessions, limits, info.store_id)
+        compacting = await stack.enter_async_context(compaction.compacting(settings, store, codec, counter))
+        services = _services(store, sessions, limits, info.store_id, counter, compacting)
         sweeper = asyncio.create_task(_sweep(sessions, settings.sweep_interval.total_seconds()), name="sweeper")
         stack.callback(sweeper.cancel)
         authenticator = _authenticator(settings)
@@ -101,14 +115,25 @@ def _grpc(settings: Settings, services: Sequence[Service], authenticator: Authen
     )
 
 
-def _services(store: Store, sessions: SessionService, limits: Limits, store_id: str) -> list[Service]:
+def _services(
+    store: Store,
+    sessions: SessionService,
+    limits: Limits,
+    store_id: str,
+    counter: TokenCounter,
+    compacting: compaction.Compacting,
+) -> list[Service]:
     tokens = PageTokens(store_id)
+    make_draft = DraftMaker(new_event_id, counter.count)
     events = EventService(store, sessions, limits, time.time_ns)
+    compactions = CompactionServicer(compacting.compaction, compacting.policies, limits, tokens, make_draft)
+    server = ServerServicer(ServerService(store), limits, version("recollect"), counter.name, compacting.model)
     servicers = (
         (session_service_pb2, "SessionService", SessionServicer(sessions, limits, tokens)),
-        (event_service_pb2, "EventService", EventServicer(events, limits, tokens, new_event_id)),
+        (event_service_pb2, "EventService", EventServicer(events, limits, tokens, make_draft)),
+        (compaction_service_pb2, "CompactionService", compactions),
         (recall_service_pb2, "RecallService", RecallServicer(RecallService(store, limits), limits, tokens)),
-        (server_service_pb2, "ServerService", ServerServicer(ServerService(store), limits, version("recollect"))),
+        (server_service_pb2, "ServerService", server),
     )
     return [Service(module.DESCRIPTOR.services_by_name[name], servicer) for module, name, servicer in servicers]
 
@@ -133,6 +158,7 @@ def _limits(settings: Settings) -> Limits:
         max_page_size=settings.max_page_size,
         max_response_bytes=settings.max_response_bytes,
         default_ttl=int(settings.default_ttl.total_seconds() * SECOND_NS) or None,
+        context_bytes=settings.context_bytes,
     )
 
 

@@ -16,7 +16,6 @@ from pathlib import Path
 from typing import Annotated, Any, Literal, Self
 
 from pydantic import (
-    AfterValidator,
     BaseModel,
     BeforeValidator,
     ConfigDict,
@@ -34,16 +33,16 @@ from pydantic_settings import (
     SettingsError,
 )
 
+from .config_compaction import CompactionSettings
 from .config_forms import (
     MASK,
-    above_zero,
-    duration,
+    Bytes,
+    Duration,
+    Interval,
     lower,
     masked_url,
     normalised_url,
-    not_negative,
     shown_duration,
-    size,
     split_address,
     upper,
 )
@@ -63,7 +62,7 @@ __all__ = [
 ENV_PREFIX = "RECOLLECT_"
 DEFAULT_FILE = "recollect.toml"
 _MIB = 1024 * 1024
-_SECRETS = frozenset({"auth_tokens", "database_url"})
+_SECRETS = frozenset({"auth_tokens", "database_url", "summarizer_api_key", "summarizer_base_url"})
 # Variables that are no settings: of the clients and the command line, and of the tests and the bench.
 _OTHER_VARIABLES = ("CONFIG", "ADDRESS", "TOKEN", "DEBUG", "REQUIRE_ALL", "KILLS", "SHARED_DATA")
 _OTHER_PREFIXES = ("TEST_", "BENCH_")
@@ -76,11 +75,6 @@ class ConfigError(Exception):
     def __init__(self, problems: list[str]) -> None:
         self.problems = problems
         super().__init__("\n".join(problems))
-
-
-Duration = Annotated[timedelta, BeforeValidator(duration), AfterValidator(not_negative)]
-Interval = Annotated[timedelta, BeforeValidator(duration), AfterValidator(above_zero)]
-Bytes = Annotated[int, BeforeValidator(size), Field(ge=1024)]
 
 
 def _default_log_format() -> Literal["text", "json"]:
@@ -101,7 +95,7 @@ class Principal(BaseModel):
     )
 
 
-class Settings(BaseSettings):
+class Settings(CompactionSettings):
     """Every setting of the server. Made by `load_settings`; constructed directly it reads neither environment nor file."""
 
     model_config = SettingsConfigDict(
@@ -277,6 +271,8 @@ class Settings(BaseSettings):
         values["database_url"] = self.shown_database_url
         bound = (principal.model_dump(exclude_none=True) for principal in self.auth_tokens.values())
         values["auth_tokens"] = [{"token": MASK, **each} for each in bound]
+        values["summarizer_api_key"] = MASK if self.summarizer_api_key else ""
+        values["summarizer_base_url"] = masked_url(self.summarizer_base_url) if self.summarizer_base_url else ""
         return values
 
 

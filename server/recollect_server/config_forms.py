@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import re
 from datetime import timedelta
+from typing import Annotated
 from urllib.parse import urlsplit
+
+from pydantic import AfterValidator, BeforeValidator, Field
 
 MASK = "********"
 _MIB = 1024 * 1024
@@ -107,3 +110,8 @@ def shown_duration(value: timedelta) -> str:
         count, left = divmod(left, round(_UNITS[unit] * 1000))
         text += f"{count}{unit}" if count else ""
     return text or "0s"
+
+
+Duration = Annotated[timedelta, BeforeValidator(duration), AfterValidator(not_negative)]
+Interval = Annotated[timedelta, BeforeValidator(duration), AfterValidator(above_zero)]
+Bytes = Annotated[int, BeforeValidator(size), Field(ge=1024)]

@@ -55,6 +55,7 @@ def requests(name: session_pb2.SessionRef) -> list[tuple[str, dict[str, Any]]]:
         ("AppendEvents", {"session": name, "events": [user("mine")], "expected_log_version": 7}),
         ("GetEvent", {"session": name, "event_id": "bobs"}),
         ("ListEvents", {"session": name}),
+        ("GetContext", {"session": name}),
         ("SearchEvents", {"session": name, "query": "swordfish"}),
     ]
 

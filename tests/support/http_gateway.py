@@ -56,6 +56,9 @@ class FakeServicer:
     async def GetEvent(self, _: Message, __: Caller) -> event_service_pb2.GetEventResponse:
         return event_service_pb2.GetEventResponse(event=event_pb2.SessionEvent(event_id="é😀"))
 
+    async def GetContext(self, _: Message, __: Caller) -> Message:
+        return event_service_pb2.GetContextResponse()
+
     async def AppendEvents(self, request: event_service_pb2.AppendEventsRequest, _: Caller) -> Message:
         await asyncio.sleep(0.2)
         return event_service_pb2.AppendEventsResponse(last_seq=len(request.events))

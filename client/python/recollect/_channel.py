@@ -10,7 +10,13 @@ from typing import Any
 import grpc
 from google.protobuf.descriptor_pb2 import MethodOptions
 
-from .v1 import event_service_pb2, recall_service_pb2, server_service_pb2, session_service_pb2
+from .v1 import (
+    compaction_service_pb2,
+    event_service_pb2,
+    recall_service_pb2,
+    server_service_pb2,
+    session_service_pb2,
+)
 
 DEFAULT_ADDRESS = "127.0.0.1:7443"
 MAX_MESSAGE_BYTES = 64 * 1024 * 1024
@@ -46,7 +52,13 @@ def credentials(tls: bool | grpc.ChannelCredentials) -> grpc.ChannelCredentials 
 
 def retryable_methods() -> Iterator[dict[str, str]]:
     """The unary methods whose idempotency_level lets a client send them again."""
-    for module in (session_service_pb2, event_service_pb2, recall_service_pb2, server_service_pb2):
+    for module in (
+        session_service_pb2,
+        event_service_pb2,
+        compaction_service_pb2,
+        recall_service_pb2,
+        server_service_pb2,
+    ):
         for service in module.DESCRIPTOR.services_by_name.values():
             for method in service.methods:
                 if method.GetOptions().idempotency_level in RETRYABLE:

@@ -32,6 +32,7 @@ class Limits:
     max_page_size: int = 1000
     max_response_bytes: int = 3_670_016
     default_ttl: int | None = 60 * 86_400 * 1_000_000_000
+    context_bytes: int = 156 << 10
 
 
 def identifier(field: str, value: str, *, required: bool = False, most: int = MAX_ID_BYTES) -> str:

@@ -217,8 +217,9 @@ def _anchored(read: WindowRead, wanted: Application, archive: set[str]) -> Mappi
     seq = wanted.through_seq
     behind = (event.event_id for event in read.events if event.seq > seq and event.event_id not in archive)
     first = next(behind, None)
-    anchored = {before: drafts for before, drafts in wanted.inserts.items() if before is not None}
-    return {**anchored, first: [*wanted.inserts[None], *(anchored.get(first, ()) if first else ())]}
+    placed = dict(wanted.inserts)
+    placed[first] = [*placed.pop(None), *placed.get(first, ())]
+    return placed
 
 
 def _merged(read: WindowRead, drafts: Sequence[EventDraft]) -> tuple[set[str], dict[str | None, list[EventDraft]]]:

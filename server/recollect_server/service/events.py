@@ -8,7 +8,9 @@ from dataclasses import dataclass, replace
 from ..domain.errors import BatchTooLarge, InvalidField
 from ..domain.model import Caller, EventDraft, NewSession, SessionRef, StoredEvent
 from ..domain.rules import Limits
+from ..domain.windows import ContextSpec
 from ..store.base import Appended, AppendRequest, EventPage, EventQuery, Store
+from ..store.windows import ContextPage
 from .access import own_ref
 from .sessions import SessionDraft, SessionService
 
@@ -81,3 +83,8 @@ class EventService:
         if query.limit > most or query.max_bytes > self._limits.max_response_bytes:
             query = replace(query, limit=min(query.limit, most), max_bytes=self._limits.max_response_bytes)
         return await self._store.list_events(caller.tenant, own_ref(caller, ref), query)
+
+    async def context(self, caller: Caller, ref: SessionRef, spec: ContextSpec) -> ContextPage:
+        """What an agent should see now; what does not fit into a response is left out like what exceeds the spec's sizes."""
+        spec = replace(spec, max_size=self._limits.max_response_bytes)
+        return await self._store.get_context(caller.tenant, own_ref(caller, ref), spec, self._limits.context_bytes)

@@ -34,6 +34,7 @@ class SessionDraft:
     expiry: Expiry = DEFAULT_EXPIRY
     metadata_json: str = ""
     labels: Mapping[str, str] | None = None
+    context_bytes: int = 0
 
 
 class SessionService:
@@ -59,7 +60,7 @@ class SessionService:
         now = self._clock()
         named = ref if ref.session_id else ref._replace(session_id=self._new_id())
         expire_time = self._expire_time(draft.expiry, now, within)
-        return NewSession(named, self._new_id(), now, expire_time, draft.metadata_json, draft.labels or {})
+        return NewSession(named, self._new_id(), now, expire_time, draft.metadata_json, draft.labels or {}, draft.context_bytes)
 
     def _expire_time(self, expiry: Expiry, now: int, within: str = "") -> int | None:
         if expiry.never:
@@ -81,7 +82,7 @@ class SessionService:
     async def update(self, caller: Caller, ref: SessionRef, fields: frozenset[str], draft: SessionDraft) -> Session:
         now = self._clock()
         expire_time = self._expire_time(draft.expiry, now) if "expiry" in fields else None
-        change = SessionChange(fields, now, expire_time, draft.metadata_json, draft.labels or {})
+        change = SessionChange(fields, now, expire_time, draft.metadata_json, draft.labels or {}, draft.context_bytes)
         return await self._store.update_session(caller.tenant, own_ref(caller, ref), change)
 
     async def delete(self, caller: Caller, ref: SessionRef) -> int | None:

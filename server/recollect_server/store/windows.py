@@ -188,3 +188,11 @@ def spread(low: int, high: int, count: int) -> list[int] | None:
     so that room remains both behind and between."""
     step = min((high - low) // (count + 1), _SPACING)
     return [low + step * place for place in range(1, count + 1)] if step else None
+
+
+def parted(before: int, behind: int, size: int) -> list[int]:
+    """Offsets into a range of that size for events to move to: those before a place into the first quarter, those behind it
+    into the last. What is left free between them grows not with each insertion but with many, so moving stays rare."""
+    quarter = size // 4
+    ahead = [quarter * place // (before + 1) for place in range(1, before + 1)]
+    return ahead + [size - quarter + quarter * place // (behind + 1) for place in range(1, behind + 1)]

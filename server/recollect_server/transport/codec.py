@@ -17,10 +17,15 @@ _ARCHIVED = bytes((15 << 3, 1))
 
 
 class EventCodec:
-    """store.base.Codec for recollect.v1.SessionEvent."""
+    """store.base.Codec for recollect.v1.SessionEvent. `token_counter` is noted with each event; empty is the estimate."""
+
+    def __init__(self, token_counter: str = "") -> None:
+        self._token_counter = token_counter
 
     def seal(self, draft: EventDraft, seq: int, record_time: int) -> bytes:
         added = event_pb2.SessionEvent(seq=seq, token_estimate=draft.token_estimate, size_bytes=len(draft.body))
+        if self._token_counter:
+            added.token_counter = self._token_counter
         added.record_time.seconds, added.record_time.nanos = divmod(record_time, SECOND_NS)
         return draft.body + added.SerializeToString()
 

@@ -79,7 +79,14 @@ def session_draft(
         expiry=expiry_of(request.expiry),
         metadata_json=rules.json_object("metadata_json", request.metadata_json),
         labels=rules.labels("labels", request.labels),
+        context_bytes=_context_bytes(request.context_bytes),
     )
+
+
+def _context_bytes(value: int) -> int:
+    if value < 0:
+        raise InvalidField("context_bytes", "must not be negative")
+    return value
 
 
 def session_to(session: Session) -> session_pb2.Session:
@@ -93,6 +100,7 @@ def session_to(session: Session) -> session_pb2.Session:
         last_seq=session.last_seq,
         window=counters_to(session.window),
         usage=usage_to(session.usage),
+        context_bytes=session.context_bytes,
     )
     set_time(result.create_time, session.create_time)
     set_time(result.update_time, session.update_time)
@@ -137,7 +145,7 @@ def _filter_of(wanted: filter_pb2.EventFilter) -> EventFilter:
         after_seq=wanted.after_seq if wanted.HasField("after_seq") else None,
         before_seq=wanted.before_seq if wanted.HasField("before_seq") else None,
         roles=frozenset(role_of(f"filter.roles[{i}]", role) for i, role in enumerate(wanted.roles)),
-        authors=tuple(_author_step(f"filter.author_filters[{i}]", step) for i, step in enumerate(wanted.author_filters)),
+        authors=tuple(author_step(f"filter.author_filters[{i}]", step) for i, step in enumerate(wanted.author_filters)),
         exclude_synthetic=wanted.exclude_synthetic,
         exclude_archived=_active_only(wanted.view),
         keyword=rules.term("filter.keyword", wanted.keyword),
@@ -157,7 +165,7 @@ def role_of(field: str, value: int) -> Role:
     return role
 
 
-def _author_step(field: str, step: filter_pb2.AuthorFilter) -> AuthorStep:
+def author_step(field: str, step: filter_pb2.AuthorFilter) -> AuthorStep:
     kind = step.WhichOneof("kind")
     if kind is None:
         raise InvalidField(field, "must be include or exclude")

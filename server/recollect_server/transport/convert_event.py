@@ -12,23 +12,22 @@ from recollect.v1 import event_pb2, event_service_pb2, message_pb2, session_pb2
 from ..domain import rules
 from ..domain.errors import BatchTooLarge, EventTooLarge, InvalidField
 from ..domain.model import NO_USAGE, EventDraft, Usage
-from ..domain.text import estimate_tokens
 from ..store.base import Appended
 from .convert import role_of, time_of
 from .render import measured
 
 _NAMES = ("author", "author_role", "invocation_id", "compaction_source")
-_OUTPUT_ONLY = ("seq", "record_time", "archived", "token_estimate", "size_bytes")
+_OUTPUT_ONLY = ("seq", "record_time", "archived", "token_estimate", "size_bytes", "token_counter")
 
 
-def drafts_of(events: Sequence[event_pb2.SessionEvent], limits: rules.Limits, new_id: Callable[[], str]) -> list[EventDraft]:
+def drafts_of(events: Sequence[event_pb2.SessionEvent], limits: rules.Limits, make: DraftMaker) -> list[EventDraft]:
     """Drafts in order. Clears OUTPUT_ONLY fields of the given messages and sets missing ids."""
     if len(events) > limits.max_batch_events:
         raise BatchTooLarge("events", len(events), limits.max_batch_events, "events")
     drafts = []
     for index, event in enumerate(events):
         try:
-            draft = _draft(event, new_id)
+            draft = make(event)
         except InvalidField as error:
             raise InvalidField(f"events[{index}].{error.metadata['field']}", error.metadata["problem"]) from None
         if len(draft.body) > limits.max_event_bytes:
@@ -37,32 +36,39 @@ def drafts_of(events: Sequence[event_pb2.SessionEvent], limits: rules.Limits, ne
     return drafts
 
 
-def _draft(event: event_pb2.SessionEvent, new_id: Callable[[], str]) -> EventDraft:
-    """Raises InvalidField naming the field within the event. On the path of every append: what is not set costs nothing."""
-    for name in _OUTPUT_ONLY:
-        event.ClearField(name)  # type: ignore[arg-type]
-    event_id = event.event_id
-    generated = not event_id
-    if generated:
-        event_id = event.event_id = new_id()
-    message = event.message
-    _check(event, event_id, message)
-    shown = measured(message)
-    return EventDraft(
-        event_id=event_id,
-        body=event.SerializeToString(),
-        role=role_of("message.role", message.role),
-        generated_id=generated,
-        author=event.author,
-        author_role=event.author_role,
-        branch=event.branch,
-        event_time=time_of("event_time", event.event_time) if event.HasField("event_time") else None,
-        synthetic=event.synthetic,
-        token_estimate=estimate_tokens(len(shown.prompt_text)),
-        usage=_usage("usage", event.usage) if event.HasField("usage") else NO_USAGE,
-        content_bytes=shown.content_bytes,
-        tools=shown.tools,
-    )
+class DraftMaker:
+    """Makes drafts of messages. `count` counts the tokens of a line of a prompt; `new_id` makes ids that callers leave out."""
+
+    def __init__(self, new_id: Callable[[], str], count: Callable[[str], int]) -> None:
+        self._new_id = new_id
+        self._count = count
+
+    def __call__(self, event: event_pb2.SessionEvent) -> EventDraft:
+        """Raises InvalidField naming the field within the event. On the path of every append: what is not set costs nothing."""
+        for name in _OUTPUT_ONLY:
+            event.ClearField(name)  # type: ignore[arg-type]
+        event_id = event.event_id
+        generated = not event_id
+        if generated:
+            event_id = event.event_id = self._new_id()
+        message = event.message
+        _check(event, event_id, message)
+        shown = measured(message)
+        return EventDraft(
+            event_id=event_id,
+            body=event.SerializeToString(),
+            role=role_of("message.role", message.role),
+            generated_id=generated,
+            author=event.author,
+            author_role=event.author_role,
+            branch=event.branch,
+            event_time=time_of("event_time", event.event_time) if event.HasField("event_time") else None,
+            synthetic=event.synthetic,
+            token_estimate=self._count(shown.prompt_text),
+            usage=_usage("usage", event.usage) if event.HasField("usage") else NO_USAGE,
+            content_bytes=shown.content_bytes,
+            tools=shown.tools,
+        )
 
 
 def _check(event: event_pb2.SessionEvent, event_id: str, message: message_pb2.ChatMessage) -> None:

@@ -11,8 +11,9 @@ from recollect.v1 import event_service_pb2, recall_service_pb2
 
 from ..domain.model import StoredEvent
 from ..store.base import EventPage, SearchPage
+from ..store.windows import ContextPage
 from .codec import published
-from .convert import ref_to
+from .convert import counters_to, ref_to
 
 _LENGTHS_KEPT = 16_384
 
@@ -60,6 +61,21 @@ def get_event_response(event: StoredEvent) -> bytes:
 def list_events_response(page: EventPage, next_page_token: str) -> bytes:
     rest = event_service_pb2.ListEventsResponse(
         next_page_token=next_page_token, log_version=page.log_version, last_seq=page.last_seq
+    )
+    return _fields(_FIELD_1, map(published, page.events)) + rest.SerializeToString()
+
+
+def get_context_response(page: ContextPage) -> bytes:
+    rest = event_service_pb2.GetContextResponse(
+        truncated=page.truncated,
+        first_seq=page.first_seq,
+        last_seq=page.last_seq,
+        over_budget=page.over_budget,
+        context=counters_to(page.context),
+        window=counters_to(page.versions.window),
+        log_version=page.versions.log_version,
+        window_version=page.versions.window_version,
+        session_last_seq=page.versions.last_seq,
     )
     return _fields(_FIELD_1, map(published, page.events)) + rest.SerializeToString()
 

@@ -20,6 +20,12 @@ def test_the_retry_policy_names_what_the_protos_mark() -> None:
         "EventService.AppendEvents",
         "EventService.GetEvent",
         "EventService.ListEvents",
+        "EventService.GetContext",
+        "CompactionService.PlanCompaction",
+        "CompactionService.ApplyCompaction",
+        "CompactionService.ListCompactions",
+        "CompactionService.SetCompactionPolicy",
+        "CompactionService.GetCompactionPolicy",
         "RecallService.SearchEvents",
         "ServerService.GetServerInfo",
     }

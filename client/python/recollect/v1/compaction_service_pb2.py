@@ -28,7 +28,7 @@ from recollect.v1 import event_pb2 as recollect_dot_v1_dot_event__pb2
 from recollect.v1 import session_pb2 as recollect_dot_v1_dot_session__pb2
 
 
-DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n%recollect/v1/compaction_service.proto\x12\x0crecollect.v1\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\x1drecollect/v1/compaction.proto\x1a\x18recollect/v1/event.proto\x1a\x1arecollect/v1/session.proto\"\xd8\x01\n\x15\x43ompactSessionRequest\x12)\n\x07session\x18\x01 \x01(\x0b\x32\x18.recollect.v1.SessionRef\x12\x32\n\x08strategy\x18\x02 \x01(\x0b\x32 .recollect.v1.CompactionStrategy\x12\x30\n\x07trigger\x18\x03 \x01(\x0b\x32\x1f.recollect.v1.CompactionTrigger\x12\x0e\n\x06\x62ranch\x18\x04 \x01(\t\x12\x0f\n\x07\x64ry_run\x18\x05 \x01(\x08\x12\r\n\x05\x61\x63tor\x18\x06 \x01(\t\"\x98\x01\n\x16\x43ompactSessionResponse\x12\x11\n\tcompacted\x18\x01 \x01(\x08\x12,\n\ncompaction\x18\x02 \x01(\x0b\x32\x18.recollect.v1.Compaction\x12*\n\x04plan\x18\x03 \x01(\x0b\x32\x1c.recollect.v1.CompactionPlan\x12\x11\n\ttriggered\x18\x04 \x01(\x08\"\x86\x01\n\x15PlanCompactionRequest\x12)\n\x07session\x18\x01 \x01(\x0b\x32\x18.recollect.v1.SessionRef\x12\x32\n\x08strategy\x18\x02 \x01(\x0b\x32 .recollect.v1.CompactionStrategy\x12\x0e\n\x06\x62ranch\x18\x03 \x01(\t\"\x83\x01\n\x16PlanCompactionResponse\x12*\n\x04plan\x18\x01 \x01(\x0b\x32\x1c.recollect.v1.CompactionPlan\x12\x16\n\x0ewindow_version\x18\x02 \x01(\x03\x12\x13\n\x0blog_version\x18\x03 \x01(\x03\x12\x10\n\x08last_seq\x18\x04 \x01(\x03\"\x92\x03\n\x16\x41pplyCompactionRequest\x12)\n\x07session\x18\x01 \x01(\x0b\x32\x18.recollect.v1.SessionRef\x12\x15\n\rcompaction_id\x18\x02 \x01(\t\x12\x1f\n\x17\x65xpected_window_version\x18\x03 \x01(\x03\x12!\n\x14\x65xpected_log_version\x18\x04 \x01(\x03H\x01\x88\x01\x01\x12+\n\tevent_ids\x18\x05 \x01(\x0b\x32\x16.recollect.v1.EventIdsH\x00\x12\x15\n\x0bthrough_seq\x18\x06 \x01(\x03H\x00\x12/\n\x07inserts\x18\x07 \x03(\x0b\x32\x1e.recollect.v1.CompactionInsert\x12\x0e\n\x06\x62ranch\x18\x08 \x01(\t\x12\x10\n\x08strategy\x18\t \x01(\t\x12\r\n\x05\x61\x63tor\x18\n \x01(\t\x12\x17\n\x0freport_mismatch\x18\x0b \x01(\x08\x12\x0f\n\x07\x64ry_run\x18\x0c \x01(\x08\x42\t\n\x07\x61rchiveB\x17\n\x15_expected_log_version\"\x17\n\x08\x45ventIds\x12\x0b\n\x03ids\x18\x01 \x03(\t\"\x97\x01\n\x17\x41pplyCompactionResponse\x12\x0f\n\x07\x61pplied\x18\x01 \x01(\x08\x12,\n\ncompaction\x18\x02 \x01(\x0b\x32\x18.recollect.v1.Compaction\x12\x10\n\x08replayed\x18\x03 \x01(\x08\x12\x13\n\x0blog_version\x18\x04 \x01(\x03\x12\x16\n\x0ewindow_version\x18\x05 \x01(\x03\"\xbd\x01\n\x14ReplaceEventsRequest\x12)\n\x07session\x18\x01 \x01(\x0b\x32\x18.recollect.v1.SessionRef\x12*\n\x06\x65vents\x18\x02 \x03(\x0b\x32\x1a.recollect.v1.SessionEvent\x12\x1c\n\x14\x65xpected_log_version\x18\x03 \x01(\x03\x12\x10\n\x08strategy\x18\x04 \x01(\t\x12\r\n\x05\x61\x63tor\x18\x05 \x01(\t\x12\x0f\n\x07\x64ry_run\x18\x06 \x01(\x08\"\x84\x01\n\x15ReplaceEventsResponse\x12\x10\n\x08replaced\x18\x01 \x01(\x08\x12,\n\ncompaction\x18\x02 \x01(\x0b\x32\x18.recollect.v1.Compaction\x12\x13\n\x0blog_version\x18\x03 \x01(\x03\x12\x16\n\x0ewindow_version\x18\x04 \x01(\x03\"j\n\x16ListCompactionsRequest\x12)\n\x07session\x18\x01 \x01(\x0b\x32\x18.recollect.v1.SessionRef\x12\x11\n\tpage_size\x18\x02 \x01(\x05\x12\x12\n\npage_token\x18\x03 \x01(\t\"a\n\x17ListCompactionsResponse\x12-\n\x0b\x63ompactions\x18\x01 \x03(\x0b\x32\x18.recollect.v1.Compaction\x12\x17\n\x0fnext_page_token\x18\x02 \x01(\t\"<\n\x0fUserPolicyScope\x12\x0f\n\x07user_id\x18\x01 \x01(\t\x12\x10\n\x03\x61pp\x18\x02 \x01(\tH\x00\x88\x01\x01\x42\x06\n\x04_app\"\x92\x01\n\x0bPolicyScope\x12+\n\x07session\x18\x01 \x01(\x0b\x32\x18.recollect.v1.SessionRefH\x00\x12-\n\x04user\x18\x02 \x01(\x0b\x32\x1d.recollect.v1.UserPolicyScopeH\x00\x12\r\n\x03\x61pp\x18\x03 \x01(\tH\x00\x12\x10\n\x06server\x18\x04 \x01(\x08H\x00\x42\x06\n\x04kind\"v\n\x1aSetCompactionPolicyRequest\x12(\n\x05scope\x18\x01 \x01(\x0b\x32\x19.recollect.v1.PolicyScope\x12.\n\x06policy\x18\x02 \x01(\x0b\x32\x1e.recollect.v1.CompactionPolicy\"\x1d\n\x1bSetCompactionPolicyResponse\"F\n\x1aGetCompactionPolicyRequest\x12(\n\x05scope\x18\x01 \x01(\x0b\x32\x19.recollect.v1.PolicyScope\"\xec\x01\n\x1bGetCompactionPolicyResponse\x12.\n\x06policy\x18\x01 \x01(\x0b\x32\x1e.recollect.v1.CompactionPolicy\x12\x38\n\x10\x65\x66\x66\x65\x63tive_policy\x18\x02 \x01(\x0b\x32\x1e.recollect.v1.CompactionPolicy\x12\x32\n\x0f\x65\x66\x66\x65\x63tive_scope\x18\x03 \x01(\x0b\x32\x19.recollect.v1.PolicyScope\x12/\n\x0bupdate_time\x18\x04 \x01(\x0b\x32\x1a.google.protobuf.Timestamp2\xe2\x05\n\x11\x43ompactionService\x12`\n\x0e\x43ompactSession\x12#.recollect.v1.CompactSessionRequest\x1a$.recollect.v1.CompactSessionResponse\"\x03\x90\x02\x00\x12`\n\x0ePlanCompaction\x12#.recollect.v1.PlanCompactionRequest\x1a$.recollect.v1.PlanCompactionResponse\"\x03\x90\x02\x01\x12\x63\n\x0f\x41pplyCompaction\x12$.recollect.v1.ApplyCompactionRequest\x1a%.recollect.v1.ApplyCompactionResponse\"\x03\x90\x02\x02\x12]\n\rReplaceEvents\x12\".recollect.v1.ReplaceEventsRequest\x1a#.recollect.v1.ReplaceEventsResponse\"\x03\x90\x02\x00\x12\x63\n\x0fListCompactions\x12$.recollect.v1.ListCompactionsRequest\x1a%.recollect.v1.ListCompactionsResponse\"\x03\x90\x02\x01\x12o\n\x13SetCompactionPolicy\x12(.recollect.v1.SetCompactionPolicyRequest\x1a).recollect.v1.SetCompactionPolicyResponse\"\x03\x90\x02\x02\x12o\n\x13GetCompactionPolicy\x12(.recollect.v1.GetCompactionPolicyRequest\x1a).recollect.v1.GetCompactionPolicyResponse\"\x03\x90\x02\x01\x42T\n\x10\x64\x65v.recollect.v1P\x01Z>github.com/recollect-dev/recollect-go/recollect/v1;recollectv1b\x06proto3')
+DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n%recollect/v1/compaction_service.proto\x12\x0crecollect.v1\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\x1drecollect/v1/compaction.proto\x1a\x18recollect/v1/event.proto\x1a\x1arecollect/v1/session.proto\"\xd8\x01\n\x15\x43ompactSessionRequest\x12)\n\x07session\x18\x01 \x01(\x0b\x32\x18.recollect.v1.SessionRef\x12\x32\n\x08strategy\x18\x02 \x01(\x0b\x32 .recollect.v1.CompactionStrategy\x12\x30\n\x07trigger\x18\x03 \x01(\x0b\x32\x1f.recollect.v1.CompactionTrigger\x12\x0e\n\x06\x62ranch\x18\x04 \x01(\t\x12\x0f\n\x07\x64ry_run\x18\x05 \x01(\x08\x12\r\n\x05\x61\x63tor\x18\x06 \x01(\t\"\xac\x01\n\x16\x43ompactSessionResponse\x12\x11\n\tcompacted\x18\x01 \x01(\x08\x12,\n\ncompaction\x18\x02 \x01(\x0b\x32\x18.recollect.v1.Compaction\x12*\n\x04plan\x18\x03 \x01(\x0b\x32\x1c.recollect.v1.CompactionPlan\x12\x11\n\ttriggered\x18\x04 \x01(\x08\x12\x12\n\nlost_races\x18\x05 \x01(\x05\"\x86\x01\n\x15PlanCompactionRequest\x12)\n\x07session\x18\x01 \x01(\x0b\x32\x18.recollect.v1.SessionRef\x12\x32\n\x08strategy\x18\x02 \x01(\x0b\x32 .recollect.v1.CompactionStrategy\x12\x0e\n\x06\x62ranch\x18\x03 \x01(\t\"\x83\x01\n\x16PlanCompactionResponse\x12*\n\x04plan\x18\x01 \x01(\x0b\x32\x1c.recollect.v1.CompactionPlan\x12\x16\n\x0ewindow_version\x18\x02 \x01(\x03\x12\x13\n\x0blog_version\x18\x03 \x01(\x03\x12\x10\n\x08last_seq\x18\x04 \x01(\x03\"\x92\x03\n\x16\x41pplyCompactionRequest\x12)\n\x07session\x18\x01 \x01(\x0b\x32\x18.recollect.v1.SessionRef\x12\x15\n\rcompaction_id\x18\x02 \x01(\t\x12\x1f\n\x17\x65xpected_window_version\x18\x03 \x01(\x03\x12!\n\x14\x65xpected_log_version\x18\x04 \x01(\x03H\x01\x88\x01\x01\x12+\n\tevent_ids\x18\x05 \x01(\x0b\x32\x16.recollect.v1.EventIdsH\x00\x12\x15\n\x0bthrough_seq\x18\x06 \x01(\x03H\x00\x12/\n\x07inserts\x18\x07 \x03(\x0b\x32\x1e.recollect.v1.CompactionInsert\x12\x0e\n\x06\x62ranch\x18\x08 \x01(\t\x12\x10\n\x08strategy\x18\t \x01(\t\x12\r\n\x05\x61\x63tor\x18\n \x01(\t\x12\x17\n\x0freport_mismatch\x18\x0b \x01(\x08\x12\x0f\n\x07\x64ry_run\x18\x0c \x01(\x08\x42\t\n\x07\x61rchiveB\x17\n\x15_expected_log_version\"\x17\n\x08\x45ventIds\x12\x0b\n\x03ids\x18\x01 \x03(\t\"\x97\x01\n\x17\x41pplyCompactionResponse\x12\x0f\n\x07\x61pplied\x18\x01 \x01(\x08\x12,\n\ncompaction\x18\x02 \x01(\x0b\x32\x18.recollect.v1.Compaction\x12\x10\n\x08replayed\x18\x03 \x01(\x08\x12\x13\n\x0blog_version\x18\x04 \x01(\x03\x12\x16\n\x0ewindow_version\x18\x05 \x01(\x03\"\xbd\x01\n\x14ReplaceEventsRequest\x12)\n\x07session\x18\x01 \x01(\x0b\x32\x18.recollect.v1.SessionRef\x12*\n\x06\x65vents\x18\x02 \x03(\x0b\x32\x1a.recollect.v1.SessionEvent\x12\x1c\n\x14\x65xpected_log_version\x18\x03 \x01(\x03\x12\x10\n\x08strategy\x18\x04 \x01(\t\x12\r\n\x05\x61\x63tor\x18\x05 \x01(\t\x12\x0f\n\x07\x64ry_run\x18\x06 \x01(\x08\"\x84\x01\n\x15ReplaceEventsResponse\x12\x10\n\x08replaced\x18\x01 \x01(\x08\x12,\n\ncompaction\x18\x02 \x01(\x0b\x32\x18.recollect.v1.Compaction\x12\x13\n\x0blog_version\x18\x03 \x01(\x03\x12\x16\n\x0ewindow_version\x18\x04 \x01(\x03\"j\n\x16ListCompactionsRequest\x12)\n\x07session\x18\x01 \x01(\x0b\x32\x18.recollect.v1.SessionRef\x12\x11\n\tpage_size\x18\x02 \x01(\x05\x12\x12\n\npage_token\x18\x03 \x01(\t\"a\n\x17ListCompactionsResponse\x12-\n\x0b\x63ompactions\x18\x01 \x03(\x0b\x32\x18.recollect.v1.Compaction\x12\x17\n\x0fnext_page_token\x18\x02 \x01(\t\"<\n\x0fUserPolicyScope\x12\x0f\n\x07user_id\x18\x01 \x01(\t\x12\x10\n\x03\x61pp\x18\x02 \x01(\tH\x00\x88\x01\x01\x42\x06\n\x04_app\"\x92\x01\n\x0bPolicyScope\x12+\n\x07session\x18\x01 \x01(\x0b\x32\x18.recollect.v1.SessionRefH\x00\x12-\n\x04user\x18\x02 \x01(\x0b\x32\x1d.recollect.v1.UserPolicyScopeH\x00\x12\r\n\x03\x61pp\x18\x03 \x01(\tH\x00\x12\x10\n\x06server\x18\x04 \x01(\x08H\x00\x42\x06\n\x04kind\"v\n\x1aSetCompactionPolicyRequest\x12(\n\x05scope\x18\x01 \x01(\x0b\x32\x19.recollect.v1.PolicyScope\x12.\n\x06policy\x18\x02 \x01(\x0b\x32\x1e.recollect.v1.CompactionPolicy\"\x1d\n\x1bSetCompactionPolicyResponse\"F\n\x1aGetCompactionPolicyRequest\x12(\n\x05scope\x18\x01 \x01(\x0b\x32\x19.recollect.v1.PolicyScope\"\xec\x01\n\x1bGetCompactionPolicyResponse\x12.\n\x06policy\x18\x01 \x01(\x0b\x32\x1e.recollect.v1.CompactionPolicy\x12\x38\n\x10\x65\x66\x66\x65\x63tive_policy\x18\x02 \x01(\x0b\x32\x1e.recollect.v1.CompactionPolicy\x12\x32\n\x0f\x65\x66\x66\x65\x63tive_scope\x18\x03 \x01(\x0b\x32\x19.recollect.v1.PolicyScope\x12/\n\x0bupdate_time\x18\x04 \x01(\x0b\x32\x1a.google.protobuf.Timestamp2\xe2\x05\n\x11\x43ompactionService\x12`\n\x0e\x43ompactSession\x12#.recollect.v1.CompactSessionRequest\x1a$.recollect.v1.CompactSessionResponse\"\x03\x90\x02\x00\x12`\n\x0ePlanCompaction\x12#.recollect.v1.PlanCompactionRequest\x1a$.recollect.v1.PlanCompactionResponse\"\x03\x90\x02\x01\x12\x63\n\x0f\x41pplyCompaction\x12$.recollect.v1.ApplyCompactionRequest\x1a%.recollect.v1.ApplyCompactionResponse\"\x03\x90\x02\x02\x12]\n\rReplaceEvents\x12\".recollect.v1.ReplaceEventsRequest\x1a#.recollect.v1.ReplaceEventsResponse\"\x03\x90\x02\x00\x12\x63\n\x0fListCompactions\x12$.recollect.v1.ListCompactionsRequest\x1a%.recollect.v1.ListCompactionsResponse\"\x03\x90\x02\x01\x12o\n\x13SetCompactionPolicy\x12(.recollect.v1.SetCompactionPolicyRequest\x1a).recollect.v1.SetCompactionPolicyResponse\"\x03\x90\x02\x02\x12o\n\x13GetCompactionPolicy\x12(.recollect.v1.GetCompactionPolicyRequest\x1a).recollect.v1.GetCompactionPolicyResponse\"\x03\x90\x02\x01\x42T\n\x10\x64\x65v.recollect.v1P\x01Z>github.com/recollect-dev/recollect-go/recollect/v1;recollectv1b\x06proto3')
 
 _globals = globals()
 _builder.BuildMessageAndEnumDescriptors(DESCRIPTOR, _globals)
@@ -53,37 +53,37 @@ if not _descriptor._USE_C_DESCRIPTORS:
   _globals['_COMPACTSESSIONREQUEST']._serialized_start=174
   _globals['_COMPACTSESSIONREQUEST']._serialized_end=390
   _globals['_COMPACTSESSIONRESPONSE']._serialized_start=393
-  _globals['_COMPACTSESSIONRESPONSE']._serialized_end=545
-  _globals['_PLANCOMPACTIONREQUEST']._serialized_start=548
-  _globals['_PLANCOMPACTIONREQUEST']._serialized_end=682
-  _globals['_PLANCOMPACTIONRESPONSE']._serialized_start=685
-  _globals['_PLANCOMPACTIONRESPONSE']._serialized_end=816
-  _globals['_APPLYCOMPACTIONREQUEST']._serialized_start=819
-  _globals['_APPLYCOMPACTIONREQUEST']._serialized_end=1221
-  _globals['_EVENTIDS']._serialized_start=1223
-  _globals['_EVENTIDS']._serialized_end=1246
-  _globals['_APPLYCOMPACTIONRESPONSE']._serialized_start=1249
-  _globals['_APPLYCOMPACTIONRESPONSE']._serialized_end=1400
-  _globals['_REPLACEEVENTSREQUEST']._serialized_start=1403
-  _globals['_REPLACEEVENTSREQUEST']._serialized_end=1592
-  _globals['_REPLACEEVENTSRESPONSE']._serialized_start=1595
-  _globals['_REPLACEEVENTSRESPONSE']._serialized_end=1727
-  _globals['_LISTCOMPACTIONSREQUEST']._serialized_start=1729
-  _globals['_LISTCOMPACTIONSREQUEST']._serialized_end=1835
-  _globals['_LISTCOMPACTIONSRESPONSE']._serialized_start=1837
-  _globals['_LISTCOMPACTIONSRESPONSE']._serialized_end=1934
-  _globals['_USERPOLICYSCOPE']._serialized_start=1936
-  _globals['_USERPOLICYSCOPE']._serialized_end=1996
-  _globals['_POLICYSCOPE']._serialized_start=1999
-  _globals['_POLICYSCOPE']._serialized_end=2145
-  _globals['_SETCOMPACTIONPOLICYREQUEST']._serialized_start=2147
-  _globals['_SETCOMPACTIONPOLICYREQUEST']._serialized_end=2265
-  _globals['_SETCOMPACTIONPOLICYRESPONSE']._serialized_start=2267
-  _globals['_SETCOMPACTIONPOLICYRESPONSE']._serialized_end=2296
-  _globals['_GETCOMPACTIONPOLICYREQUEST']._serialized_start=2298
-  _globals['_GETCOMPACTIONPOLICYREQUEST']._serialized_end=2368
-  _globals['_GETCOMPACTIONPOLICYRESPONSE']._serialized_start=2371
-  _globals['_GETCOMPACTIONPOLICYRESPONSE']._serialized_end=2607
-  _globals['_COMPACTIONSERVICE']._serialized_start=2610
-  _globals['_COMPACTIONSERVICE']._serialized_end=3348
+  _globals['_COMPACTSESSIONRESPONSE']._serialized_end=565
+  _globals['_PLANCOMPACTIONREQUEST']._serialized_start=568
+  _globals['_PLANCOMPACTIONREQUEST']._serialized_end=702
+  _globals['_PLANCOMPACTIONRESPONSE']._serialized_start=705
+  _globals['_PLANCOMPACTIONRESPONSE']._serialized_end=836
+  _globals['_APPLYCOMPACTIONREQUEST']._serialized_start=839
+  _globals['_APPLYCOMPACTIONREQUEST']._serialized_end=1241
+  _globals['_EVENTIDS']._serialized_start=1243
+  _globals['_EVENTIDS']._serialized_end=1266
+  _globals['_APPLYCOMPACTIONRESPONSE']._serialized_start=1269
+  _globals['_APPLYCOMPACTIONRESPONSE']._serialized_end=1420
+  _globals['_REPLACEEVENTSREQUEST']._serialized_start=1423
+  _globals['_REPLACEEVENTSREQUEST']._serialized_end=1612
+  _globals['_REPLACEEVENTSRESPONSE']._serialized_start=1615
+  _globals['_REPLACEEVENTSRESPONSE']._serialized_end=1747
+  _globals['_LISTCOMPACTIONSREQUEST']._serialized_start=1749
+  _globals['_LISTCOMPACTIONSREQUEST']._serialized_end=1855
+  _globals['_LISTCOMPACTIONSRESPONSE']._serialized_start=1857
+  _globals['_LISTCOMPACTIONSRESPONSE']._serialized_end=1954
+  _globals['_USERPOLICYSCOPE']._serialized_start=1956
+  _globals['_USERPOLICYSCOPE']._serialized_end=2016
+  _globals['_POLICYSCOPE']._serialized_start=2019
+  _globals['_POLICYSCOPE']._serialized_end=2165
+  _globals['_SETCOMPACTIONPOLICYREQUEST']._serialized_start=2167
+  _globals['_SETCOMPACTIONPOLICYREQUEST']._serialized_end=2285
+  _globals['_SETCOMPACTIONPOLICYRESPONSE']._serialized_start=2287
+  _globals['_SETCOMPACTIONPOLICYRESPONSE']._serialized_end=2316
+  _globals['_GETCOMPACTIONPOLICYREQUEST']._serialized_start=2318
+  _globals['_GETCOMPACTIONPOLICYREQUEST']._serialized_end=2388
+  _globals['_GETCOMPACTIONPOLICYRESPONSE']._serialized_start=2391
+  _globals['_GETCOMPACTIONPOLICYRESPONSE']._serialized_end=2627
+  _globals['_COMPACTIONSERVICE']._serialized_start=2630
+  _globals['_COMPACTIONSERVICE']._serialized_end=3368
 # @@protoc_insertion_point(module_scope)

@@ -71,10 +71,13 @@ class CompactSessionResponse(google.protobuf.message.Message):
     COMPACTION_FIELD_NUMBER: builtins.int
     PLAN_FIELD_NUMBER: builtins.int
     TRIGGERED_FIELD_NUMBER: builtins.int
+    LOST_RACES_FIELD_NUMBER: builtins.int
     compacted: builtins.bool
     """True when the window was changed; false for a dry run, a trigger that does not fire, and nothing to do."""
     triggered: builtins.bool
     """False when the request's trigger did not fire; plan is then absent."""
+    lost_races: builtins.int
+    """How often another compaction was faster, and the window was planned anew."""
     @property
     def compaction(self) -> recollect.v1.compaction_pb2.Compaction:
         """The record, when compacted."""
@@ -90,9 +93,10 @@ class CompactSessionResponse(google.protobuf.message.Message):
         compaction: recollect.v1.compaction_pb2.Compaction | None = ...,
         plan: recollect.v1.compaction_pb2.CompactionPlan | None = ...,
         triggered: builtins.bool = ...,
+        lost_races: builtins.int = ...,
     ) -> None: ...
     def HasField(self, field_name: typing.Literal["compaction", b"compaction", "plan", b"plan"]) -> builtins.bool: ...
-    def ClearField(self, field_name: typing.Literal["compacted", b"compacted", "compaction", b"compaction", "plan", b"plan", "triggered", b"triggered"]) -> None: ...
+    def ClearField(self, field_name: typing.Literal["compacted", b"compacted", "compaction", b"compaction", "lost_races", b"lost_races", "plan", b"plan", "triggered", b"triggered"]) -> None: ...
 
 global___CompactSessionResponse = CompactSessionResponse
 

@@ -55,6 +55,11 @@ class EventServiceStub(object):
                 request_serializer=recollect_dot_v1_dot_event__service__pb2.ListEventsRequest.SerializeToString,
                 response_deserializer=recollect_dot_v1_dot_event__service__pb2.ListEventsResponse.FromString,
                 _registered_method=True)
+        self.GetContext = channel.unary_unary(
+                '/recollect.v1.EventService/GetContext',
+                request_serializer=recollect_dot_v1_dot_event__service__pb2.GetContextRequest.SerializeToString,
+                response_deserializer=recollect_dot_v1_dot_event__service__pb2.GetContextResponse.FromString,
+                _registered_method=True)
 
 
 class EventServiceServicer(object):
@@ -93,6 +98,15 @@ class EventServiceServicer(object):
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
+    def GetContext(self, request, context):
+        """Returns what an agent should see now: whole turns of the active window within its budget, the latest SYSTEM event and the
+        summaries first. One indexed read, whatever the log's length. An unknown session gives an empty context.
+        Errors: INVALID_FIELD, AMBIGUOUS_SESSION.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
 
 def add_EventServiceServicer_to_server(servicer, server):
     rpc_method_handlers = {
@@ -115,6 +129,11 @@ def add_EventServiceServicer_to_server(servicer, server):
                     servicer.ListEvents,
                     request_deserializer=recollect_dot_v1_dot_event__service__pb2.ListEventsRequest.FromString,
                     response_serializer=recollect_dot_v1_dot_event__service__pb2.ListEventsResponse.SerializeToString,
+            ),
+            'GetContext': grpc.unary_unary_rpc_method_handler(
+                    servicer.GetContext,
+                    request_deserializer=recollect_dot_v1_dot_event__service__pb2.GetContextRequest.FromString,
+                    response_serializer=recollect_dot_v1_dot_event__service__pb2.GetContextResponse.SerializeToString,
             ),
     }
     generic_handler = grpc.method_handlers_generic_handler(
@@ -226,6 +245,33 @@ class EventService(object):
             '/recollect.v1.EventService/ListEvents',
             recollect_dot_v1_dot_event__service__pb2.ListEventsRequest.SerializeToString,
             recollect_dot_v1_dot_event__service__pb2.ListEventsResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def GetContext(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/recollect.v1.EventService/GetContext',
+            recollect_dot_v1_dot_event__service__pb2.GetContextRequest.SerializeToString,
+            recollect_dot_v1_dot_event__service__pb2.GetContextResponse.FromString,
             options,
             channel_credentials,
             insecure,

@@ -52,6 +52,15 @@ class EventServiceStub:
     Errors: INVALID_FIELD, INVALID_PAGE_TOKEN, AMBIGUOUS_SESSION.
     """
 
+    GetContext: grpc.UnaryUnaryMultiCallable[
+        recollect.v1.event_service_pb2.GetContextRequest,
+        recollect.v1.event_service_pb2.GetContextResponse,
+    ]
+    """Returns what an agent should see now: whole turns of the active window within its budget, the latest SYSTEM event and the
+    summaries first. One indexed read, whatever the log's length. An unknown session gives an empty context.
+    Errors: INVALID_FIELD, AMBIGUOUS_SESSION.
+    """
+
 class EventServiceAsyncStub:
     """The event log."""
 
@@ -84,6 +93,15 @@ class EventServiceAsyncStub:
     ]
     """Returns a page of the events that match, in window order. An unknown session gives an empty list.
     Errors: INVALID_FIELD, INVALID_PAGE_TOKEN, AMBIGUOUS_SESSION.
+    """
+
+    GetContext: grpc.aio.UnaryUnaryMultiCallable[
+        recollect.v1.event_service_pb2.GetContextRequest,
+        recollect.v1.event_service_pb2.GetContextResponse,
+    ]
+    """Returns what an agent should see now: whole turns of the active window within its budget, the latest SYSTEM event and the
+    summaries first. One indexed read, whatever the log's length. An unknown session gives an empty context.
+    Errors: INVALID_FIELD, AMBIGUOUS_SESSION.
     """
 
 class EventServiceServicer(metaclass=abc.ABCMeta):
@@ -126,6 +144,17 @@ class EventServiceServicer(metaclass=abc.ABCMeta):
     ) -> typing.Union[recollect.v1.event_service_pb2.ListEventsResponse, collections.abc.Awaitable[recollect.v1.event_service_pb2.ListEventsResponse]]:
         """Returns a page of the events that match, in window order. An unknown session gives an empty list.
         Errors: INVALID_FIELD, INVALID_PAGE_TOKEN, AMBIGUOUS_SESSION.
+        """
+
+    @abc.abstractmethod
+    def GetContext(
+        self,
+        request: recollect.v1.event_service_pb2.GetContextRequest,
+        context: _ServicerContext,
+    ) -> typing.Union[recollect.v1.event_service_pb2.GetContextResponse, collections.abc.Awaitable[recollect.v1.event_service_pb2.GetContextResponse]]:
+        """Returns what an agent should see now: whole turns of the active window within its budget, the latest SYSTEM event and the
+        summaries first. One indexed read, whatever the log's length. An unknown session gives an empty context.
+        Errors: INVALID_FIELD, AMBIGUOUS_SESSION.
         """
 
 def add_EventServiceServicer_to_server(servicer: EventServiceServicer, server: typing.Union[grpc.Server, grpc.aio.Server]) -> None: ...

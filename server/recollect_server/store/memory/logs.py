@@ -81,12 +81,12 @@ class MemoryLogs:
             raise errors.SessionNotFound(ref)
         return log
 
-    def _drop(self, tenant: str, log: Log) -> None:
+    def _drop(self, tenant: str, log: Log, now: int) -> None:
         """Deletes a session; its policy goes with it."""
         del self._logs[tenant, log.session.ref]
         key = PolicyKey(tenant, PolicyScope.SESSION, *log.session.ref)
         if key in self._policies:
-            self._policies[key] = StoredPolicy(key, None, self._clock())
+            self._policies[key] = StoredPolicy(key, None, now)
 
     def _create(self, tenant: str, new: NewSession) -> Log:
         session = Session(

@@ -73,7 +73,7 @@ class MemoryStore(MemoryWindows):
         log = self._find(tenant, ref)
         if log is None:
             return None
-        self._drop(tenant, log)
+        self._drop(tenant, log, self._clock())
         return len(log.entries)
 
     async def delete_expired(self, tenant: str | None, now: int, limit: int) -> int:
@@ -83,7 +83,7 @@ class MemoryStore(MemoryWindows):
             if tenant in (None, owner) and log.session.expire_time is not None and log.session.expire_time <= now
         ][:limit]
         for owner, log in expired:
-            self._drop(owner, log)
+            self._drop(owner, log, now)
         return len(expired)
 
     async def append(self, request: AppendRequest) -> Appended:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import replace
 
 from ...domain import errors
@@ -23,6 +23,7 @@ from ..windows import (
     check_versions,
     compaction_of,
     context_page,
+    parted,
     spread,
 )
 from .logs import POSITION_SHIFT, Entry, Log, MemoryLogs
@@ -56,26 +57,27 @@ class MemoryWindows(MemoryLogs):
         check_versions(request, log.session.log_version, log.session.window_version)
         archived = self._named(log, request, request.archive)
         anchors = self._named(log, request, [placed.before for placed in request.inserts if placed.before is not None])
-        if gone := {entry.event_id for entry in archived} & {entry.event_id for entry in anchors}:
-            raise errors.EventNotFound(log.session.ref, min(gone))
+        if gone := archived.keys() & anchors.keys():
+            raise errors.EventNotFound(request.ref, min(gone))
         for draft in request.drafts:
             if (entry := log.find(draft.event_id)) is not None:
                 raise errors.EventIdConflict("inserts", draft.event_id, entry.seq)
-        counters = sum((entry.counters for entry in archived), NO_COUNTERS)
-        compaction = compaction_of(request, log.session.versions, Archived([entry.seq for entry in archived], counters))
+        counters = sum((entry.counters for entry in archived.values()), NO_COUNTERS)
+        seqs = [entry.seq for entry in archived.values()]
+        compaction = compaction_of(request, log.session.versions, Archived(seqs, counters))
         if not request.dry_run:
-            self._compact(log, request, compaction, {entry.event_id for entry in archived})
+            self._compact(log, request, compaction, archived.keys())
         return Compacted(compaction)
 
-    def _named(self, log: Log, request: CompactionRequest, event_ids: Sequence[str]) -> list[Entry]:
+    def _named(self, log: Log, request: CompactionRequest, event_ids: Sequence[str]) -> dict[str, Entry]:
         """The active events of these ids."""
         active = {entry.event_id: entry for entry in log.active}
         for event_id in event_ids:
             if event_id not in active:
                 raise errors.EventNotFound(request.ref, event_id)
-        return [active[event_id] for event_id in event_ids]
+        return {event_id: active[event_id] for event_id in event_ids}
 
-    def _compact(self, log: Log, request: CompactionRequest, compaction: Compaction, archived: set[str]) -> None:
+    def _compact(self, log: Log, request: CompactionRequest, compaction: Compaction, archived: Collection[str]) -> None:
         log.entries = [replace(entry, archived=entry.archived or entry.event_id in archived) for entry in log.entries]
         for placed in request.inserts:
             for draft, position in zip(placed.drafts, _places(log, placed), strict=True):
@@ -128,20 +130,34 @@ class MemoryWindows(MemoryLogs):
 def _places(log: Log, placed: Placed) -> list[int]:
     """Positions for events to insert; makes room first where there is none."""
     count = len(placed.drafts)
-    index = next((i for i, entry in enumerate(log.entries) if entry.event_id == placed.before), len(log.entries))
-    end = (log.session.last_seq + 1) << POSITION_SHIFT
-    positions = [0, *(entry.position for entry in log.entries), end]
-    found = spread(positions[index], positions[index + 1], count)
-    return found if found is not None else _make_room(log, index, count)
+    low, high = _gap(log, placed.before)
+    found = spread(low, high, count)
+    if found is None:
+        _make_room(log, high)
+        found = spread(*_gap(log, placed.before), count)
+    assert found is not None  # noqa: S101 - nobody inserts a hundred thousand events between two others
+    return found
 
 
-def _make_room(log: Log, index: int, count: int) -> list[int]:
-    """Moves what compactions inserted between the same two appended events evenly apart, with a gap for `count` at `index`."""
-    low = (log.entries[index - 1].position if index else 0) >> POSITION_SHIFT << POSITION_SHIFT
-    between = [i for i, entry in enumerate(log.entries) if low < entry.position < low + (1 << POSITION_SHIFT)]
-    step = (1 << POSITION_SHIFT) // (len(between) + count + 1)
-    for place, i in enumerate(between, start=1):
-        moved = place + (count if i >= index else 0)
-        log.entries[i] = replace(log.entries[i], position=low + step * moved)
-    first = sum(i < index for i in between) + 1
-    return [low + step * (first + i) for i in range(count)]
+def _gap(log: Log, before: str | None) -> tuple[int, int]:
+    """The positions between which to insert: behind all, or between an event and what precedes it, no further back than the
+    place of an appended event."""
+    end = log.session.last_seq << POSITION_SHIFT
+    if before is None:
+        return end, end + (1 << POSITION_SHIFT)
+    high = next(entry.position for entry in log.entries if entry.event_id == before)
+    return max(_floor(high), *(entry.position for entry in log.entries if entry.position < high), 0), high
+
+
+def _make_room(log: Log, high: int) -> None:
+    """Moves what compactions inserted between the same two appended events apart, to leave a wide gap before `high`."""
+    floor, size = _floor(high), 1 << POSITION_SHIFT
+    between = [i for i, entry in enumerate(log.entries) if floor < entry.position < floor + size]
+    before = sum(log.entries[i].position < high for i in between)
+    for i, offset in zip(between, parted(before, len(between) - before, size), strict=True):
+        log.entries[i] = replace(log.entries[i], position=floor + offset)
+
+
+def _floor(position: int) -> int:
+    """The last place of an appended event before the position, whether or not that event was appended."""
+    return (position - 1) >> POSITION_SHIFT << POSITION_SHIFT

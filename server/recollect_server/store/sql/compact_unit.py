@@ -23,6 +23,7 @@ from ..windows import (
     Placed,
     check_versions,
     compaction_of,
+    parted,
     spread,
 )
 from .append_unit import event_row
@@ -66,10 +67,11 @@ def _active(connection: Connection, session: int, request: CompactionRequest, id
 
 def _refuse_stored(connection: Connection, session: int, request: CompactionRequest) -> None:
     for chunk in _chunks([draft.event_id for draft in request.drafts]):
-        query = sa.select(_e.event_id, _e.seq).where(_e.session == session, _e.event_id.in_(chunk)).limit(1)
-        stored = connection.execute(query).one_or_none()
-        if stored is not None:
-            raise EventIdConflict("inserts", stored.event_id, stored.seq)
+        query = sa.select(_e.event_id, _e.seq).where(_e.session == session, _e.event_id.in_(chunk))
+        stored = {row.event_id: row.seq for row in connection.execute(query)}
+        for event_id in chunk:
+            if event_id in stored:
+                raise EventIdConflict("inserts", event_id, stored[event_id])
 
 
 def _archived(rows: Any) -> Archived:
@@ -141,34 +143,44 @@ class _Application:
         low, high = self._gap(anchor)
         found = spread(low, high, count)
         if found is None:
-            self._make_room(low, high, count)
+            self._make_room(high)
             found = spread(*self._gap(anchor), count)
-        assert found is not None  # noqa: S101 - nobody inserts a million events between two others
+        assert found is not None  # noqa: S101 - nobody inserts a hundred thousand events between two others
         return found
 
     def _gap(self, anchor: int | None) -> tuple[int, int]:
-        """The positions between which to insert: before the row `anchor`, or at the end."""
-        mine = _e.session == self._session.id
-        if anchor is None:
-            last = self._connection.execute(sa.select(sa.func.max(_e.position)).where(mine)).scalar()
-            return last or 0, (self._last_seq + 1) * POSITION_STEP
-        high = self._connection.execute(sa.select(_e.position).where(_e.id == anchor)).scalar_one()
-        low = self._connection.execute(sa.select(sa.func.max(_e.position)).where(mine, _e.position < high)).scalar()
-        return low or 0, high
+        """The positions between which to insert: behind all, or between the row `anchor` and what precedes it.
 
-    def _make_room(self, low: int, high: int, count: int) -> None:
-        """Moves what compactions inserted between the same two appended events evenly apart, with a gap for `count`."""
-        floor = low // POSITION_STEP * POSITION_STEP
+        Never across a multiple of POSITION_STEP, nor at one: such a position says that its event was appended.
+        """
+        if anchor is None:
+            return self._last_seq * POSITION_STEP, (self._last_seq + 1) * POSITION_STEP
+        high = self._connection.execute(sa.select(_e.position).where(_e.id == anchor)).scalar_one()
+        floor = _floor(high)
+        between = (_e.session == self._session.id, _e.position > floor, _e.position < high)
+        low = self._connection.execute(sa.select(sa.func.max(_e.position)).where(*between)).scalar()
+        return low or floor, high
+
+    def _make_room(self, high: int) -> None:
+        """Moves what compactions inserted between the same two appended events apart, to leave a wide gap before `high`."""
+        floor = _floor(high)
         within = (_e.session == self._session.id, _e.position > floor, _e.position < floor + POSITION_STEP)
         rows = self._connection.execute(sa.select(_e.id, _e.position).where(*within).order_by(_e.position)).all()
-        step = POSITION_STEP // (len(rows) + count + 1)
-        places = {
-            row.id: floor + step * (place + (count if row.position >= high else 0)) for place, row in enumerate(rows, start=1)
-        }
+        before = sum(row.position < high for row in rows)
+        offsets = parted(before, len(rows) - before, POSITION_STEP)
         # Out of the way first: no two events may be at one position, not even for a moment.
         self._connection.execute(events.update().where(*within).values(position=-_e.position))
-        for id_, position in places.items():
-            self._connection.execute(events.update().where(_e.id == id_).values(position=position))
+        moved = [{"row": row.id, "to": floor + offset} for row, offset in zip(rows, offsets, strict=True)]
+        if moved:
+            self._connection.execute(_MOVE, moved)
+
+
+_MOVE = events.update().where(_e.id == sa.bindparam("row")).values(position=sa.bindparam("to"))
+
+
+def _floor(position: int) -> int:
+    """The last place of an appended event before the position, whether or not that event was appended."""
+    return (position - 1) // POSITION_STEP * POSITION_STEP
 
 
 def get_compaction(connection: Connection, tenant: str, ref: SessionRef, compaction_id: str) -> Compaction | None:

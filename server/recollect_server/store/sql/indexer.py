@@ -20,7 +20,19 @@ from sqlalchemy import ColumnElement, Connection, Row
 from ...domain.text import fold
 from ..base import Codec
 from .engine import Engine
-from .schema import ADDING, APPENDED, COMPACTED, DELETED, POSITION_STEP, changes, event_text, events, index_progress, sessions
+from .schema import (
+    ADDING,
+    APPENDED,
+    COMPACTED,
+    DELETED,
+    INSERTED,
+    POSITION_STEP,
+    changes,
+    event_text,
+    events,
+    index_progress,
+    sessions,
+)
 from .text_index import TextIndex, TextRow, scope_of
 
 _log = logging.getLogger(__name__)
@@ -128,10 +140,13 @@ class Indexer:
 
 
 def added_by(kind: int) -> ColumnElement[bool]:
-    """Joins a change of this kind with the events that it added. Spelled for an index of the events to serve it."""
+    """Joins a change of this kind with the events that it added. Spelled for an index of the events to serve it.
+
+    What was inserted later between the events of an append is its compaction's, or it would be indexed twice.
+    """
     first, last = changes.c.first, changes.c.last
     within = {
-        APPENDED: events.c.position.between(first * POSITION_STEP, last * POSITION_STEP),
+        APPENDED: sa.and_(events.c.position.between(first * POSITION_STEP, last * POSITION_STEP), sa.text(f"NOT ({INSERTED})")),
         COMPACTED: events.c.id.between(first, last),
     }
     return sa.and_(changes.c.kind == kind, changes.c.session == events.c.session, within[kind])

@@ -12,7 +12,8 @@ from operator import itemgetter
 from typing import Any
 
 from sqlalchemy import Connection
-from sqlalchemy.sql import ClauseElement, Select
+from sqlalchemy.sql import ClauseElement
+from sqlalchemy.sql.selectable import SelectBase
 
 from .engine import Engine
 
@@ -45,7 +46,7 @@ class Prepared:
         names: Sequence[str] = compiled.positiontup  # type: ignore[attr-defined]
         fixed = {name: value for name, value in compiled.params.items() if value is not None}
         self._values = _picker(names, fixed)
-        columns = statement.selected_columns.keys() if isinstance(statement, Select) else []
+        columns = statement.selected_columns.keys() if isinstance(statement, SelectBase) else []
         record: Any = namedtuple("Record", columns)  # type: ignore[misc]  # noqa: PYI024  columns vary by statement
         self._record = record._make
 

@@ -15,9 +15,10 @@ from ...service.sessions import SessionDraft
 from ...store.base import Appended, Cursor, EventQuery
 from ..append_stream import AppendStream
 from ..convert import expiry_of, filter_of, ref_of
-from ..convert_event import drafts_of, set_appended
+from ..convert_context import spec_of
+from ..convert_event import DraftMaker, drafts_of, set_appended
 from ..tokens import PageTokens
-from ..wire import get_event_response, list_events_response
+from ..wire import get_context_response, get_event_response, list_events_response
 
 _IF_EXISTS = frozenset(pb.IfExists.values())
 _SORT_ORDERS = frozenset(pb.SortOrder.values())
@@ -25,11 +26,11 @@ _ReadRef = Callable[[session_pb2.SessionRef], SessionRef]
 
 
 class EventServicer:
-    def __init__(self, events: EventService, limits: rules.Limits, tokens: PageTokens, new_id: Callable[[], str]) -> None:
+    def __init__(self, events: EventService, limits: rules.Limits, tokens: PageTokens, make_draft: DraftMaker) -> None:
         self._events = events
         self._limits = limits
         self._tokens = tokens
-        self._new_id = new_id
+        self._make_draft = make_draft
 
     async def AppendEvents(self, request: pb.AppendEventsRequest, caller: Caller) -> pb.AppendEventsResponse:
         response = pb.AppendEventsResponse()
@@ -42,7 +43,7 @@ class EventServicer:
         expected = request.WhichOneof("precondition")
         return Append(
             ref=read(session),
-            drafts=drafts_of(request.events, self._limits, self._new_id),
+            drafts=drafts_of(request.events, self._limits, self._make_draft),
             expected_log_version=request.expected_log_version if expected == "expected_log_version" else None,
             expected_last_event_id=request.expected_last_event_id if expected == "expected_last_event_id" else None,
             ignore_existing=request.if_exists == pb.IF_EXISTS_IGNORE,
@@ -68,6 +69,9 @@ class EventServicer:
         cursor = page.cursor
         token = "" if cursor is None else self._tokens.make(request, cursor.position, cursor.stop)
         return list_events_response(page, token)
+
+    async def GetContext(self, request: pb.GetContextRequest, caller: Caller) -> bytes:
+        return get_context_response(await self._events.context(caller, ref_of(request.session), spec_of(request.spec)))
 
     def _query_of(self, request: pb.ListEventsRequest) -> EventQuery:
         if request.order not in _SORT_ORDERS:

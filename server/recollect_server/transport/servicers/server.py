@@ -10,10 +10,12 @@ from ...service.server import ServerService
 
 
 class ServerServicer:
-    def __init__(self, server: ServerService, limits: Limits, version: str) -> None:
+    def __init__(self, server: ServerService, limits: Limits, version: str, token_counter: str, summarizer_model: str) -> None:
         self._server = server
         self._limits = limits
         self._version = version
+        self._token_counter = token_counter
+        self._summarizer_model = summarizer_model
 
     async def GetServerInfo(self, request: pb.GetServerInfoRequest, caller: Caller) -> pb.GetServerInfoResponse:
         info = await self._server.info(caller, totals=request.include_totals)
@@ -28,6 +30,8 @@ class ServerServicer:
             total_sessions=info.totals.sessions if info.totals else 0,
             total_events=info.totals.events if info.totals else 0,
             store_id=info.store_id,
+            token_counter=self._token_counter,
+            summarizer_model=self._summarizer_model,
         )
 
 
@@ -39,4 +43,5 @@ def limits_to(limits: Limits) -> pb.ServerLimits:
         max_page_size=limits.max_page_size,
         max_response_bytes=limits.max_response_bytes,
         default_session_ttl_seconds=(limits.default_ttl or 0) // SECOND_NS,
+        default_context_bytes=limits.context_bytes,
     )

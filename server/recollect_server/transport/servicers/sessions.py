@@ -12,7 +12,7 @@ from ...store.base import SessionQuery
 from ..convert import ref_of, session_draft, session_to
 from ..tokens import PageTokens
 
-_MUTABLE = ("expiry", "metadata_json", "labels")
+_MUTABLE = ("expiry", "metadata_json", "labels", "context_bytes")
 
 
 class SessionServicer:
