@@ -14,7 +14,7 @@ from typing import Any
 import grpc
 import uvloop
 
-from tests.bench import echo, loads, payloads, raw
+from tests.bench import echo, loads, payloads, raw, windows
 
 OPTIONS = (
     ("grpc.max_receive_message_length", 64 << 20),
@@ -30,6 +30,7 @@ class Driver:
 
     def __init__(self) -> None:
         self._channels: dict[str, grpc.aio.Channel] = {}
+        self._model = windows.SlowModel()
 
     def _channel(self, job: Job) -> grpc.aio.Channel:
         target = str(job["target"])
@@ -46,6 +47,7 @@ class Driver:
         """Closes every channel."""
         for channel in self._channels.values():
             await channel.close()
+        await self._model.close()
 
     async def do_forget(self, job: Job) -> None:
         """Closes the channel to a server that is going away."""
@@ -82,6 +84,28 @@ class Driver:
         return await loads.closed_loop(
             loads.unary(self._channel(job), payloads.LIST), job, _in_turn([_same(r) for r in requests])
         )
+
+    async def do_context(self, job: Job) -> dict[str, Any]:
+        """Contexts of 50 events."""
+        requests = [windows.context(name) for name in job["sessions"]]
+        call = loads.unary(self._channel(job), windows.CONTEXT)
+        return await loads.closed_loop(call, job, _in_turn([_same(r) for r in requests]))
+
+    async def do_archive(self, job: Job) -> None:
+        """Leaves the newest events of each session active."""
+        await windows.archive(self._channel(job), job)
+
+    async def do_compact(self, job: Job) -> dict[str, Any]:
+        """Compacts each session once."""
+        return await windows.compact(self._channel(job), job)
+
+    async def do_model(self, job: Job) -> dict[str, Any]:
+        """A model that takes `seconds` for a summary, and where it is."""
+        return {"url": await self._model.url(job["seconds"])}
+
+    async def do_append_while_summarising(self, job: Job) -> dict[str, Any]:
+        """Unary appends to one session, while it is summarised or not."""
+        return await windows.appends_while_summarising(self._channel(job), job, self.do_append(job))
 
     async def do_bytes(self, job: Job) -> dict[str, Any]:
         """Requests as long as those of `last`, answered by the echo with `size` bytes."""

@@ -1,6 +1,6 @@
 """The lines of the table, by the name that --only takes."""
 
-from tests.bench.lines import appends, flat, fsync, indexing, memory, reads, search
+from tests.bench.lines import appends, flat, fsync, indexing, memory, reads, search, windows
 from tests.bench.lines.base import Measurement
 
 MEASUREMENTS: dict[str, Measurement] = {
@@ -13,6 +13,10 @@ MEASUREMENTS: dict[str, Measurement] = {
     "flat": Measurement("cost of an append and of a read in short and long sessions", flat.flat),
     "indexing": Measurement("unary appends while the indexer works", indexing.indexing),
     "search": Measurement("substring search of a user's events, beside the scan", search.search),
+    "context": Measurement("contexts of 50 events in short and long sessions", windows.context),
+    "compaction": Measurement("compacting 1,000 events of short and long logs", windows.compaction),
+    "trigger": Measurement("unary appends while a policy is looked at", windows.trigger),
+    "summarising": Measurement("appends while a model takes 5 s to summarise their session", windows.summarising),
     "memory": Measurement("the server's memory: idle, while importing, while exporting", memory.memory),
 }
 

@@ -1,0 +1,107 @@
+"""What the load generator does with windows: contexts, compactions, and appends while a summary is made."""
+
+import asyncio
+import contextlib
+import time
+from typing import Any
+
+import grpc
+
+from recollect.v1 import (
+    compaction_pb2,
+    compaction_service_pb2,
+    context_pb2,
+    event_service_pb2,
+    session_service_pb2,
+)
+from tests.bench import loads, payloads
+from tests.support.model_endpoint import ModelEndpoint, endpoint, replies
+
+CONTEXT = "/recollect.v1.EventService/GetContext"
+GET_SESSION = "/recollect.v1.SessionService/GetSession"
+COMPACT = "/recollect.v1.CompactionService/CompactSession"
+APPLY = "/recollect.v1.CompactionService/ApplyCompaction"
+_BATCH = 500
+Job = dict[str, Any]
+
+
+def context(name: str, count: int = 50) -> bytes:
+    """A request for the newest events that an agent should see."""
+    spec = context_pb2.ContextSpec(last_n=count)
+    return event_service_pb2.GetContextRequest(session=payloads.session(name), spec=spec).SerializeToString()
+
+
+async def archive(channel: grpc.aio.Channel, job: Job) -> None:
+    """Leaves the newest `keep` events of each session active."""
+    get, apply = loads.unary(channel, GET_SESSION), loads.unary(channel, APPLY)
+    for name in job["sessions"]:
+        ref = payloads.session(name)
+        found = await get(session_service_pb2.GetSessionRequest(session=ref).SerializeToString(), timeout=loads.CALL_SECONDS)
+        session = session_service_pb2.GetSessionResponse.FromString(found).session
+        if session.last_seq <= job["keep"]:
+            continue
+        request = compaction_service_pb2.ApplyCompactionRequest(
+            session=ref, expected_window_version=session.window_version, through_seq=session.last_seq - job["keep"]
+        )
+        await apply(request.SerializeToString(), timeout=10 * loads.CALL_SECONDS)
+
+
+async def compact(channel: grpc.aio.Channel, job: Job) -> dict[str, Any]:
+    """Compacts each session, whose newest 1,000 events are active, down to 20; fills it up again off the clock."""
+    call, append = loads.unary(channel, COMPACT), loads.unary(channel, payloads.APPEND)
+    times: list[float] = []
+    for name in job["sessions"]:
+        strategy = compaction_pb2.CompactionStrategy(sliding_window=compaction_pb2.SlidingWindow(max_events=20))
+        request = compaction_service_pb2.CompactSessionRequest(session=payloads.session(name), strategy=strategy)
+        before = time.perf_counter()
+        answer = await call(request.SerializeToString(), timeout=loads.CALL_SECONDS)
+        times.append(time.perf_counter() - before)
+        archived = compaction_service_pb2.CompactSessionResponse.FromString(answer).compaction.archived_events
+        template = payloads.append_template(name, _BATCH)
+        while archived > 0:
+            await append(template.fill(), timeout=loads.CALL_SECONDS)
+            archived -= _BATCH
+    return loads.summary(times, sum(times), 1, 0)
+
+
+async def appends_while_summarising(channel: grpc.aio.Channel, job: Job, appending: Any) -> dict[str, Any]:
+    """A load of appends; with `summarise`, a compaction of one of its sessions by a model that takes its time."""
+    if not job["summarise"]:
+        return dict(await appending)
+    summary = compaction_pb2.RecursiveSummary(max_events_to_keep=10)
+    request = compaction_service_pb2.CompactSessionRequest(
+        session=payloads.session(job["sessions"][0]),
+        strategy=compaction_pb2.CompactionStrategy(recursive_summary=summary),
+    )
+    before = time.perf_counter()
+    compacting = asyncio.ensure_future(loads.unary(channel, COMPACT)(request.SerializeToString(), timeout=60))
+    result = dict(await appending)
+    answer = compaction_service_pb2.CompactSessionResponse.FromString(await compacting)
+    if not answer.compacted:
+        raise ValueError("the compaction changed nothing")
+    return result | {"compaction": time.perf_counter() - before, "lost_races": answer.lost_races}
+
+
+class SlowModel:
+    """A model on loopback that takes some seconds for each summary."""
+
+    def __init__(self) -> None:
+        self._stack = contextlib.AsyncExitStack()
+        self._model: ModelEndpoint | None = None
+
+    async def url(self, seconds: float) -> str:
+        """Where it is; started at first use."""
+        if self._model is None:
+            self._model = await self._stack.enter_async_context(endpoint("openai"))
+        answer = replies(self._model.answer("They spoke of many things."))
+
+        async def slowly(writer: asyncio.StreamWriter) -> None:
+            await asyncio.sleep(seconds)
+            await answer(writer)
+
+        self._model.does(slowly)
+        return self._model.url
+
+    async def close(self) -> None:
+        """Ends it."""
+        await self._stack.aclose()
