@@ -17,7 +17,7 @@ from ..windows import PolicyKey, PolicyScope, StoredPolicy
 POSITION_SHIFT = 20
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(slots=True, kw_only=True)
 class Entry(WindowEvent):
     """An event of a log: the facts that filters and windows look at, and its bytes as sent and as stored."""
 
