@@ -10,6 +10,7 @@ from recollect.v1 import event_pb2, message_pb2
 from recollect_server.domain.model import SECOND_NS, EventDraft, Role, StoredEvent, Usage
 from recollect_server.domain.text import estimate_tokens
 from recollect_server.transport.codec import EventCodec, message_text, published
+from recollect_server.transport.render import measured
 
 CODEC = EventCodec()
 _ids = count(1)
@@ -55,6 +56,7 @@ def as_draft(message: event_pb2.SessionEvent) -> EventDraft:
     """What the transport hands the store for a message."""
     usage = message.usage
     has_time = message.HasField("event_time")
+    shown = measured(message.message)
     return EventDraft(
         event_id=message.event_id,
         body=message.SerializeToString(deterministic=True),
@@ -66,12 +68,26 @@ def as_draft(message: event_pb2.SessionEvent) -> EventDraft:
         synthetic=message.synthetic,
         token_estimate=estimate_tokens(len(message_text(message.message))),
         usage=Usage(usage.input_tokens, usage.output_tokens, usage.total_tokens, usage.cached_tokens, usage.reasoning_tokens),
+        content_bytes=shown.content_bytes,
+        tools=shown.tools,
     )
 
 
 def draft(text: str | None = "", **fields: Any) -> EventDraft:
     """An event to append; the fields are those of `event`."""
     return as_draft(event(text, **fields))
+
+
+def call(*ids: str, **fields: Any) -> EventDraft:
+    """An ASSISTANT event that makes tool calls."""
+    parts = [message_pb2.Part(tool_call=message_pb2.ToolCallPart(id=each, name="f", arguments_json="{}")) for each in ids]
+    return draft(None, **{"role": Role.ASSISTANT, "parts": parts, **fields})
+
+
+def result(*ids: str, **fields: Any) -> EventDraft:
+    """A TOOL event that answers tool calls."""
+    parts = [message_pb2.Part(tool_result=message_pb2.ToolResultPart(call_id=each, name="f")) for each in ids]
+    return draft(None, **{"role": Role.TOOL, "parts": parts, **fields})
 
 
 def parse(stored: StoredEvent) -> event_pb2.SessionEvent:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from itertools import count
 from typing import Any
 
 from recollect_server.domain.filters import ALL, EventFilter
 from recollect_server.domain.model import EventDraft, NewSession, Session, SessionRef, StoredEvent
 from recollect_server.store.base import Appended, AppendRequest, EventQuery, SearchHit, SearchQuery, Store, UserScope
+from recollect_server.store.windows import Compacted, CompactionRequest, Placed
 from tests.support.clock import NOW
 
 TENANT = "acme"
@@ -43,6 +44,29 @@ async def append(
     store: Store, *drafts: EventDraft, to: SessionRef | None = None, tenant: str = TENANT, now: int = NOW, **options: Any
 ) -> Appended:
     return await store.append(AppendRequest(tenant, to or ref(), drafts, now, **options))
+
+
+async def compact(
+    store: Store,
+    archive: Iterable[str] = (),
+    *inserts: Placed,
+    of: SessionRef | None = None,
+    tenant: str = TENANT,
+    now: int = NOW,
+    compaction_id: str | None = None,
+    at: int | None = None,
+    **options: Any,
+) -> Compacted:
+    """Archives and inserts; `at` is the window version to be expected."""
+    name = f"compaction-{next(_numbers)}" if compaction_id is None else compaction_id
+    return await store.compact(
+        CompactionRequest(tenant, of or ref(), name, now, tuple(archive), inserts, expected_window_version=at, **options)
+    )
+
+
+def placed(before: str | None, *drafts: EventDraft) -> Placed:
+    """Events to insert before another, or at the end."""
+    return Placed(before, drafts)
 
 
 async def session_with(store: Store, *drafts: EventDraft, session_id: str = "s1", **fields: Any) -> SessionRef:

@@ -3,15 +3,22 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 from collections.abc import Callable
 from contextlib import AbstractAsyncContextManager
+from typing import Any
 
 import pytest
 
-from recollect_server.domain.errors import EventIdConflict
+from recollect_server.domain.errors import EventIdConflict, VersionMismatch
+from recollect_server.domain.filters import EventFilter
+from recollect_server.domain.model import Usage
 from recollect_server.store.base import Store, UserScope
-from tests.support.codec import draft, texts
-from tests.support.sessions import TENANT, append, create, read, ref, search, session_with
+from recollect_server.store.windows import PolicyKey, PolicyScope, StoredPolicy
+from tests.store.rows.compaction import named, summary
+from tests.support.clock import NOW
+from tests.support.codec import draft, parse, texts
+from tests.support.sessions import TENANT, append, compact, create, placed, read, ref, search, session_with
 
 Opener = Callable[[], AbstractAsyncContextManager[Store]]
 
@@ -56,6 +63,29 @@ class DurableRows:
         assert acknowledged
         assert acknowledged <= stored
 
+    async def test_what_compactions_did_is_there_after_opening_again(self, open_again: Opener) -> None:
+        async with open_again() as store:
+            await session_with(store, *named("e1", "e2", "e3"))
+            await compact(store, ["e1"], placed("e2", summary("sum")), compaction_id="c1", usage=Usage(1, 2, 3))
+            await compact(store, (), placed("e2", *named("x")))
+            await store.put_policy(StoredPolicy(PolicyKey(TENANT, PolicyScope.SESSION, *ref()), b"body", NOW))
+            assert await store.lease(TENANT, ref(), "one", NOW, NOW + 10)
+            before = await _everything(store)
+        async with open_again() as store:
+            assert await _everything(store) == before
+            assert not await store.lease(TENANT, ref(), "two", NOW, NOW + 10)
+            assert (await compact(store, ["e1"], compaction_id="c1")).replayed
+            await compact(store, ["sum"], placed("e2", *named("y")), at=2)
+            assert texts(await read(store)) == ["e1", "sum", "x", "y", "e2", "e3"]
+            assert (await append(store, *named("e4"))).last_seq == 7
+
+
+async def _everything(store: Store) -> Any:
+    window = await store.read_window(TENANT, ref())
+    hits = await search(store, "e", UserScope("alice"))
+    compactions = list((await store.list_compactions(TENANT, ref(), 10, None)).compactions)
+    return await read(store), window, sorted(hit.event.seq for hit in hits), compactions, list(await store.policies(0))
+
 
 class SharedRows:
     """Several servers on one database; `open_again` opens it while it is open."""
@@ -70,3 +100,77 @@ class SharedRows:
             await create(other)
             assert (await append(one, draft("new life"))).last_seq == 1
             assert texts(await read(other)) == ["new life"]
+
+    async def test_z_04_two_servers_that_compact_and_append_at_once_lose_nothing(self, open_again: Opener) -> None:
+        async with open_again() as one, open_again() as other:
+            await session_with(one, *named("e"))
+            done = await asyncio.gather(
+                *(_append_all(store, name) for store, name in ((one, "a"), (other, "b"))),
+                *(_compact_often(store, name) for store, name in ((one, "x"), (other, "y"))),
+            )
+            inserted = [*done[2], *done[3]]
+            events = await read(one)
+            assert await read(other) == events
+            assert sorted(event.seq for event in events) == list(range(1, 42 + len(inserted)))
+            stored = [parse(event) for event in events]
+            appended = [event for event in stored if not event.synthetic]
+            assert [event.seq for event in appended] == sorted(event.seq for event in appended)
+            for name in "ab":
+                mine = [event.event_id for event in appended if event.event_id.startswith(name)]
+                assert mine == [f"{name}{number}" for number in range(20)]
+            assert sorted(event.event_id for event in stored if event.synthetic) == sorted(inserted)
+            session = await one.get_session(TENANT, ref())
+            assert (session.window_version, session.log_version) == (len(inserted), 41 + len(inserted))
+            assert session.window.events == sum(not event.archived for event in events)
+            hits = await search(other, EventFilter(keywords=tuple("eabxy")), UserScope("alice"))
+            assert sorted(hit.event.seq for hit in hits) == sorted(event.seq for event in events)
+            records = (await other.list_compactions(TENANT, ref(), 100, None)).compactions
+            assert [record.window_version for record in records] == list(range(len(inserted), 0, -1))
+
+    async def test_s_17_of_two_servers_one_compacts(self, open_again: Opener) -> None:
+        async with open_again() as one, open_again() as other:
+            await session_with(one, *named("e1", "e2"))
+            attempts = [compact(store, ["e1"], placed("e2", *named(f"{n}")), at=0) for n, store in enumerate((one, other) * 4)]
+            outcomes = await asyncio.gather(*attempts, return_exceptions=True)
+            assert [type(each) for each in outcomes if isinstance(each, BaseException)] == [VersionMismatch] * 7
+            assert len(await read(one)) == 3
+
+    async def test_of_two_servers_one_has_the_lease(self, open_again: Opener) -> None:
+        async with open_again() as one, open_again() as other:
+            await create(one)
+            asked = [store.lease(TENANT, ref(), f"{n}", NOW, NOW + 10) for n, store in enumerate((one, other) * 4)]
+            taken = await asyncio.gather(*asked)
+            assert sum(taken) == 1
+            for store in (one, other):
+                await store.release(TENANT, ref(), str(1 - taken.index(True) % 2))
+                assert not await store.lease(TENANT, ref(), "new", NOW + 1, NOW + 10)
+            await other.release(TENANT, ref(), str(taken.index(True)))
+            assert await one.lease(TENANT, ref(), "new", NOW + 1, NOW + 10)
+
+    async def test_a_policy_set_by_one_server_is_told_by_the_other(self, open_again: Opener) -> None:
+        async with open_again() as one, open_again() as other:
+            key = PolicyKey(TENANT, PolicyScope.SERVER)
+            bodies = [b"%d" % n for n in range(8)]
+            puts = zip((one, other) * 4, bodies, strict=True)
+            await asyncio.gather(*(store.put_policy(StoredPolicy(key, body, NOW)) for store, body in puts))
+            (told,) = await one.policies(0)
+            assert told.body in bodies
+            assert list(await other.policies(0)) == [told]
+
+
+async def _append_all(store: Store, name: str) -> list[str]:
+    return [(await append(store, *named(f"{name}{number}"))).events[0].event_id for number in range(20)]
+
+
+async def _compact_often(store: Store, name: str) -> list[str]:
+    """Archives the oldest and inserts before the newest; what was inserted."""
+    inserted = []
+    for number in range(15):
+        window = await store.read_window(TENANT, ref())
+        oldest, newest = window.events[0].event_id, window.events[-1].event_id
+        made = summary(f"{name}{number}")
+        with contextlib.suppress(VersionMismatch):
+            gone = [oldest] if oldest != newest else []
+            await compact(store, gone, placed(newest, made), at=window.session.window_version)
+            inserted.append(made.event_id)
+    return inserted
