@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 from itertools import count as numbers
 from typing import Protocol
 
-from ..domain.model import NO_COUNTERS, Counters, Role, WindowEvent
+from ..domain.model import Counters, Role, WindowEvent, counted
 from ..domain.text import prompt_line as prompt_line
 
 Count = Callable[[str], int]
@@ -97,7 +97,7 @@ class Window:
 
     @property
     def counters(self) -> Counters:
-        return sum((event.counters for event in self.events), NO_COUNTERS)
+        return counted(self.events)
 
 
 class Strategy(Protocol):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from enum import IntEnum, IntFlag
 from typing import NamedTuple
@@ -17,6 +17,10 @@ class Role(IntEnum):
     ASSISTANT = 2
     SYSTEM = 3
     TOOL = 4
+
+
+ROLES = {int(role): role for role in Role}
+"""By number; an enum's own look-up takes ten times as long, and this is asked for each event."""
 
 
 class Tools(IntFlag):
@@ -190,9 +194,9 @@ class EventDraft:
         return Counters(1, int(self.turn_start), len(self.body), self.token_estimate)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class EventFacts:
-    """What filters look at. `time` is the event time, or the record time where the caller gave none."""
+    """What filters look at; never changed. `time` is the event time, or the record time where the caller gave none."""
 
     seq: int
     time: int
@@ -218,7 +222,7 @@ class StoredEvent:
     archived: bool
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(slots=True, kw_only=True)
 class WindowEvent(EventFacts):
     """An active event as context windows and compaction look at it. `position` is its place in the order of the window.
 
@@ -244,6 +248,16 @@ class WindowEvent(EventFacts):
     @property
     def counters(self) -> Counters:
         return Counters(1, int(self.turn_start), self.size, self.tokens)
+
+
+def counted(events: Collection[WindowEvent]) -> Counters:
+    """Counts over all of them."""
+    return Counters(
+        len(events),
+        sum([event.turn_start for event in events]),
+        sum([event.size for event in events]),
+        sum([event.tokens for event in events]),
+    )
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,12 +18,11 @@ from typing import NamedTuple
 from .branches import visible_from
 from .errors import InvalidField
 from .filters import AuthorStep, EventFilter, matches
-from .model import Counters, Role, WindowEvent
+from .model import NO_COUNTERS, Counters, Role, WindowEvent, counted
 from .turns import ToolTies, last_n_start
 
 Measure = Callable[[WindowEvent], int]
 
-_NO_EVENTS = Counters()
 
 _MEASURES: dict[str, Measure] = {
     "max_bytes": attrgetter("content_bytes"),
@@ -89,7 +88,7 @@ class Context:
     truncated: bool = False
     first_seq: int = 0
     last_seq: int = 0
-    window: Counters = _NO_EVENTS
+    window: Counters = NO_COUNTERS
     over_budget: bool = False
 
 
@@ -131,7 +130,7 @@ def select_context(
         truncated=unsettled + cut > 0,
         first_seq=newest[0].seq if newest else 0,
         last_seq=newest[-1].seq if newest else 0,
-        window=sum((event.counters for event in events), _NO_EVENTS),
+        window=counted(events),
         over_budget=any(sum(map(measure, events)) > limit for limit, measure in spec.budgets),
     )
 

@@ -12,12 +12,11 @@ from recollect.v1 import filter_pb2, session_pb2, session_service_pb2
 from ..domain import rules
 from ..domain.errors import InvalidField
 from ..domain.filters import Authors, AuthorStep, EventFilter
-from ..domain.model import SECOND_NS, Counters, Role, Session, SessionRef, Usage
+from ..domain.model import ROLES, SECOND_NS, Counters, Role, Session, SessionRef, Usage
 from ..service.sessions import Expiry, SessionDraft
 
 _MIN_NS, _MAX_NS = -(1 << 63), (1 << 63) - 1
 _REMEMBERED_BYTES = 256
-_ROLES = {int(role): role for role in Role}
 _VIEWS = frozenset(filter_pb2.LogView.values())
 _KEYWORD_MATCHES = frozenset(filter_pb2.KeywordMatch.values())
 # The longest span that still is a number of nanoseconds.
@@ -159,7 +158,7 @@ def _filter_of(wanted: filter_pb2.EventFilter) -> EventFilter:
 
 
 def role_of(field: str, value: int) -> Role:
-    role = _ROLES.get(value)
+    role = ROLES.get(value)
     if role is None:
         raise InvalidField(field, "must be ROLE_USER, ROLE_ASSISTANT, ROLE_SYSTEM or ROLE_TOOL")
     return role

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+from operator import attrgetter
 from typing import Any
 
 import sqlalchemy as sa
 from sqlalchemy import BigInteger
 from sqlalchemy.sql import ClauseElement
 
-from ...domain.model import Role, SessionRef, Tools, Versions, WindowEvent
-from ...domain.windows import ContextSpec, is_lead, select_context
+from ...domain.model import ROLES, SessionRef, Tools, Versions, WindowEvent
+from ...domain.windows import ContextSpec, select_context
 from ..base import Codec
 from ..windows import ContextPage, WindowRead, budgeted, context_page
 from .prepared import Record
@@ -50,9 +51,8 @@ def get_context(scanner: Scanner, tenant: str, ref: SessionRef, spec: ContextSpe
     limit = _ROWS_AT_FIRST if spec.last_n is None else spec.last_n + _ROWS_BEYOND_LAST_N
     while True:
         rows = _window_rows(scanner, head.id, limit)
-        found = [(window_event(scanner, row, head.id), row) for row in rows]
-        lead = [event for event, _ in found if is_lead(event)]
-        conversation = [event for event, _ in found if not is_lead(event)]
+        lead = [window_event(scanner, row, head.id) for row in rows if row.lead]
+        conversation = [window_event(scanner, row, head.id) for row in rows if not row.lead]
         context = select_context(lead, conversation, spec, complete=len(conversation) < limit)
         if context is not None:
             break
@@ -65,14 +65,16 @@ def get_context(scanner: Scanner, tenant: str, ref: SessionRef, spec: ContextSpe
 def _window_rows(scanner: Scanner, session: int, limit: int) -> list[Record]:
     """The leading events and the newest others, in window order. One statement, so that no compaction comes between."""
     prepared = scanner.statements.get("window", scanner.connection, _window_query)
-    return sorted(prepared.run(scanner.connection, {"session": session, "limit": limit}), key=lambda row: int(row.position))
+    return sorted(prepared.run(scanner.connection, {"session": session, "limit": limit}), key=attrgetter("position"))
 
 
 def _window_query() -> ClauseElement:
     """Spelled like the partial indexes' conditions, for the engines to use them."""
     mine = _e.session == sa.bindparam("session", type_=BigInteger)
-    lead = sa.select(*_COLUMNS).where(mine, sa.text(ACTIVE_LEAD))
-    others = sa.select(*_COLUMNS).where(mine, sa.text("NOT archived"), sa.text(f"NOT ({LEAD})"))
+    lead = sa.select(*_COLUMNS, sa.literal_column("1").label("lead")).where(mine, sa.text(ACTIVE_LEAD))
+    others = sa.select(*_COLUMNS, sa.literal_column("0").label("lead")).where(
+        mine, sa.text("NOT archived"), sa.text(f"NOT ({LEAD})")
+    )
     newest = others.order_by(_e.position.desc()).limit(sa.bindparam("limit", type_=BigInteger)).subquery()
     return sa.union_all(lead, sa.select(newest))
 
@@ -90,7 +92,7 @@ def window_event(scanner: Scanner, row: Record, session: int) -> WindowEvent:
     return WindowEvent(
         seq=row.seq,
         time=row.time,
-        role=Role(row.role),
+        role=ROLES[row.role],
         author=row.author,
         author_role=row.author_role,
         branch=row.branch,
@@ -125,7 +127,7 @@ def _read_event(codec: Codec, row: Any) -> WindowEvent:
     return WindowEvent(
         seq=row.seq,
         time=row.time,
-        role=Role(row.role),
+        role=ROLES[row.role],
         author=row.author,
         author_role=row.author_role,
         branch=row.branch,
