@@ -74,6 +74,10 @@ test-migration: setup postgres ## Run the schema migration tests
 test-faults: setup postgres ## Run the fault tests: kill -9, full disk, lost database (RECOLLECT_KILLS=50)
 	$(PYTEST) tests/faults $(ARGS)
 
+.PHONY: test-scenarios
+test-scenarios: setup postgres ## Run the long stories: a session of a million tokens under a policy
+	$(PYTEST) tests/scenarios $(ARGS)
+
 .PHONY: lint
 lint: setup check-gen check-sync ## Check style, types, layering, protos, drift and sizes
 	$(BIN)/ruff check .
