@@ -569,7 +569,7 @@ class GetCompactionPolicyResponse(google.protobuf.message.Message):
 
     @property
     def effective_scope(self) -> global___PolicyScope:
-        """The scope that effective_policy is set on. Server and unset: it is the server's configuration."""
+        """The scope that effective_policy is set on; server = false means that the server's configuration has it."""
 
     @property
     def update_time(self) -> google.protobuf.timestamp_pb2.Timestamp:
