@@ -13,15 +13,18 @@ from sqlalchemy import Connection
 
 from recollect_server.domain.filters import Authors, AuthorStep, EventFilter
 from recollect_server.domain.model import Role
+from recollect_server.domain.windows import ContextSpec
 from recollect_server.store.base import Cursor, EventQuery, SearchCursor, SearchQuery, UserScope
-from recollect_server.store.sql import prepared
+from recollect_server.store.sql import compact_unit, prepared
 from recollect_server.store.sql.indexer import beyond
 from recollect_server.store.sql.prepared import Prepared
 from recollect_server.store.sql.schema import changes, index_progress
 from recollect_server.store.sql.sqlite import SqliteEngine, driver
 from recollect_server.store.sql.store import SqlStore, open_store
+from recollect_server.store.windows import CompactionRequest
+from tests.support.clock import NOW
 from tests.support.codec import CODEC, draft
-from tests.support.sessions import append, create, ref
+from tests.support.sessions import append, compact, create, placed, ref
 
 
 class Recorder:
@@ -107,6 +110,79 @@ async def test_z_17_an_append_costs_the_same_however_long_the_log(store: SqlStor
         assert recorder.scans() == []
         steps.append(recorder.steps)
     assert steps[1] <= steps[0] * 1.3
+
+
+async def _archived_to_a_tenth(store: SqlStore, length: int) -> None:
+    """A log of this length: its prompt, its first event and its newest tenth are active."""
+    have = (await store.get_session("acme", ref())).last_seq
+    if not have:
+        await append(store, draft("prompt", role=Role.SYSTEM))
+    await _grow(store, length, Role.USER)
+    window = await store.read_window("acme", ref())
+    await compact(store, [event.event_id for event in window.events[2:] if event.seq <= length * 9 // 10])
+
+
+_CONTEXTS = {
+    "newest": ContextSpec(last_n=20),
+    "turns": ContextSpec(max_turns=5),
+    "bytes": ContextSpec(max_bytes=200),
+    "tokens": ContextSpec(max_tokens=50, include_system=False),
+}
+
+
+@pytest.mark.parametrize("name", _CONTEXTS)
+async def test_z_17_a_context_costs_the_same_however_much_is_archived_before_it(
+    store: SqlStore, monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
+    steps = []
+    for length in (2001, 20_001):
+        await _archived_to_a_tenth(store, length)
+        recorder = Recorder(monkeypatch)
+        page = await store.get_context("acme", ref(), _CONTEXTS[name], 1 << 40)
+        assert page.truncated
+        assert (page.events[0].seq == 1) is _CONTEXTS[name].include_system
+        told = " ".join(recorder.plans)
+        assert "USING INDEX events_active" in told
+        assert "USING INDEX events_lead" in told
+        assert recorder.scans() == []
+        steps.append(recorder.steps)
+    assert steps[1] <= steps[0] * 1.3
+
+
+async def test_z_17_a_compaction_costs_what_it_archives_however_long_the_log(store: SqlStore) -> None:
+    steps = []
+    for length in (1000, 20_000):
+        await _grow(store, length, Role.USER)
+        for gone in (10, 100):
+            names = [event.event_id for event in (await store.read_window("acme", ref())).events[: gone + 1]]
+            steps.append(await _steps_of(store, names))
+    few, many, few_of_long, many_of_long = steps
+    assert few_of_long <= few * 1.3
+    assert many_of_long <= many * 1.3
+    assert few * 3 < many
+
+
+async def _steps_of(store: SqlStore, names: Sequence[str]) -> int:
+    """Steps of the compaction that archives all but the last of these, before which it inserts."""
+    steps = 0
+    insert = placed(names[-1], draft("summary", role=Role.ASSISTANT, synthetic=True))
+    request = CompactionRequest("acme", ref(), f"before {names[-1]}", NOW, names[:-1], [insert], None)
+
+    def step() -> int:
+        nonlocal steps
+        steps += 1
+        return 0
+
+    def unit(connection: Connection) -> None:
+        raw = driver(connection)
+        raw.set_progress_handler(step, 1)
+        try:
+            compact_unit.compact(connection, CODEC, request)
+        finally:
+            raw.set_progress_handler(None, 0)
+
+    await store._engine.write(unit)
+    return steps
 
 
 async def test_g_10_what_is_behind_the_index_is_found_without_walking_all_changes(store: SqlStore) -> None:

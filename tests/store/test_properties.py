@@ -7,11 +7,9 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator, Sequence
-from dataclasses import dataclass, replace
-from pathlib import Path
+from dataclasses import replace
 from typing import Any
 
-import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
@@ -19,10 +17,9 @@ from recollect_server.domain.errors import RecollectError
 from recollect_server.domain.filters import ALL, Authors, AuthorStep, EventFilter
 from recollect_server.domain.model import EventDraft, Role, SessionChange, SessionRef, Usage
 from recollect_server.store.base import AppendRequest, EventQuery, SearchHit, SearchQuery, SessionQuery, Store, UserScope
-from recollect_server.store.memory import MemoryStore
-from recollect_server.store.sql.store import open_store
+from tests.store.conftest import Both
 from tests.support.clock import NOW
-from tests.support.codec import CODEC, draft
+from tests.support.codec import draft
 from tests.support.sessions import TENANT, append, new_session, read_in_pages, ref, search_in_pages
 
 # The examples of a test share one store, each with sessions of its own: making a database costs more than asking it.
@@ -82,40 +79,6 @@ FILTERS = st.builds(
 QUERIES = st.tuples(FILTERS, st.booleans(), COUNTS, st.sampled_from([1, 60, 150, 1 << 40]))
 
 
-@pytest.fixture(params=["sqlite", pytest.param("postgres", marks=pytest.mark.postgres)])
-def url(request: pytest.FixtureRequest, tmp_path: Path) -> str:
-    if request.param == "sqlite":
-        return f"sqlite:///{tmp_path}/recollect.db"
-    made: str = request.getfixturevalue("postgres_url")
-    return made
-
-
-@dataclass
-class Both:
-    """The store that is tested beside the reference, and the loop that they live on."""
-
-    runner: asyncio.Runner
-    tested: Store
-    reference: Store
-    sessions: int = 0
-
-    def next_name(self) -> str:
-        self.sessions += 1
-        return f"s{self.sessions}"
-
-
-@pytest.fixture
-def both(url: str) -> Any:
-    # hypothesis calls the test many times and cannot await it, so the stores live on a loop that outlasts the examples.
-    with asyncio.Runner() as runner:
-        opened = open_store(url, CODEC)
-        tested = runner.run(opened.__aenter__())
-        try:
-            yield Both(runner, tested, MemoryStore(CODEC))
-        finally:
-            runner.run(opened.__aexit__(None, None, None))
-
-
 @EXAMPLES
 @given(batches=BATCHES, queries=st.lists(QUERIES, min_size=4, max_size=16))
 def test_every_list_is_what_the_reference_selects(both: Both, batches: list[Any], queries: list[Any]) -> None:
@@ -149,7 +112,7 @@ def test_every_search_finds_what_the_reference_finds(both: Both, logs: list[Any]
                 await store.create_session(TENANT, new_session(name.session_id, user=user), return_existing=False)
             await _fill(both, name, batches)
         if wait:
-            await _indexed(both.tested)
+            await indexed(both.tested)
         for wanted, word, limit in queries:
             found = replace(wanted, last_n=None, keyword=wanted.keyword or word)
             # A word of blanks alone is no condition, and a search needs one.
@@ -174,7 +137,7 @@ async def _hits(store: Store, wanted: EventFilter, scope: SessionRef | UserScope
     return [list((await store.search(TENANT, SearchQuery(scope, wanted, limit=wanted.page_size))).hits)]
 
 
-async def _indexed(store: Store) -> None:
+async def indexed(store: Store) -> None:
     """Until the index has caught up; otherwise what was just appended is always scanned."""
     for _ in range(400):
         if (await store.info(TENANT, totals=False)).index_lag == 0:

@@ -67,6 +67,8 @@ class InsertionRows:
         events = await read(store)
         assert {event.seq for event in await read(store, EventFilter(after_seq=1000))} == set(range(1001, 2206))
         assert {event.seq for event in await read(store, EventFilter(before_seq=1000))} == set(range(1, 1000))
+        for seq in range(1000, 1060):  # where insertions at the usual distance would reach the place of seq 2
+            assert [event.seq for event in await read(store, EventFilter(after_seq=seq - 1, before_seq=seq + 1))] == [seq]
         last = max(events, key=lambda event: event.seq)
         await append(store, draft("next"), expected_last_event_id=parse(last).event_id)
 
