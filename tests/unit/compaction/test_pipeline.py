@@ -57,13 +57,6 @@ def test_a_pipeline_asks_for_the_summary_of_its_last_step() -> None:
     ]
 
 
-def test_without_a_summary_the_other_steps_are_still_done() -> None:
-    before = window(f"S1 S2 {TWO_RESULTS}")
-    assert shown(before, Pipeline((TRIM, RecursiveSummary(5))).fallback(before, len)) == (
-        "S2 U1 A1 <T1> U2 A2 <T2> U3 A3 | S1 T1 T2"
-    )
-
-
 def test_a_pipeline_that_has_nothing_to_do_changes_nothing() -> None:
     before = window("U1 A1")
     assert Pipeline((SlidingWindow(), TurnWindow())).plan(before, len) == nothing(before, "pipeline")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
 from dataclasses import KW_ONLY, InitVar, dataclass
 from typing import ClassVar
 
@@ -11,8 +10,6 @@ from ..plan import Count, NewEvent, Plan, Strategy, Window, applied, derive, out
 from .recursive_summary import RecursiveSummary
 
 MAX_STEPS = 8
-
-Planner = Callable[[Window, Count], Plan]
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,20 +36,11 @@ class Pipeline:
                 raise InvalidField(f"{at}[{index}].recursive_summary", "must be the last step")
 
     def plan(self, window: Window, count: Count) -> Plan:
-        return self._run(window, count, (step.plan for step in self.steps))
-
-    def fallback(self, window: Window, count: Count) -> Plan:
-        """What is done where no summary is to be had: all that the other steps do."""
-        return self._run(
-            window, count, (step.fallback if isinstance(step, RecursiveSummary) else step.plan for step in self.steps)
-        )
-
-    def _run(self, window: Window, count: Count, planners: Iterable[Planner]) -> Plan:
         made: dict[str, NewEvent] = {}
         summary = None
         current = window
-        for planner in planners:
-            plan = planner(current, count)
+        for step in self.steps:
+            plan = step.plan(current, count)
             after = applied(current, plan, count)
             for event, new in zip(after.events, outcome(current, plan), strict=True):
                 if isinstance(new, NewEvent):

@@ -62,7 +62,7 @@ class RecursiveSummary:
         gone = leaving(parts, (*parts.conversation[:place], *parts.summaries))
         said = [index for index in parts.conversation if index in gone]
         if not said:
-            return self.fallback(window, count)
+            return archiving(parts, (), strategy=self.name, count=count)
         # The conversation is cut at a turn start, which stays, so there always is a first event that does.
         first = next(index for index in parts.conversation if index not in gone)
         result: list[WindowEvent | NewEvent] = []
@@ -82,10 +82,6 @@ class RecursiveSummary:
             max_tokens=self.max_summary_tokens,
         )
         return derive(window, result, strategy=self.name, count=count, summary=request)
-
-    def fallback(self, window: Window, count: Count) -> Plan:
-        """What is done where no summary is to be had: superseded SYSTEM events go, all else stays."""
-        return archiving(split(window), (), strategy=self.name, count=count)
 
     def _prompt(self, *, summaries: Sequence[WindowEvent], said: Sequence[WindowEvent], upcoming: Sequence[WindowEvent]) -> str:
         # The USER event of an earlier summary only says that one follows.
