@@ -27,6 +27,8 @@ from .transport.compose import EventComposer
 from .transport.convert_event import DraftMaker
 from .transport.convert_strategy import policy_from_json, stored_policy
 
+_LONGEST_COMPACTION_S = 300.0
+
 
 @dataclass(frozen=True, slots=True)
 class Compacting:
@@ -56,7 +58,16 @@ async def compacting(settings: Settings, store: Store, codec: Codec, counter: To
         compactor = Compactor(store, composer, counter.count, summarizer, time.time_ns, new_event_id)
         book = PolicyBook(store, stored_policy, _default_policy(settings))
         await book.refresh()
-        auto = AutoCompactor(store, book, compactor, uuid.uuid4().hex, time.time_ns, settings.compaction_workers)
+        auto = AutoCompactor(
+            store,
+            book,
+            compactor,
+            uuid.uuid4().hex,
+            time.time_ns,
+            workers=settings.compaction_workers,
+            # A lost race, and what was appended meanwhile is to be summarised too.
+            longest_s=max(_LONGEST_COMPACTION_S, 2 * settings.summarizer_deadline.total_seconds()),
+        )
         store.listen(auto.note)
         for work in (book.run(), auto.run()):
             stack.push_async_callback(_end, asyncio.create_task(work))
@@ -77,9 +88,7 @@ def _default_policy(settings: Settings) -> bytes | None:
     try:
         return policy_from_json(settings.compaction_policy) if settings.compaction_policy.strip() else None
     except InvalidField as error:
-        raise ConfigError([f"compaction_policy: {error.metadata['field']} {error.metadata['problem']}"]) from None
-    except ValueError as error:
-        raise ConfigError([f"compaction_policy: must be JSON of CompactionPolicy: {error}"]) from None
+        raise ConfigError([f"compaction_policy: must be JSON of CompactionPolicy: {error.message}"]) from None
 
 
 def _summarizer(settings: Settings, counter: TokenCounter) -> Summarizer | None:

@@ -4,12 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from google.protobuf import json_format
-
 from recollect.v1 import compaction_pb2 as pb
 
 from ..compaction.plan import Strategy
-from ..compaction.strategies.pipeline import Pipeline
+from ..compaction.strategies.pipeline import MAX_STEPS, Pipeline
 from ..compaction.strategies.recursive_summary import RecursiveSummary
 from ..compaction.strategies.sliding_window import SlidingWindow
 from ..compaction.strategies.token_budget import TokenBudget
@@ -18,13 +16,20 @@ from ..compaction.strategies.turn_window import TurnWindow
 from ..compaction.triggers import MAX_DEPTH, AllOf, AnyOf, ByteSize, EventCount, TokenCount, Trigger, TurnCount
 from ..domain.errors import InvalidField
 from ..service.policies import Policy
+from .json_codec import from_json
 
 _MAX_PROMPT_CHARACTERS = 32_768
 _MAX_TRIGGERS = 32
+# Of all triggers of a tree together, which are looked at after each append.
+_MAX_TRIGGER_BYTES = 4096
+# Two prompts of the longest, in the widest of scripts, and room for the rest.
+_MAX_POLICY_BYTES = 512 << 10
 
 
 def trigger_of(trigger: pb.CompactionTrigger, field: str = "trigger", depth: int = 0) -> Trigger:
     """The trigger, validated. Raises InvalidField naming a field within `field`."""
+    if depth == 0 and trigger.ByteSize() > _MAX_TRIGGER_BYTES:
+        raise InvalidField(field, f"must have at most {_MAX_TRIGGER_BYTES} bytes")
     kind = trigger.WhichOneof("kind")
     if kind == "turns_over":
         return TurnCount(trigger.turns_over, field=field)
@@ -44,8 +49,8 @@ def trigger_of(trigger: pb.CompactionTrigger, field: str = "trigger", depth: int
 def _several(triggers: pb.TriggerList, field: str, depth: int) -> tuple[Trigger, ...]:
     if depth >= MAX_DEPTH:
         raise InvalidField(field, f"must be nested at most {MAX_DEPTH} deep")
-    if len(triggers.triggers) > _MAX_TRIGGERS:
-        raise InvalidField(field, f"must have at most {_MAX_TRIGGERS} triggers")
+    if not 1 <= len(triggers.triggers) <= _MAX_TRIGGERS:
+        raise InvalidField(f"{field}.triggers", f"must be 1 to {_MAX_TRIGGERS} triggers")
     return tuple(trigger_of(each, f"{field}.triggers[{i}]", depth + 1) for i, each in enumerate(triggers.triggers))
 
 
@@ -64,14 +69,19 @@ def strategy_of(strategy: pb.CompactionStrategy, field: str = "strategy") -> Str
         return _trim_tool_results(strategy.trim_tool_results, field)
     if kind == "pipeline":
         at = f"{field}.pipeline.steps"
-        if any(step.HasField("pipeline") for step in strategy.pipeline.steps):
-            raise InvalidField(at, "must not hold pipelines")
-        steps = tuple(strategy_of(step, f"{at}[{i}]") for i, step in enumerate(strategy.pipeline.steps))
-        return Pipeline(steps, field=field)
+        if len(strategy.pipeline.steps) > MAX_STEPS:
+            raise InvalidField(at, f"must be 1 to {MAX_STEPS} strategies")
+        return Pipeline(tuple(_step_of(step, f"{at}[{i}]") for i, step in enumerate(strategy.pipeline.steps)), field=field)
     raise InvalidField(
         field,
         "must say how: sliding_window, turn_window, token_budget, recursive_summary, trim_tool_results or pipeline",
     )
+
+
+def _step_of(step: pb.CompactionStrategy, field: str) -> Strategy:
+    if step.HasField("pipeline"):  # before it is read, for pipelines within pipelines have no end
+        raise InvalidField(f"{field}.pipeline", "must not be nested")
+    return strategy_of(step, field)
 
 
 def _recursive_summary(wanted: pb.RecursiveSummary, field: str) -> RecursiveSummary:
@@ -107,6 +117,8 @@ def _prompt(field: str, value: str) -> str:
 
 def policy_of(policy: pb.CompactionPolicy, field: str = "policy") -> Policy | None:
     """None: compaction is disabled. Raises InvalidField naming a field within `field`."""
+    if policy.ByteSize() > _MAX_POLICY_BYTES:
+        raise InvalidField(field, f"must have at most {_MAX_POLICY_BYTES} bytes")
     if policy.disabled:
         return None
     return Policy(trigger_of(policy.trigger, f"{field}.trigger"), strategy_of(policy.strategy, f"{field}.strategy"))
@@ -118,10 +130,10 @@ def stored_policy(body: bytes) -> Policy | None:
 
 
 def policy_from_json(text: str) -> bytes:
-    """The stored encoding of a policy that is given as JSON. Raises InvalidField, ValueError."""
+    """The stored encoding of a policy that is given as JSON. Raises InvalidField naming a field within the policy."""
+    policy = from_json(text.encode(errors="surrogatepass"), pb.CompactionPolicy)
     try:
-        policy = json_format.Parse(text, pb.CompactionPolicy())
-    except json_format.ParseError as error:
-        raise ValueError(str(error)) from None
-    policy_of(policy)
+        policy_of(policy)
+    except InvalidField as error:
+        raise InvalidField(error.metadata["field"].removeprefix("policy."), error.metadata["problem"]) from None
     return policy.SerializeToString(deterministic=True)
