@@ -14,11 +14,11 @@ from dataclasses import dataclass
 
 from ..compaction.plan import Strategy
 from ..compaction.triggers import Trigger
-from ..domain.errors import PermissionDenied
+from ..domain.errors import InvalidField, PermissionDenied, RecollectError
 from ..domain.model import SECOND_NS, Caller, SessionRef
 from ..store.base import Store
 from ..store.windows import PolicyKey, PolicyScope, StoredPolicy
-from .access import own_ref, own_user
+from .access import own_user
 
 _log = logging.getLogger(__name__)
 
@@ -59,16 +59,24 @@ class PolicyBook:
         self._policies: dict[PolicyKey, tuple[StoredPolicy, Policy | None]] = {}
         self._by_tenant: defaultdict[str, int] = defaultdict(int)
         self._newest = 0
+        self._refreshing = asyncio.Lock()
+
+    @property
+    def newest(self) -> int:
+        """The time of the latest change that is known."""
+        return self._newest
 
     async def refresh(self) -> None:
         """Takes in what has changed."""
-        for stored in await self._store.policies(max(0, self._newest - _SLACK_NS)):
-            self._newest = max(self._newest, stored.time)
-            self._take(stored)
+        async with self._refreshing:  # of two reads the older must not be taken in last
+            for stored in await self._store.policies(max(0, self._newest - _SLACK_NS)):
+                self._newest = max(self._newest, stored.time)
+                self._take(stored)
 
     def _take(self, stored: StoredPolicy) -> None:
         known = self._policies.get(stored.key)
         if known is not None and known[0].body == stored.body:
+            self._policies[stored.key] = (stored, known[1])
             return
         if stored.body is None:
             if self._policies.pop(stored.key, None) is not None:
@@ -76,7 +84,14 @@ class PolicyBook:
             return
         if known is None:
             self._by_tenant[stored.key.tenant] += 1
-        self._policies[stored.key] = (stored, self._decode(stored.body))
+        self._policies[stored.key] = (stored, self._decoded(stored.body))
+
+    def _decoded(self, body: bytes) -> Policy | None:
+        try:
+            return self._decode(body)
+        except RecollectError as exc:
+            _log.warning("a policy, written by a newer server perhaps, is taken for one that disables: %s", exc.message)
+            return None
 
     async def run(self) -> None:
         """Keeps the book up to date until cancelled."""
@@ -134,7 +149,8 @@ class PolicyService:
     async def set(self, caller: Caller, key: PolicyKey, body: bytes | None) -> None:
         """Sets, replaces or (no body) removes a policy. Raises PermissionDenied, SessionNotFound."""
         key = await self._named(caller, key)
-        await self._store.put_policy(StoredPolicy(key, body, self._clock()))
+        # Never before a change that is known: this server's clock may be behind another's, and each asks for what is newer.
+        await self._store.put_policy(StoredPolicy(key, body, max(self._clock(), self._book.newest)))
         await self._book.refresh()
 
     async def get(self, caller: Caller, key: PolicyKey) -> tuple[StoredPolicy | None, Effective | None]:
@@ -147,10 +163,14 @@ class PolicyService:
         """The key in the caller's tenant, with the session's whole name."""
         key = key._replace(tenant=caller.tenant)
         if key.scope is PolicyScope.SESSION:
-            session = await self._store.get_session(caller.tenant, own_ref(caller, key.ref))
+            user_id = own_user(caller, key.user_id, "scope.session.user_id") or ""
+            session = await self._store.get_session(caller.tenant, key.ref._replace(user_id=user_id))
             return PolicyKey(caller.tenant, key.scope, *session.ref)
         if key.scope in (PolicyScope.USER, PolicyScope.USER_OF_APP):
-            return key._replace(user_id=own_user(caller, key.user_id, "scope.user.user_id") or "")
+            user_id = own_user(caller, key.user_id, "scope.user.user_id") or ""
+            if not user_id:
+                raise InvalidField("scope.user.user_id", "is required")
+            return key._replace(user_id=user_id)
         if caller.user_id is not None:
             raise PermissionDenied("scope")
         return key
