@@ -39,9 +39,7 @@ class CompactionSettings(BaseSettings):
         repr=False,
         description="The endpoint, such as `http://127.0.0.1:8000/v1`. Empty: the vendor's own.",
     )
-    summarizer_api_key: str = Field(
-        default="", repr=False, description="The endpoint's key. The vendors' own want one."
-    )
+    summarizer_api_key: str = Field(default="", repr=False, description="The endpoint's key. The vendors' own want one.")
     summarizer_timeout: Interval = Field(default=timedelta(seconds=60), description="How long one attempt may take.")
     summarizer_deadline: Interval = Field(
         default=timedelta(seconds=150), description="How long a summary may take, with all attempts and the waits between them."

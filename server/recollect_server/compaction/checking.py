@@ -10,12 +10,18 @@ from .cutting import split
 from .plan import Window
 
 
-def through(window: Window, seq: int) -> list[str]:
-    """What was read at `seq` and may go: every event in scope up to it, but pinned ones and those tied to what came later."""
+def through(window: Window, seq: int) -> tuple[list[str], str | None]:
+    """What was read at `seq` and may go: every event in scope up to it, but pinned ones and those tied to what came later. And
+    where its summary goes: before the first event of the conversation that stays; None is the end.
+    """
     parts = split(window)
     in_scope = (*parts.superseded, *parts.summaries, *parts.conversation)
-    read = [index for index in in_scope if window.events[index].seq <= seq]
-    return [event.event_id for event in parts.events(sorted(parts.ties.whole(read)))]
+    gone = parts.ties.whole(index for index in in_scope if window.events[index].seq <= seq)
+    unread = (index for index, event in enumerate(window.events) if event.seq > seq)
+    # In a branch of which nothing stays, the summary still goes before what others said later.
+    staying = next((index for index in (*parts.conversation, *unread) if index not in gone), None)
+    archive = [event.event_id for event in parts.events(sorted(gone))]
+    return archive, None if staying is None else window.events[staying].event_id
 
 
 def resulting(

@@ -8,7 +8,14 @@ from dataclasses import dataclass, field
 from ..compaction.checking import resulting, through, torn_pair
 from ..compaction.plan import Strategy, Window
 from ..compaction.triggers import Trigger
-from ..domain.errors import BrokenToolPair, EventIdConflict, InvalidField, NothingToCompact, VersionMismatch
+from ..domain.errors import (
+    BrokenToolPair,
+    EventIdConflict,
+    EventNotFound,
+    InvalidField,
+    NothingToCompact,
+    VersionMismatch,
+)
 from ..domain.model import Caller, Compaction, EventDraft, SessionRef, Versions, WindowEvent
 from ..store.base import Codec, Store
 from ..store.windows import CompactionPage, CompactionRequest, Placed, WindowRead
@@ -40,7 +47,7 @@ class Application:
     archive: Sequence[str] = ()
     through_seq: int | None = None
     inserts: Mapping[str | None, Sequence[EventDraft]] = field(default_factory=dict)
-    """By the event that they go before; None: the end, or with through_seq before the first event that stays."""
+    """By the event that they go before; None: the end, or with through_seq before the first of the conversation that stays."""
     branch: str = ""
     strategy: str = "custom"
     actor: str = ""
@@ -108,20 +115,21 @@ class CompactionService:
     # --- a caller's own plan
 
     async def apply(self, caller: Caller, wanted: Application) -> Applied:
+        """Raises NothingToCompact, BrokenToolPair, EventNotFound, EventIdConflict, InvalidField."""
         ref = own_ref(caller, wanted.ref)
-        if wanted.compaction_id:
-            stored = await self._store.get_compaction(caller.tenant, ref, wanted.compaction_id)
-            if stored is not None:
-                session = await self._store.get_session(caller.tenant, ref)
-                return Applied(True, stored, session.versions, replayed=True)
         read = await self._store.read_window(caller.tenant, ref)
+        # Asked after the window was read: a first attempt that is still under way may move the window in between.
+        if wanted.compaction_id:
+            stored = await self._store.get_compaction(caller.tenant, read.session.ref, wanted.compaction_id)
+            if stored is not None:
+                return await self._replayed(caller.tenant, read.session.ref, stored)
         versions = read.session.versions
-        expected = (wanted.expected_window_version, wanted.expected_log_version)
-        if not _stands_at(versions, *expected):
+        if not _stands_at(versions, wanted.expected_window_version, wanted.expected_log_version):
             return Applied(False, None, versions)
-        archive = wanted.archive if wanted.through_seq is None else through(_scoped(read, wanted.branch), wanted.through_seq)
-        inserts = _anchored(read, wanted, set(archive))
-        self._check(ref, read, set(archive), inserts, wanted.branch)
+        archive, inserts = _placed(read, wanted)
+        if not archive:
+            raise NothingToCompact(ref)
+        self._check(ref, read, archive, inserts, wanted.branch)
         request = CompactionRequest(
             tenant=caller.tenant,
             ref=read.session.ref,
@@ -138,7 +146,12 @@ class CompactionService:
         )
         return await self._compact(request, versions)
 
+    async def _replayed(self, tenant: str, ref: SessionRef, compaction: Compaction) -> Applied:
+        session = await self._store.get_session(tenant, ref)
+        return Applied(True, compaction, session.versions, replayed=True)
+
     async def replace(self, caller: Caller, wanted: Replacement) -> Applied:
+        """Raises BrokenToolPair, EventIdConflict, InvalidField."""
         ref = own_ref(caller, wanted.ref)
         read = await self._store.read_window(caller.tenant, ref)
         versions = read.session.versions
@@ -146,7 +159,7 @@ class CompactionService:
             return Applied(False, None, versions)
         kept, inserts = _merged(read, wanted.drafts)
         archive = [event.event_id for event in read.events if event.event_id not in kept]
-        self._check(ref, read, set(archive), inserts, "")
+        self._check(ref, read, archive, inserts, "")
         request = CompactionRequest(
             tenant=caller.tenant,
             ref=read.session.ref,
@@ -172,26 +185,33 @@ class CompactionService:
             session = await self._store.get_session(request.tenant, request.ref)
             return Applied(False, None, session.versions)
         compaction = compacted.compaction
+        if compacted.replayed:
+            return await self._replayed(request.tenant, request.ref, compaction)
         if not request.dry_run:
             last_seq = versions.last_seq + len(compaction.inserted)
             versions = Versions(compaction.log_version, compaction.window_version, last_seq, compaction.after)
-        return Applied(True, compaction, versions, compacted.replayed)
+        return Applied(True, compaction, versions)
 
     def _check(
         self,
         ref: SessionRef,
         read: WindowRead,
-        archive: set[str],
+        archive: Sequence[str],
         inserts: Mapping[str | None, Sequence[EventDraft]],
         branch: str,
     ) -> None:
-        """Raises InvalidField for what lies outside the branch, BrokenToolPair."""
+        """Raises EventNotFound for what is not active, InvalidField for what lies outside the branch, BrokenToolPair."""
+        branches = {event.event_id: event.branch for event in read.events}
+        for named in (*archive, *inserts):
+            # The store would say so too, but here a torn pair would be told first, which it only is for want of a right id.
+            if named is not None and named not in branches:
+                raise EventNotFound(ref, named)
         if branch:
-            for event in read.events:
-                if event.event_id in archive and event.branch != branch:
-                    raise InvalidField("event_ids", f"{event.event_id!r} is not of the branch")
+            for index, event_id in enumerate(archive):
+                if branches[event_id] != branch:
+                    raise InvalidField(f"event_ids.ids[{index}]", "is not of the branch that the compaction is restricted to")
         made = {before: [self._imagined(draft) for draft in drafts] for before, drafts in inserts.items()}
-        torn = torn_pair(read.events, resulting(read.events, archive, made))
+        torn = torn_pair(read.events, resulting(read.events, set(archive), made))
         if torn is not None:
             raise BrokenToolPair(ref, *torn)
 
@@ -206,20 +226,15 @@ def _stands_at(versions: Versions, window_version: int, log_version: int | None)
     return versions.window_version == window_version and log_version in (None, versions.log_version)
 
 
-def _scoped(read: WindowRead, branch: str) -> Window:
-    return Window(tuple(read.events), branch)
-
-
-def _anchored(read: WindowRead, wanted: Application, archive: set[str]) -> Mapping[str | None, Sequence[EventDraft]]:
-    """The inserts; what has no place of its own goes before the first event that was not read."""
-    if wanted.through_seq is None or None not in wanted.inserts:
-        return wanted.inserts
-    seq = wanted.through_seq
-    behind = (event.event_id for event in read.events if event.seq > seq and event.event_id not in archive)
-    first = next(behind, None)
+def _placed(read: WindowRead, wanted: Application) -> tuple[Sequence[str], Mapping[str | None, Sequence[EventDraft]]]:
+    """What to archive, and the inserts, of which those without a place of their own get one."""
+    if wanted.through_seq is None:
+        return wanted.archive, wanted.inserts
+    archive, first = through(Window(tuple(read.events), wanted.branch), wanted.through_seq)
     placed = dict(wanted.inserts)
-    placed[first] = [*placed.pop(None), *placed.get(first, ())]
-    return placed
+    if loose := placed.pop(None, None):
+        placed[first] = [*loose, *placed.get(first, ())]
+    return archive, placed
 
 
 def _merged(read: WindowRead, drafts: Sequence[EventDraft]) -> tuple[set[str], dict[str | None, list[EventDraft]]]:

@@ -152,9 +152,8 @@ class Compactor:
     def _prepare(self, read: WindowRead, plan: Plan) -> Prepared:
         now = self._clock()
         bodies = {event.event_id: body for event, body in zip(read.events, read.bodies, strict=True)}
-        after = read.session.window - sum(
-            (event.counters for event in read.events if event.event_id in set(plan.archive)), NO_COUNTERS
-        )
+        archived = set(plan.archive)
+        after = read.session.window - sum((event.counters for event in read.events if event.event_id in archived), NO_COUNTERS)
         inserts: list[Placed] = []
         for insert in plan.inserts:
             drafts = []

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 
 from recollect.v1 import compaction_pb2, compaction_service_pb2, event_pb2
 
 from ..domain import rules
-from ..domain.errors import InvalidField
+from ..domain.errors import BatchTooLarge, EventIdConflict, EventTooLarge, InvalidField
 from ..domain.model import Compaction, EventDraft
 from ..service.compaction import Application, Replacement
 from ..service.compactor import Prepared
@@ -88,9 +89,13 @@ def application_of(
 def _ids(field: str, ids: Sequence[str]) -> Sequence[str]:
     if len(ids) > _MAX_NAMED:
         raise InvalidField(field, f"must have at most {_MAX_NAMED} ids")
-    if len(set(ids)) < len(ids):
-        raise InvalidField(field, "must differ from each other")
-    return [rules.identifier(f"{field}[{i}]", each, required=True) for i, each in enumerate(ids)]
+    seen: set[str] = set()
+    for i, each in enumerate(ids):
+        rules.identifier(f"{field}[{i}]", each, required=True)
+        if each in seen:
+            raise InvalidField(f"{field}[{i}]", "occurs twice")
+        seen.add(each)
+    return ids
 
 
 def _inserts(
@@ -99,7 +104,10 @@ def _inserts(
     """By the event that they go before; inserts of one place follow each other."""
     placed: dict[str | None, list[EventDraft]] = {}
     seen: set[str] = set()
+    _check_size("inserts", [event for insert in request.inserts for event in insert.events], limits)
     for i, insert in enumerate(request.inserts):
+        if not insert.events:
+            raise InvalidField(f"inserts[{i}].events", "must not be empty")
         before = rules.identifier(f"inserts[{i}].before_event_id", insert.before_event_id) or None
         for j, event in enumerate(insert.events):
             _check_synthetic(f"inserts[{i}].events[{j}]", event, request.branch)
@@ -123,6 +131,9 @@ def _drafts(
         drafts = drafts_of(events, limits, make_draft)
     except InvalidField as error:
         raise InvalidField(f"{prefix}{error.metadata['field']}", error.metadata["problem"]) from None
+    except EventTooLarge as error:
+        size, limit = int(error.metadata["size"]), int(error.metadata["limit"])
+        raise EventTooLarge(f"{prefix}{error.metadata['field']}", size, limit) from None
     for index, draft in enumerate(drafts):
         if draft.event_id in seen:
             raise InvalidField(f"{prefix}events[{index}].event_id", "occurs twice")
@@ -130,9 +141,40 @@ def _drafts(
     return drafts
 
 
+def _check_size(field: str, events: Sequence[event_pb2.SessionEvent], limits: rules.Limits) -> None:
+    """What one transaction may insert is what one append may."""
+    if len(events) > limits.max_batch_events:
+        raise BatchTooLarge(field, len(events), limits.max_batch_events, "events")
+    size = sum(event.ByteSize() for event in events)
+    if size > limits.max_batch_bytes:
+        raise BatchTooLarge(field, size, limits.max_batch_bytes, "bytes")
+
+
+@contextmanager
+def conflicts_named(
+    request: compaction_service_pb2.ApplyCompactionRequest | compaction_service_pb2.ReplaceEventsRequest,
+) -> Iterator[None]:
+    """A store that finds an id taken does not know where in the request it stands."""
+    try:
+        yield
+    except EventIdConflict as error:
+        event_id = error.metadata["event_id"]
+        if isinstance(request, compaction_service_pb2.ReplaceEventsRequest):
+            places = ((f"events[{i}]", event) for i, event in enumerate(request.events))
+        else:
+            places = (
+                (f"inserts[{i}].events[{j}]", event)
+                for i, insert in enumerate(request.inserts)
+                for j, event in enumerate(insert.events)
+            )
+        at = next(place for place, event in places if event.event_id == event_id)
+        raise EventIdConflict(f"{at}.event_id", event_id, int(error.metadata["seq"])) from None
+
+
 def replacement_of(
     request: compaction_service_pb2.ReplaceEventsRequest, limits: rules.Limits, make_draft: DraftMaker
 ) -> Replacement:
+    _check_size("events", request.events, limits)
     return Replacement(
         ref=ref_of(request.session),
         drafts=_drafts("", request.events, limits, make_draft, set()),
@@ -150,7 +192,10 @@ def key_of(scope: compaction_service_pb2.PolicyScope) -> PolicyKey:
     """The key, without its tenant."""
     kind = scope.WhichOneof("kind")
     if kind == "session":
-        return PolicyKey("", PolicyScope.SESSION, *ref_of(scope.session))
+        try:
+            return PolicyKey("", PolicyScope.SESSION, *ref_of(scope.session))
+        except InvalidField as error:
+            raise InvalidField(f"scope.{error.metadata['field']}", error.metadata["problem"]) from None
     if kind == "user":
         user_id = rules.identifier("scope.user.user_id", scope.user.user_id)
         if scope.user.HasField("app"):

@@ -11,7 +11,7 @@ from ...domain.model import Caller
 from ...service.compaction import Applied, CompactionService, Run
 from ...service.policies import PolicyService
 from ..convert import ref_of, set_time
-from ..convert_compaction import application_of, compaction_to, key_of, plan_to, replacement_of, scope_to
+from ..convert_compaction import application_of, compaction_to, conflicts_named, key_of, plan_to, replacement_of, scope_to
 from ..convert_event import DraftMaker
 from ..convert_strategy import policy_of, strategy_of, trigger_of
 from ..tokens import PageTokens
@@ -70,7 +70,8 @@ class CompactionServicer:
 
     async def ApplyCompaction(self, request: pb.ApplyCompactionRequest, caller: Caller) -> pb.ApplyCompactionResponse:
         wanted = application_of(request, self._limits, self._make_draft)
-        applied = await self._compaction.apply(caller, wanted)
+        with conflicts_named(request):
+            applied = await self._compaction.apply(caller, wanted)
         if not applied.matched and not request.report_mismatch:
             strict = wanted.expected_log_version
             versions = applied.versions
@@ -87,7 +88,9 @@ class CompactionServicer:
         return response
 
     async def ReplaceEvents(self, request: pb.ReplaceEventsRequest, caller: Caller) -> pb.ReplaceEventsResponse:
-        applied = await self._compaction.replace(caller, replacement_of(request, self._limits, self._make_draft))
+        wanted = replacement_of(request, self._limits, self._make_draft)
+        with conflicts_named(request):
+            applied = await self._compaction.replace(caller, wanted)
         response = pb.ReplaceEventsResponse(
             replaced=applied.matched and not request.dry_run,
             log_version=applied.versions.log_version,
