@@ -31,7 +31,9 @@ RULES = (
     (r"\b__a(?=(enter|exit|iter|next)__)", "__"),
     (r"\bAsyncIterable(\[.*\]) \| Iterable\1", r"Iterable\1"),
     (r"\bAsyncIterable, AsyncIterator, Iterable\b", "Iterable, Iterator"),
-    (r"\bAsync(?=Iterable|Iterator|Client|Connection)", ""),
+    (r"\bAwaitable, ", ""),
+    (r"\bAwaitable\[(\w+)\]", r"\1"),
+    (r"\bAsync(?=Iterable|Iterator|Client|Connection|Windows)", ""),
     (r"\basynchronous\b", "synchronous"),
     (r", which then belongs to the running event loop", ""),
 )

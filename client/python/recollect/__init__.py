@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from importlib.metadata import version as _version
 
-from . import errors
+from . import compaction, errors
 from ._async.client import AsyncClient
 from ._convert import CreateOptions
 from ._sync.client import Client
 from .errors import RecollectError, error_of
 from .filters import event_filter, exclude, include
+from .memory import ContextFields, MemoryFilter, MemoryProvider
 from .messages import (
     EventFields,
     assistant,
@@ -27,12 +28,32 @@ from .messages import (
     user,
     with_ids,
 )
+from .v1.compaction_pb2 import (
+    Compaction,
+    CompactionInsert,
+    CompactionPlan,
+    CompactionPolicy,
+    CompactionStrategy,
+    CompactionTrigger,
+    SummaryPrompt,
+)
+from .v1.compaction_service_pb2 import (
+    ApplyCompactionResponse,
+    CompactSessionResponse,
+    GetCompactionPolicyResponse,
+    ListCompactionsResponse,
+    PlanCompactionResponse,
+    PolicyScope,
+    ReplaceEventsResponse,
+)
+from .v1.context_pb2 import ContextSpec, MemoryMode
 from .v1.error_reason_pb2 import ErrorReason
 from .v1.event_pb2 import NativeContent, SessionEvent
 from .v1.event_service_pb2 import (
     AppendedEvent,
     AppendEventsResponse,
     AppendStreamResult,
+    GetContextResponse,
     ListEventsResponse,
     SortOrder,
 )
@@ -49,26 +70,45 @@ __all__ = [
     "AppendEventsResponse",
     "AppendStreamResult",
     "AppendedEvent",
+    "ApplyCompactionResponse",
     "AsyncClient",
     "AuthorFilter",
     "AuthorSet",
     "ChatMessage",
     "Client",
+    "CompactSessionResponse",
+    "Compaction",
+    "CompactionInsert",
+    "CompactionPlan",
+    "CompactionPolicy",
+    "CompactionStrategy",
+    "CompactionTrigger",
+    "ContextFields",
+    "ContextSpec",
     "CreateOptions",
     "DeleteExpiredSessionsResponse",
     "DeleteSessionResponse",
     "ErrorReason",
     "EventFields",
     "EventFilter",
+    "GetCompactionPolicyResponse",
+    "GetContextResponse",
     "GetServerInfoResponse",
     "KeywordMatch",
+    "ListCompactionsResponse",
     "ListEventsResponse",
     "ListSessionsResponse",
     "LogView",
+    "MemoryFilter",
+    "MemoryMode",
+    "MemoryProvider",
     "NativeContent",
     "PageWindow",
     "Part",
+    "PlanCompactionResponse",
+    "PolicyScope",
     "RecollectError",
+    "ReplaceEventsResponse",
     "Role",
     "SearchEventsResponse",
     "SearchHit",
@@ -78,10 +118,12 @@ __all__ = [
     "SessionParent",
     "SessionRef",
     "SortOrder",
+    "SummaryPrompt",
     "TokenUsage",
     "WindowCounters",
     "__version__",
     "assistant",
+    "compaction",
     "data",
     "error_of",
     "errors",

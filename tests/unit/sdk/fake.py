@@ -15,9 +15,15 @@ from google.rpc.error_details_pb2 import ErrorInfo, RetryInfo
 from google.rpc.status_pb2 import Status
 from grpc_status import rpc_status
 
-from recollect.v1 import event_service_pb2, recall_service_pb2, server_service_pb2, session_service_pb2
+from recollect.v1 import (
+    compaction_service_pb2,
+    event_service_pb2,
+    recall_service_pb2,
+    server_service_pb2,
+    session_service_pb2,
+)
 
-MODULES = (session_service_pb2, event_service_pb2, recall_service_pb2, server_service_pb2)
+MODULES = (session_service_pb2, event_service_pb2, compaction_service_pb2, recall_service_pb2, server_service_pb2)
 
 
 class Fail(Exception):

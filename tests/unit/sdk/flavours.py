@@ -8,7 +8,7 @@ from typing import Any, Self
 
 import recollect
 
-ITERATORS = ("sessions", "events", "search", "append_stream")
+ITERATORS = ("sessions", "events", "search", "append_stream", "compactions")
 FLAVOURS = ("async", "sync")
 _END = object()
 

@@ -161,6 +161,14 @@ async def test_update_session_masks_what_was_given(client: Any, fake: FakeServer
     assert masks == [["metadata_json"], ["expiry", "labels"]]
 
 
+async def test_the_size_of_contexts_is_set_and_reset(client: Any, fake: FakeServer) -> None:
+    await client.create_session(context_bytes=9000)
+    await client.update_session("s1", context_bytes=0)
+    assert fake.requests("CreateSession")[0].context_bytes == 9000
+    (reset,) = fake.requests("UpdateSession")
+    assert (list(reset.update_mask.paths), reset.context_bytes) == (["context_bytes"], 0)
+
+
 async def test_append_sends_its_conditions(client: Any, fake: FakeServer) -> None:
     await client.append("s1", recollect.user("a"), expected_log_version=0, ignore_existing=True, create=True)
     await client.append(

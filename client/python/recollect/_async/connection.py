@@ -14,6 +14,7 @@ import grpc.aio
 from .._channel import address_or_default, call_metadata, channel_options, credentials
 from .._convert import SessionLike, session_ref
 from ..errors import from_rpc_error
+from ..v1.compaction_service_pb2_grpc import CompactionServiceStub
 from ..v1.event_service_pb2_grpc import EventServiceStub
 from ..v1.recall_service_pb2_grpc import RecallServiceStub
 from ..v1.server_service_pb2_grpc import ServerServiceStub
@@ -21,6 +22,7 @@ from ..v1.session_pb2 import SessionRef
 from ..v1.session_service_pb2_grpc import SessionServiceStub
 
 if TYPE_CHECKING:  # they exist in the stub files alone
+    from ..v1.compaction_service_pb2_grpc import CompactionServiceAsyncStub
     from ..v1.event_service_pb2_grpc import EventServiceAsyncStub
     from ..v1.recall_service_pb2_grpc import RecallServiceAsyncStub
     from ..v1.server_service_pb2_grpc import ServerServiceAsyncStub
@@ -37,6 +39,7 @@ class _Stubs:
         self.channel = channel
         self.sessions = cast("SessionServiceAsyncStub", SessionServiceStub(channel))
         self.events = cast("EventServiceAsyncStub", EventServiceStub(channel))
+        self.compaction = cast("CompactionServiceAsyncStub", CompactionServiceStub(channel))
         self.recall = cast("RecallServiceAsyncStub", RecallServiceStub(channel))
         self.server = cast("ServerServiceAsyncStub", ServerServiceStub(channel))
 

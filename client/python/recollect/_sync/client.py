@@ -13,6 +13,7 @@ from google.protobuf.field_mask_pb2 import FieldMask
 
 from .._convert import CreateOptions, Metadata, SessionLike, create_if_missing, enum_value, expiry, json_text
 from ..errors import from_rpc_error
+from ..memory import MemoryProvider
 from ..messages import with_ids
 from ..v1 import event_service_pb2 as es
 from ..v1 import recall_service_pb2 as rs
@@ -21,12 +22,12 @@ from ..v1 import session_service_pb2 as ss
 from ..v1.event_pb2 import SessionEvent
 from ..v1.filter_pb2 import EventFilter
 from ..v1.session_pb2 import Session, SessionRef
-from .connection import Connection
+from .windows import Windows
 
 Item = TypeVar("Item")
 
 
-class Client(Connection):
+class Client(Windows):
     """A client of one server; share one instance, and close it or use it as a context manager.
 
     address: "host:port"; by default the value of RECOLLECT_ADDRESS, else 127.0.0.1:7443.
@@ -55,6 +56,7 @@ class Client(Connection):
         never_expires: bool = False,
         metadata: Metadata = None,
         labels: Mapping[str, str] | None = None,
+        context_bytes: int = 0,
         return_existing: bool = False,
         timeout: float | None = None,
     ) -> Session:
@@ -62,7 +64,8 @@ class Client(Connection):
 
         It expires after `ttl`, at `expire_time` (an aware datetime, or nanoseconds since the epoch), or never; by default
         after the server's default, 60 days. `metadata` is a JSON object, at most 256 KiB; text is kept verbatim. `labels`: at
-        most 64. Raises SessionAlreadyExists, unless `return_existing`, which returns what is there unchanged.
+        most 64. `context_bytes`: the size of contexts that ask for none; 0 is the server's. Raises SessionAlreadyExists, unless
+        `return_existing`, which returns what is there unchanged.
         """
         user_id, app = self.user_id if user_id is None else user_id, self.app if app is None else app
         request = ss.CreateSessionRequest(
@@ -70,6 +73,7 @@ class Client(Connection):
             expiry=expiry(ttl, expire_time, never_expires),
             metadata_json=json_text(metadata, "metadata"),
             labels=labels,
+            context_bytes=context_bytes,
             return_existing=return_existing,
         )
         return self._call(self._stubs().sessions.CreateSession, request, timeout).session
@@ -131,17 +135,19 @@ class Client(Connection):
         ttl: timedelta | None = None,
         expire_time: datetime | int | None = None,
         never_expires: bool = False,
+        context_bytes: int | None = None,
         timeout: float | None = None,
     ) -> Session:
         """Replace what is given, whole; None leaves it. `metadata=""` and `labels={}` clear. Raises SessionNotFound."""
         new_expiry = expiry(ttl, expire_time, never_expires)
-        given = {"expiry": new_expiry, "metadata_json": metadata, "labels": labels}
+        given = {"expiry": new_expiry, "metadata_json": metadata, "labels": labels, "context_bytes": context_bytes}
         request = ss.UpdateSessionRequest(
             session=self._ref(session),
             update_mask=FieldMask(paths=[path for path, value in given.items() if value is not None]),
             expiry=new_expiry,
             metadata_json=json_text(metadata, "metadata"),
             labels=labels,
+            context_bytes=context_bytes or 0,
         )
         return self._call(self._stubs().sessions.UpdateSession, request, timeout).session
 
@@ -163,6 +169,7 @@ class Client(Connection):
         expected_last_event_id: str | None = None,
         ignore_existing: bool = False,
         create: bool | CreateOptions = False,
+        memory: MemoryProvider | None = None,
         timeout: float | None = None,
     ) -> es.AppendEventsResponse:
         """Append events, all or none; when it returns they are on durable storage.
@@ -170,11 +177,14 @@ class Client(Connection):
         Events without an id get one before they are sent, in a copy, so the client's own retries store nothing twice. To
         retry across errors yourself, append the same `with_ids(...)` again. At most one precondition: the log_version, or
         the last event's id ("" for an empty log), that you last saw; else VersionMismatch. `ignore_existing`: an id that is
-        stored already is no error whatever its content. `create`: True or CreateOptions makes a missing session.
-        Limits: `info().limits`. Raises SessionNotFound, VersionMismatch, EventIdConflict, EventTooLarge, BatchTooLarge.
+        stored already is no error whatever its content. `create`: True or CreateOptions makes a missing session. `memory`:
+        of one that does not write nothing is sent, and the response is empty. Limits: `info().limits`. Raises SessionNotFound,
+        VersionMismatch, EventIdConflict, EventTooLarge, BatchTooLarge.
         """
         if expected_log_version is not None and expected_last_event_id is not None:
             raise ValueError("give at most one of expected_log_version and expected_last_event_id")
+        if memory is not None and not memory.writes:
+            return es.AppendEventsResponse()
         request = es.AppendEventsRequest(
             session=self._ref(session),
             events=with_ids(*events),

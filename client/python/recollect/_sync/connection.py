@@ -14,6 +14,7 @@ import grpc
 from .._channel import address_or_default, call_metadata, channel_options, credentials
 from .._convert import SessionLike, session_ref
 from ..errors import from_rpc_error
+from ..v1.compaction_service_pb2_grpc import CompactionServiceStub
 from ..v1.event_service_pb2_grpc import EventServiceStub
 from ..v1.recall_service_pb2_grpc import RecallServiceStub
 from ..v1.server_service_pb2_grpc import ServerServiceStub
@@ -31,6 +32,7 @@ class _Stubs:
         self.channel = channel
         self.sessions = SessionServiceStub(channel)
         self.events = EventServiceStub(channel)
+        self.compaction = CompactionServiceStub(channel)
         self.recall = RecallServiceStub(channel)
         self.server = ServerServiceStub(channel)
 

@@ -1,0 +1,162 @@
+"""Saying when and how to compact: `compaction.policy(compaction.turns_over(40), compaction.turn_window(20))`.
+
+Numbers that are left out, or 0, are the server's defaults, which stand in parentheses. The protos say what each strategy keeps.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from ._convert import check
+from .v1.compaction_pb2 import (
+    CompactionInsert,
+    CompactionPlan,
+    CompactionPolicy,
+    CompactionStrategy,
+    CompactionTrigger,
+    RecursiveSummary,
+    SlidingWindow,
+    StrategyPipeline,
+    TokenBudget,
+    TriggerList,
+    TrimToolResults,
+    TurnWindow,
+)
+from .v1.compaction_service_pb2 import PolicyScope, UserPolicyScope
+from .v1.event_pb2 import SessionEvent
+from .v1.message_pb2 import Role
+from .v1.session_pb2 import SessionRef
+
+# --- when
+
+
+def turns_over(n: int) -> CompactionTrigger:
+    """The window has more than n turns."""
+    return CompactionTrigger(turns_over=n)
+
+
+def tokens(n: int) -> CompactionTrigger:
+    """The window has n tokens or more."""
+    return CompactionTrigger(tokens=n)
+
+
+def size(n: int) -> CompactionTrigger:
+    """The window has n bytes or more."""
+    return CompactionTrigger(bytes=n)
+
+
+def events(n: int) -> CompactionTrigger:
+    """The window has n events or more."""
+    return CompactionTrigger(events=n)
+
+
+def any_of(*triggers: CompactionTrigger) -> CompactionTrigger:
+    """One of these fires."""
+    return CompactionTrigger(any_of=TriggerList(triggers=triggers))
+
+
+def all_of(*triggers: CompactionTrigger) -> CompactionTrigger:
+    """All of these fire."""
+    return CompactionTrigger(all_of=TriggerList(triggers=triggers))
+
+
+# --- how
+
+
+def sliding_window(max_events: int = 0) -> CompactionStrategy:
+    """Keep the newest events (20), from a turn start on."""
+    return CompactionStrategy(sliding_window=SlidingWindow(max_events=max_events))
+
+
+def turn_window(max_turns: int = 0) -> CompactionStrategy:
+    """Keep the newest turns (10)."""
+    return CompactionStrategy(turn_window=TurnWindow(max_turns=max_turns))
+
+
+def token_budget(max_tokens: int = 0) -> CompactionStrategy:
+    """Keep the newest turns that fit so many tokens (4,000)."""
+    return CompactionStrategy(token_budget=TokenBudget(max_tokens=max_tokens))
+
+
+def recursive_summary(
+    keep: int = 0,
+    *,
+    overlap: int | None = None,
+    system_prompt: str = "",
+    shadow_prompt: str = "",
+    max_summary_tokens: int = 0,
+) -> CompactionStrategy:
+    """Keep the newest events (10) and put a model's summary in the place of all that came before.
+
+    The model is shown `overlap` (2) of the kept events for continuity; its summary may have `max_summary_tokens` (1,024). The
+    prompts are the instructions to it, and the user's text that precedes the summary.
+    """
+    summary = RecursiveSummary(
+        max_events_to_keep=keep,
+        overlap=overlap,
+        system_prompt=system_prompt,
+        shadow_prompt=shadow_prompt,
+        max_summary_tokens=max_summary_tokens,
+    )
+    return CompactionStrategy(recursive_summary=summary)
+
+
+def trim_tool_results(keep_turns: int | None = None, *, min_tokens: int = 0) -> CompactionStrategy:
+    """Put stubs in the place of tool results of `min_tokens` (64) and more, but for those of the newest turns (1)."""
+    return CompactionStrategy(trim_tool_results=TrimToolResults(keep_turns=keep_turns, min_tokens=min_tokens))
+
+
+def pipeline(*steps: CompactionStrategy) -> CompactionStrategy:
+    """Several strategies, each applied to what the one before it leaves; a recursive summary at most once, and last."""
+    return CompactionStrategy(pipeline=StrategyPipeline(steps=steps))
+
+
+# --- by itself
+
+
+def policy(trigger: CompactionTrigger, strategy: CompactionStrategy) -> CompactionPolicy:
+    """Compact by the strategy whenever an append makes the trigger fire."""
+    return CompactionPolicy(trigger=trigger, strategy=strategy)
+
+
+def disabled() -> CompactionPolicy:
+    """Never compact, whatever a wider policy says."""
+    return CompactionPolicy(disabled=True)
+
+
+def policy_scope(session: SessionRef | None, user_id: str | None, app: str | None, server: bool) -> PolicyScope:
+    """Whom a policy is for: exactly one of a session, a user (of one app or of all), an app, and the server."""
+    users = user_id is not None or app is not None
+    if (session is not None) + users + server != 1:
+        raise ValueError("give exactly one scope: session, user_id (with or without app), app, or server=True")
+    if session is not None:
+        return PolicyScope(session=session)
+    if user_id is not None:
+        return PolicyScope(user=UserPolicyScope(user_id=user_id, app=app))
+    return PolicyScope(server=True) if app is None else PolicyScope(app=app)
+
+
+# --- with a model of one's own
+
+
+def insert(*events: SessionEvent, before: str = "") -> CompactionInsert:
+    """New events and the id of the event that they precede; by default they go where the archived ones end, or to the end."""
+    return CompactionInsert(before_event_id=before, events=events)
+
+
+def completed(plan: CompactionPlan, summary: str) -> Iterable[CompactionInsert]:
+    """A plan's inserts, with the model's text in the event that the plan leaves empty for it."""
+    wanted = plan.HasField("summary_prompt")
+    if wanted is not bool(check(summary, str, "summary").strip()):
+        raise ValueError("the plan asks for a summary, give its text" if wanted else "the plan asks for no summary")
+    if not wanted:
+        return plan.inserts
+    filled = CompactionPlan(inserts=plan.inserts)
+    for event in (event for each in filled.inserts for event in each.events if _is_pending(event)):
+        event.message.parts[0].text.text = summary
+    return filled.inserts
+
+
+def _is_pending(event: SessionEvent) -> bool:
+    parts = event.message.parts
+    return event.message.role == Role.ROLE_ASSISTANT and len(parts) == 1 and parts[0].text.text == ""

@@ -1,0 +1,177 @@
+"""Saying what a participant sees of a session, and whether it writes to it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import TypedDict
+
+from ._convert import check
+from .filters import exclude, include
+from .v1.context_pb2 import ContextSpec, MemoryMode
+from .v1.filter_pb2 import AuthorFilter
+
+
+class ContextFields(TypedDict, total=False):
+    """The fields of a ContextSpec, which documents them."""
+
+    mode: MemoryMode.ValueType
+    author_filters: Iterable[AuthorFilter]
+    author_roles: Mapping[str, str]
+    last_n: int | None
+    max_turns: int | None
+    max_bytes: int | None
+    max_tokens: int | None
+    branch: str
+    exclude_system: bool
+
+
+class _Step:
+    """A step of a chain of filters; taken on the class it begins a chain."""
+
+    def __init__(self, *, keeps: bool) -> None:
+        self._keeps = keeps
+        verb = "Keep only" if keeps else "Drop"
+        self.__doc__ = f"{verb} events of these agents, by id or by role in the fleet; at least one."
+
+    def __get__(self, chain: MemoryFilter | None, owner: type[MemoryFilter]) -> _BoundStep:
+        return _BoundStep(chain or owner(), self._keeps)
+
+
+@dataclass(frozen=True, slots=True)
+class _BoundStep:
+    chain: MemoryFilter
+    keeps: bool
+
+    def __call__(self, ids: Iterable[str] = (), *, roles: Iterable[str] = ()) -> MemoryFilter:
+        return MemoryFilter((*self.chain.steps, (include if self.keeps else exclude)(ids, roles=roles)))
+
+
+class MemoryFilter:
+    """Whose events are seen: `MemoryFilter.include(roles=["researcher"]).exclude(["critic"])`.
+
+    Steps apply in order, each to what the one before it leaves; steps of one kind merge into the place of the first.
+    """
+
+    __slots__ = ("steps",)
+
+    include = _Step(keeps=True)
+    exclude = _Step(keeps=False)
+
+    def __init__(self, steps: Iterable[AuthorFilter] = ()) -> None:
+        self.steps: tuple[AuthorFilter, ...] = tuple(steps)
+
+    def __repr__(self) -> str:
+        return f"MemoryFilter({self.steps!r})"
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, MemoryFilter) and self.steps == other.steps
+
+    __hash__ = None  # type: ignore[assignment]
+
+
+class MemoryProvider:
+    """How a participant uses a session: what it reads, and whether it writes. Given to `get_context` and to `append`.
+
+    Begin with `limited_window()` or `none()`; every method gives a new provider and leaves its own as it is. Unlike in the Akka
+    SDK, where the last of readLast and filtered wins, everything that was said holds: filters apply first, then the newest n
+    events, then the newest turns, then the sizes.
+    """
+
+    __slots__ = ("_spec",)
+
+    def __init__(self, spec: ContextSpec | None = None) -> None:
+        self._spec = ContextSpec()
+        if spec is not None:
+            self._spec.CopyFrom(check(spec, ContextSpec, "spec"))
+
+    @classmethod
+    def none(cls) -> MemoryProvider:
+        """Neither reads nor writes."""
+        return cls(ContextSpec(mode=MemoryMode.MEMORY_MODE_NONE))
+
+    @classmethod
+    def limited_window(cls) -> MemoryProvider:
+        """Reads the active window within the session's or the server's size (156 KiB), and writes."""
+        return cls(ContextSpec(mode=MemoryMode.MEMORY_MODE_READ_WRITE))
+
+    @property
+    def spec(self) -> ContextSpec:
+        """What is sent to the server; a copy."""
+        spec = ContextSpec()
+        spec.CopyFrom(self._spec)
+        return spec
+
+    @property
+    def reads(self) -> bool:
+        """False when its contexts are empty."""
+        return self._spec.mode not in (MemoryMode.MEMORY_MODE_NONE, MemoryMode.MEMORY_MODE_WRITE_ONLY)
+
+    @property
+    def writes(self) -> bool:
+        """False when nothing is appended for it."""
+        return self._spec.mode not in (MemoryMode.MEMORY_MODE_NONE, MemoryMode.MEMORY_MODE_READ_ONLY)
+
+    def read_only(self) -> MemoryProvider:
+        """Reads; its appends are dropped."""
+        return self._with(ContextSpec(mode=MemoryMode.MEMORY_MODE_READ_ONLY))
+
+    def write_only(self) -> MemoryProvider:
+        """Writes; its contexts are empty."""
+        return self._with(ContextSpec(mode=MemoryMode.MEMORY_MODE_WRITE_ONLY))
+
+    def read_last(self, n: int, filter: MemoryFilter | None = None) -> MemoryProvider:  # noqa: A002
+        """Only the newest n events, of those that the filter leaves, extended back to the start of their turn."""
+        return self._with(ContextSpec(last_n=n, author_filters=filter.steps if filter else ()))
+
+    def filtered(self, filter: MemoryFilter) -> MemoryProvider:  # noqa: A002
+        """Only events that the filter leaves; a further filter goes on where this one ends."""
+        return self._with(ContextSpec(author_filters=filter.steps))
+
+    def with_author_roles(self, roles: Mapping[str, str]) -> MemoryProvider:
+        """Roles of agents by id, for filters; they win over the roles stored with the events."""
+        return self._with(ContextSpec(author_roles=roles))
+
+    def max_turns(self, n: int) -> MemoryProvider:
+        """Only the newest n turns."""
+        return self._with(ContextSpec(max_turns=n))
+
+    def max_tokens(self, n: int) -> MemoryProvider:
+        """At most n tokens, by the server's estimate."""
+        return self._with(ContextSpec(max_tokens=n))
+
+    def max_bytes(self, n: int) -> MemoryProvider:
+        """At most n bytes of text, reasoning, tool calls and results."""
+        return self._with(ContextSpec(max_bytes=n))
+
+    def on_branch(self, branch: str) -> MemoryProvider:
+        """What an agent on this branch sees: the root, the branch itself and its ancestors."""
+        return self._with(ContextSpec(branch=branch))
+
+    def without_system(self) -> MemoryProvider:
+        """Leaves out the SYSTEM event."""
+        return self._with(ContextSpec(exclude_system=True))
+
+    def _with(self, changes: ContextSpec) -> MemoryProvider:
+        changed = MemoryProvider(self._spec)
+        changed._spec.MergeFrom(changes)
+        return changed
+
+    def __repr__(self) -> str:
+        return f"MemoryProvider({self._spec!r})"
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, MemoryProvider) and self._spec == other._spec
+
+    __hash__ = None  # type: ignore[assignment]
+
+
+def context_spec(spec: ContextSpec | MemoryProvider | None, fields: ContextFields) -> ContextSpec | None:
+    """What a caller says of a context: whole, or by fields; None for nothing."""
+    if spec is None:
+        return ContextSpec(**fields) if fields else None
+    if fields:
+        raise ValueError(f"give either a spec or its fields, not both: {', '.join(fields)}")
+    if isinstance(spec, MemoryProvider):
+        return spec.spec
+    return check(spec, ContextSpec, "spec")
