@@ -269,7 +269,7 @@ class SearchPagingRows:
         assert said(hits) == ["hit 04", "hit 06"]
 
     @pytest.mark.parametrize("scope", [ref(), ALICE], ids=["session", "user"])
-    async def test_pages_stay_within_their_bytes_but_hold_at_least_one(self, store: Store, scope: object) -> None:
+    async def test_pages_of_hits_stay_within_their_bytes_but_hold_at_least_one(self, store: Store, scope: object) -> None:
         await say(store, *(draft(f"hit {n} " + "x" * size) for n, size in enumerate((10, 3000, 10, 10, 700, 700, 3000, 10))))
         whole = await search(store, "hit", scope)  # type: ignore[arg-type]
         assert len(whole) == 8

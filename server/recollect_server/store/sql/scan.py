@@ -21,7 +21,7 @@ from ..base import Codec
 from .conditions import Conditions, text_conditions
 from .engine import Engine
 from .prepared import ROWS_AT_ONCE, Record, Statements
-from .schema import event_text, events
+from .schema import INSERTED, POSITION_STEP, event_text, events
 
 # Larger bodies are fetched one by one once it is known that they are wanted, so that a page of them is never in memory.
 _SMALL_BODY = 32_768
@@ -75,12 +75,14 @@ class Scanner:
 
     def stored(self, row: Row[Any] | Record, session: int) -> StoredEvent | None:
         """The event; None if it was too large to come along and has been deleted since."""
-        body = row.body if row.body is not None else self._large_body(session, row.position)
+        body = row.body if row.body is not None else self._large_body(session, row)
         return None if body is None else StoredEvent(row.seq, body, bool(row.archived))
 
-    def _large_body(self, session: int, position: int) -> bytes | None:
-        query = sa.select(_e.body).where(_e.session == session, _e.position == position)
-        body: bytes | None = self.connection.execute(query).scalar()
+    def _large_body(self, session: int, row: Row[Any] | Record) -> bytes | None:
+        # What was inserted may have been moved in the meantime; its seq never changes, but only it is indexed by seq.
+        appended = row.position % POSITION_STEP == 0
+        place = _e.position == row.position if appended else sa.and_(sa.text(INSERTED), _e.seq == row.seq)
+        body: bytes | None = self.connection.execute(sa.select(_e.body).where(_e.session == session, place)).scalar()
         return body
 
 
