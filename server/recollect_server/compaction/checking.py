@@ -40,15 +40,21 @@ def torn_pair(before: Sequence[WindowEvent], after: Sequence[WindowEvent]) -> tu
     """Ids of an event that would be left without the call or the result that it has now, and of the one that has it; the second
     is empty for a new event whose result answers no call. A new event may stand for either side, as a stub does.
     """
-    old, new = ToolTies(before), ToolTies(after)
-    left = {event.event_id for event in after}
-    answered = {(after[caller].event_id, call) for caller, call, _ in new.answers}
-    answering = {(after[answer].event_id, call) for _, call, answer in new.answers}
-    for caller, call, answer in old.answers:
-        one, other = before[caller].event_id, before[answer].event_id
+    old, new = _pairs(before), _pairs(after)
+    known, left = {event.event_id for event in before}, {event.event_id for event in after}
+    # Where ids are used again, what is left of two pairs may look like one.
+    sound = [pair for pair in new if pair in old or not known.issuperset((pair[0], pair[2]))]
+    answered = {(one, call) for one, call, _ in sound}
+    answering = {(other, call) for _, call, other in sound}
+    for one, call, other in old:
         if one in left and (one, call) not in answered:
             return one, other
         if other in left and (other, call) not in answering:
             return other, one
-    known = {event.event_id for event in before}
-    return next(((after[index].event_id, "") for index in sorted(new.orphans) if after[index].event_id not in known), None)
+    orphans = (after[index].event_id for index in sorted(ToolTies(after).orphans))
+    return next(((event_id, "") for event_id in orphans if event_id not in known), None)
+
+
+def _pairs(events: Sequence[WindowEvent]) -> dict[tuple[str, str, str], None]:
+    """Who calls, the call's id, who answers; in order."""
+    return {(events[one].event_id, call, events[other].event_id): None for one, call, other in ToolTies(events).answers}

@@ -1,0 +1,112 @@
+"""What a caller's own compaction archives, and which pairs it would tear."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+
+import pytest
+
+from recollect_server.compaction.checking import resulting, through, torn_pair
+from recollect_server.compaction.plan import Window
+from tests.unit.compaction.notation import window
+
+
+@pytest.mark.parametrize(
+    ("text", "seq", "archived", "before"),
+    [
+        ("U1 A1 U2 A2", 2, "U1 A1", "U2"),
+        ("U1 A1 U2 A2", 4, "U1 A1 U2 A2", None),
+        ("U1 A1", 99, "U1 A1", None),
+        ("~Uo ~Ao U1 A1 U2", 4, "~Uo ~Ao U1 A1", "U2"),
+        # A SYSTEM event that is still the latest stays, and the summary goes behind it.
+        ("S1 U1 A1 U2", 3, "U1 A1", "U2"),
+        ("S1 S2 U1 A1", 4, "S1 U1 A1", None),
+        ("U1 S1 A1 U2 S2", 3, "U1 S1 A1", "U2"),
+        # What is answered after the seq stays, with its answer, and nothing comes between the two.
+        ("U1 A1(c) U2 A2 T1(c)", 4, "U1 U2 A2", "A1"),
+        ("U1 A1(c,d) T1(c) T2(d) U2", 3, "U1", "A1"),
+        ("U1 A1(c) T1(c) U2", 3, "U1 A1 T1", "U2"),
+        # Asked but not answered by anyone: it was read, and goes.
+        ("U1 A1(c) U2", 2, "U1 A1", "U2"),
+        ("U1 A1", 0, "", "U1"),
+    ],
+)
+def test_through(text: str, seq: int, archived: str, before: str | None) -> None:
+    archive, place = through(window(text), seq)
+    assert (" ".join(archive), place) == (archived, before)
+
+
+@pytest.mark.parametrize(
+    ("text", "seq", "archived", "before"),
+    [
+        ("U1 U2@sub A2@sub U3@sub A1", 3, "U2@sub A2@sub", "U3@sub"),
+        ("U1 U2@sub A2@sub A1", 3, "U2@sub A2@sub", "A1"),
+        ("U1 A1 U2@sub", 3, "U2@sub", None),
+        ("S1 S2@sub U2@sub A1", 4, "U2@sub", None),
+    ],
+)
+def test_through_in_a_branch(text: str, seq: int, archived: str, before: str | None) -> None:
+    archive, place = through(window(text, "sub"), seq)
+    assert (" ".join(archive), place) == (archived, before)
+
+
+def test_the_tail_is_kept_by_seq_not_by_place() -> None:
+    """A summary stands first in the window and has the highest seq: who read up to seq 4 did not read it."""
+    events = zip(window("~Uo ~Ao U1 A1 U2").events, [6, 7, 3, 4, 5], strict=True)
+    moved = Window(tuple(replace(event, seq=seq) for event, seq in events))
+    assert through(moved, 4) == (["U1", "A1"], "U2")
+
+
+def _torn(text: str, archive: str, inserts: Mapping[str | None, str] | None = None) -> tuple[str, str] | None:
+    events = window(text).events
+    new = {before: list(window(made).events) for before, made in (inserts or {}).items()}
+    return torn_pair(events, resulting(events, archive.split(), new))
+
+
+@pytest.mark.row("Z-10")
+@pytest.mark.parametrize(
+    ("text", "archive", "torn"),
+    [
+        ("U1 A1(c) T1(c) U2", "U1", None),
+        ("U1 A1(c) T1(c) U2", "A1 T1", None),
+        ("U1 A1(c) T1(c) U2", "A1", ("T1", "A1")),
+        ("U1 A1(c) T1(c) U2", "T1", ("A1", "T1")),
+        ("U1 A1(c,d) T1(c) T2(d)", "A1 T1", ("T2", "A1")),
+        ("U1 A1(c,d) T1(c) T2(d)", "T2", ("A1", "T2")),
+        # An id that is used again: the pair that goes is not the pair that stays.
+        ("A1(c) T1(c) A2(c) T2(c)", "A1 T1", None),
+        ("A1(c) T1(c) A2(c) T2(c)", "T1 A2", ("A1", "T1")),
+        # Already torn, or never answered: nothing to tear.
+        ("T1(c) U1", "U1", None),
+        ("U1 A1(c)", "A1", None),
+        ("A1(c) T1(c) T2(c)", "T2", None),
+    ],
+)
+def test_what_is_torn(text: str, archive: str, torn: tuple[str, str] | None) -> None:
+    assert _torn(text, archive) == torn
+
+
+@pytest.mark.parametrize(
+    ("archive", "inserts", "torn"),
+    [
+        ("T1", {"A2": "~T:stub(c)"}, None),
+        ("T1", {"U2": "~T:stub(c)"}, None),
+        ("A1", {"T1": "~A:call(c)"}, None),
+        ("T1", {"A2": "~T:stub(x)"}, ("A1", "T1")),
+        ("T1", {"U1": "~T:stub(c)"}, ("A1", "T1")),
+        ("", {None: "~T:lone(x)"}, ("~T:lone", "")),
+        ("A1 T1", {None: "~T:lone(c)"}, ("~T:lone", "")),
+        ("", {"T1": "~A:rival(c)"}, ("A1", "T1")),
+        ("U1", {None: "~A:call(x) ~T:answer(x)"}, None),
+    ],
+)
+def test_what_new_events_mend_and_tear(archive: str, inserts: Mapping[str | None, str], torn: tuple[str, str] | None) -> None:
+    assert _torn("U1 A1(c) T1(c) A2 U2", archive, inserts) == torn
+
+
+def test_the_window_afterwards() -> None:
+    events = window("U1 A1 U2").events
+    made = {"U1": [*window("~Ua").events], "U2": [*window("~Ub").events], None: [*window("~Uc").events]}
+    after = resulting(events, {"A1"}, made)
+    assert [event.event_id for event in after] == ["~Ua", "U1", "~Ub", "U2", "~Uc"]
