@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 from collections.abc import Sequence
 from typing import Any, TypeVar
 
+import asyncpg
 import sqlalchemy as sa
 from sqlalchemy.exc import DBAPIError
 from sqlalchemy.ext.asyncio import AsyncEngine, create_async_engine
 from sqlalchemy.sql import ColumnElement
+from sqlalchemy.util import await_only
 
 from .engine import SqlOptions, Unit
 from .schema import DERIVED, changes
@@ -30,6 +33,7 @@ _PROBLEMS = {
 }
 _RETRYABLE = ("40001", "40P01")
 _ATTEMPTS = 4
+_AUTOCOMMIT = "AUTOCOMMIT"
 
 
 class PostgresEngine:
@@ -57,7 +61,7 @@ class PostgresEngine:
             execution_options={"schema_translate_map": {DERIVED: None}},
         )
         self._writing: set[asyncio.Future[Any]] = set()
-        self._single_statements = self._engine.execution_options(isolation_level="AUTOCOMMIT")
+        self._single_statements = self._engine.execution_options(isolation_level=_AUTOCOMMIT)
 
     async def open_index(self) -> TextIndex:
         def unit(connection: sa.Connection) -> tuple[str, str, TextIndex]:
@@ -108,6 +112,12 @@ class PostgresEngine:
         raise AssertionError("unreachable")
 
     def fetch(self, connection: sa.Connection, sql: str, params: Sequence[Any]) -> Sequence[Sequence[Any]]:
+        if connection.get_execution_options().get("isolation_level") == _AUTOCOMMIT:
+            # Straight to the driver, for a read outside a transaction: SQLAlchemy's way to it costs as much again. A broken
+            # connection is asked once more on that way, which drops it from the pool.
+            with contextlib.suppress(asyncpg.InterfaceError, asyncpg.PostgresConnectionError, OSError):
+                rows: Sequence[Sequence[Any]] = await_only(_driver(connection).fetch(sql, *params))
+                return rows
         return connection.exec_driver_sql(sql, tuple(params)).all()
 
     def run_many(self, connection: sa.Connection, sql: str, rows: Sequence[Sequence[Any]]) -> None:
@@ -127,10 +137,10 @@ class PostgresEngine:
             return "every connection to the database is busy"
         if isinstance(error, OSError):
             return "the database does not answer"
-        if not isinstance(error, DBAPIError):
+        if not isinstance(error, (DBAPIError, asyncpg.PostgresError)):
             return None
         state = _sqlstate(error) or ""
-        if error.connection_invalidated or isinstance(error, sa.exc.InterfaceError):
+        if (isinstance(error, DBAPIError) and error.connection_invalidated) or isinstance(error, sa.exc.InterfaceError):
             return "the connection to the database failed"
         return _PROBLEMS.get(state) or _PROBLEMS.get(state[:2])
 
@@ -139,5 +149,11 @@ class PostgresEngine:
         await self._engine.dispose()
 
 
-def _sqlstate(error: DBAPIError) -> str | None:
-    return getattr(error.orig, "sqlstate", None)
+def _sqlstate(error: DBAPIError | asyncpg.PostgresError) -> str | None:
+    return getattr(error.orig if isinstance(error, DBAPIError) else error, "sqlstate", None)
+
+
+def _driver(connection: sa.Connection) -> asyncpg.Connection:
+    driver = connection.connection.driver_connection
+    assert driver is not None  # noqa: S101 - it has just been taken from the pool
+    return driver
