@@ -1,0 +1,382 @@
+"""Carrying out policies in the background: when, how often, by whom, and what becomes of trouble."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from typing import Any
+
+import pytest
+
+from recollect_server.domain.model import SECOND_NS, Caller, SessionRef
+from recollect_server.service.auto_compaction import AutoCompactor
+from recollect_server.store.windows import PolicyScope
+from recollect_server.transport.convert_strategy import policy_from_json
+from tests.support.codec import draft
+from tests.support.sessions import TENANT, append, ref
+from tests.unit.service.bench import CALLER, Bench, key, log
+
+SERVER = key(PolicyScope.SERVER)
+BARE = SessionRef("", "", "s1")
+WORK = {"get_session", "read_window", "compact", "lease", "release"}
+
+
+def policy(trigger: str = '{"events": 5}', strategy: str = '{"slidingWindow": {"maxEvents": 2}}') -> bytes:
+    return policy_from_json(f'{{"trigger": {trigger}, "strategy": {strategy}}}')
+
+
+SUMMARISING = policy(strategy='{"recursiveSummary": {"maxEventsToKeep": 2, "overlap": 0}}')
+
+
+class Timers:
+    """Time that passes when told."""
+
+    def __init__(self) -> None:
+        self.pending: list[tuple[float, Callable[[], None]]] = []
+        self.cancelled = 0
+
+    def later(self, delay: float, then: Callable[[], None]) -> Any:
+        self.pending.append((delay, then))
+        return self
+
+    def cancel(self) -> None:
+        self.cancelled += 1
+
+    def fire(self) -> float:
+        delay, then = self.pending.pop(0)
+        then()
+        return delay
+
+
+class Background:
+    """An AutoCompactor at work on a bench."""
+
+    def __init__(self, bench: Bench, owner: str = "me", longest_s: float = 300) -> None:
+        self.bench = bench
+        self.timers = Timers()
+        self.auto = AutoCompactor(
+            bench.store,
+            bench.book,
+            bench.compactor,
+            owner,
+            bench.clock,
+            workers=4,
+            longest_s=longest_s,
+            later=self.timers.later,
+        )
+        bench.store.listen(self.auto.note)
+        self.task: asyncio.Task[None] | None = None
+
+    async def settle(self) -> None:
+        """Until everything is done that can be done now."""
+        for _ in range(200):
+            await asyncio.sleep(0)
+
+    async def say(self, text: str, to: SessionRef | None = None) -> list[str]:
+        """Appends, and what the store was asked to do for it."""
+        self.bench.store.calls.clear()
+        for each in log(text):
+            await append(self.bench.store, each, to=to)
+            await self.settle()
+        return [name for name in self.bench.store.calls if name in WORK]
+
+
+@asynccontextmanager
+async def background(bench: Bench, body: bytes | None = None, **how: Any) -> AsyncIterator[Background]:
+    if body is not None:
+        await bench.policies.set(CALLER, SERVER, body)
+    working = Background(bench, **how)
+    task = working.task = asyncio.create_task(working.auto.run())
+    try:
+        yield working
+    finally:
+        task.cancel()
+        await asyncio.gather(task, return_exceptions=True)
+
+
+@pytest.mark.row("S-13")
+async def test_nothing_happens_up_to_the_threshold(bench: Bench) -> None:
+    await bench.session()
+    async with background(bench, policy()) as working:
+        assert await working.say("U1 U2 U3 U4") == []
+        assert await bench.active() == "U1 U2 U3 U4"
+        assert await working.say("U5") == ["get_session", "lease", "read_window", "compact", "release"]
+        assert await bench.active() == "U4 U5"
+        assert await working.say("U6 U7") == []
+    [done] = (await bench.service.compactions(CALLER, ref(), 10, None)).compactions
+    assert (done.actor, done.strategy, done.archived) == ("policy", "sliding_window", 3)
+
+
+async def test_without_a_policy_of_the_tenant_nothing_is_looked_at(bench: Bench) -> None:
+    await bench.session()
+    await bench.policies.set(Caller("other"), SERVER, policy())
+    async with background(bench) as working:
+        assert await working.say("U1 U2 U3 U4 U5 U6") == []
+        assert await working.say("U7", to=BARE) == []
+
+
+async def test_a_session_named_by_its_id_alone_costs_one_look_in_a_while(bench: Bench) -> None:
+    await bench.session()
+    async with background(bench, policy()) as working:
+        assert await working.say("U1 U2 U3 U4", to=BARE) == ["get_session"]
+        assert await working.say("U5", to=BARE) == ["get_session", "lease", "read_window", "compact", "release"]
+        assert await bench.active() == "U4 U5"
+        bench.clock.advance(61)
+        assert await working.say("U6 U7", to=BARE) == ["get_session"]
+
+
+async def test_a_bare_id_may_come_to_mean_another_session(bench: Bench) -> None:
+    await bench.session(user="bob")
+    async with background(bench) as working:
+        await bench.policies.set(CALLER, key(PolicyScope.USER, user_id="alice"), policy())
+        await working.say("U1", to=BARE)
+        await bench.store.delete_session(TENANT, ref(user="bob"))
+        await bench.session()
+        bench.clock.advance(61)
+        await working.say("U1 U2 U3 U4 U5", to=BARE)
+        assert await bench.active() == "U4 U5"
+
+
+async def test_one_session_under_two_names_is_compacted_once_at_a_time(bench: Bench) -> None:
+    await bench.session()
+    at_once = most = 0
+
+    async def write() -> None:
+        nonlocal at_once, most
+        at_once += 1
+        most = max(most, at_once)
+        for _ in range(20):
+            await asyncio.sleep(0)
+        at_once -= 1
+
+    bench.model.meanwhile = write
+    async with background(bench, SUMMARISING) as working:
+        for number in range(40):
+            await append(bench.store, *log(f"U{number}"), to=BARE if number % 2 else ref())
+        await working.settle()
+    assert most == 1
+    assert len((await bench.active()).split()) < 5
+
+
+async def test_what_is_appended_meanwhile_is_compacted_afterwards(bench: Bench) -> None:
+    """Nobody appends anything later that could call for it."""
+    await bench.session()
+    late = iter(["U6 U7 U8 U9"])
+
+    async def write() -> None:
+        for each in log(next(late, "")):
+            await append(bench.store, each)
+
+    bench.model.meanwhile = write
+    async with background(bench, SUMMARISING) as working:
+        await working.say("U1 U2 U3 U4 U5")
+        assert (await bench.active()).split()[-2:] == ["U8", "U9"]
+        assert (await bench.look()).window.events == 4
+        assert len(bench.model.prompts) == 2
+
+
+@pytest.mark.parametrize("moment", ["release", "lease", "get_session", "read_window", "compact"])
+async def test_an_append_at_any_moment_is_not_forgotten(bench: Bench, moment: str) -> None:
+    await bench.session()
+    async with background(bench, policy()) as working:
+        await working.say("U1 U2 U3 U4")
+        bench.store.before[moment] = lambda: append(bench.store, *log("U6 U7 U8"))
+        await working.say("U5")
+        assert (await bench.active()).split()[-1] == "U8"
+        assert (await bench.look()).window.events < 5
+
+
+async def test_a_policy_that_cannot_help_is_left_alone_until_the_window_has_grown(bench: Bench) -> None:
+    await bench.session()
+    async with background(bench, policy('{"bytes": 10}', '{"turnWindow": {"maxTurns": 30}}')) as working:
+        await append(bench.store, *log("U1 " + " ".join(f"A{n}" for n in range(39))))
+        await working.settle()
+        assert await working.say("A40 A41 A42 A43") == []
+        assert await working.say("A44") == ["get_session", "lease", "read_window", "release"]
+        # Larger by bytes alone counts too.
+        bench.store.calls.clear()
+        await append(bench.store, draft("x" * 5000, event_id="big"))
+        await working.settle()
+        assert bench.store.calls.count("read_window") == 1
+
+
+async def test_another_policy_is_tried_at_once(bench: Bench) -> None:
+    await bench.session()
+    async with background(bench, policy('{"events": 5}', '{"turnWindow": {"maxTurns": 30}}')) as working:
+        await working.say(" ".join(f"U{n}" for n in range(20)))
+        await bench.policies.set(CALLER, SERVER, policy())
+        await working.say("Ux")
+        assert await bench.active() == "U19 Ux"
+
+
+async def test_what_a_strategy_cannot_make_small_enough_is_paid_for_once(bench: Bench) -> None:
+    await bench.session()
+    bench.model.text = "long " * 200
+    async with background(
+        bench, policy('{"tokens": 20}', '{"recursiveSummary": {"maxEventsToKeep": 2, "overlap": 1}}')
+    ) as working:
+        await working.say("U1 A1 U2 A2 U3")
+        await append(bench.store, draft("x" * 400, event_id="long"), *log("U4"))
+        await working.settle()
+        paid = len(bench.model.prompts)
+        assert paid == 1
+        assert working.timers.pending == []
+
+
+async def test_another_servers_lease_is_respected_and_waited_for(bench: Bench) -> None:
+    await bench.session()
+    now = bench.clock.now
+    assert await bench.store.lease(TENANT, ref(), "another", now, now + 60 * SECOND_NS)
+    async with background(bench, policy()) as working:
+        await working.say("U1 U2 U3 U4 U5")
+        assert await bench.active() == "U1 U2 U3 U4 U5"
+        assert await working.say("U6 U7") == [], "appends do not ask for the lease again"
+        working.timers.fire()
+        await working.settle()
+        assert await bench.active() == "U1 U2 U3 U4 U5 U6 U7"
+        bench.clock.advance(61)
+        working.timers.fire()
+        await working.settle()
+        assert await bench.active() == "U6 U7"
+        assert working.timers.pending == []
+    assert await bench.store.lease(TENANT, ref(), "another", bench.clock.now, bench.clock.now + 1)
+
+
+async def test_two_servers_share_the_work(bench: Bench) -> None:
+    await bench.session()
+    async with background(bench, SUMMARISING, owner="one") as one, background(bench, owner="two"):
+        await one.say("U1 U2 U3 U4 U5")
+        assert len(bench.model.prompts) == 1
+
+
+async def test_a_failing_model_is_asked_again_later_each_time(bench: Bench, caplog: pytest.LogCaptureFixture) -> None:
+    await bench.session()
+    bench.model.problem = "timed out"
+    async with background(bench, SUMMARISING) as working:
+        with caplog.at_level(logging.WARNING):
+            await working.say("U1 U2 U3 U4 U5")
+            before = await bench.everything()
+            delays = []
+            for _ in range(12):
+                delays.append(working.timers.fire())
+                await working.settle()
+        assert await bench.everything() == before
+        for number, delay in enumerate(delays):
+            longest = min(2.0**number, 300)
+            assert longest / 2 <= delay <= longest
+        asked = len(bench.model.prompts)
+        await working.say("U6")
+        assert len(bench.model.prompts) == asked, "an append does not cut the wait short"
+        bench.model.problem = ""
+        working.timers.fire()
+        await working.settle()
+        assert (await bench.active()).split()[-2:] == ["U5", "U6"]
+        bench.model.problem = "timed out"
+        await working.say("U7 U8 U9")
+        assert working.timers.fire() <= 1, "a success forgives"
+    assert "timed out" in caplog.text
+    assert "text of" not in caplog.text
+
+
+async def test_work_ends_before_its_lease_does(bench: Bench) -> None:
+    await bench.session()
+    bench.model.meanwhile = asyncio.Event().wait
+    async with background(bench, SUMMARISING, longest_s=0.02) as working:
+        await working.say("U1 U2 U3 U4 U5")
+        assert not await bench.store.lease(TENANT, ref(), "another", bench.clock.now + SECOND_NS, 1 << 62)
+        async with asyncio.timeout(5):
+            while not working.timers.pending:  # noqa: ASYNC110 - nobody is told
+                await asyncio.sleep(0.005)
+        assert await bench.store.lease(TENANT, ref(), "another", bench.clock.now, 1 << 62)
+
+
+async def test_a_deleted_session_is_forgotten(bench: Bench) -> None:
+    await bench.session()
+    bench.model.problem = "timed out"
+    async with background(bench, SUMMARISING) as working:
+        await working.say("U1 U2 U3 U4 U5", to=BARE)
+        await bench.store.delete_session(TENANT, ref())
+        working.timers.fire()
+        await working.settle()
+        assert working.timers.pending == []
+        bench.model.problem = ""
+        await bench.session()
+        await working.say("U1 U2 U3 U4 U5", to=BARE)
+        assert (await bench.active()).split()[-2:] == ["U4", "U5"]
+
+
+async def test_a_session_that_is_deleted_while_it_is_compacted_is_no_trouble(
+    bench: Bench, caplog: pytest.LogCaptureFixture
+) -> None:
+    await bench.session()
+    bench.model.meanwhile = lambda: bench.store.delete_session(TENANT, ref())
+    async with background(bench, SUMMARISING) as working:
+        await working.say("U1 U2 U3 U4 U5")
+        assert working.timers.pending == []
+    assert caplog.text == ""
+
+
+async def test_an_id_that_several_sessions_bear_is_no_trouble(bench: Bench) -> None:
+    await bench.session()
+    async with background(bench, policy()) as working:
+        await append(bench.store, *log("U1"), to=BARE)
+        await bench.session(user="bob")
+        await working.settle()
+        assert working.timers.pending == []
+        await working.say("U2 U3 U4 U5")
+        assert await bench.active() == "U4 U5"
+
+
+async def test_one_sessions_trouble_is_not_anothers(bench: Bench) -> None:
+    await bench.session()
+    other = await bench.session(session_id="s2")
+
+    async def fail() -> None:
+        raise RuntimeError("a fault")
+
+    async with background(bench, policy()) as working:
+        await working.say("U1 U2 U3 U4")
+        bench.store.before["lease"] = fail
+        await working.say("U5")
+        await working.say("U1 U2 U3 U4 U5", to=other)
+        assert await bench.active(other) == "U4 U5"
+        working.timers.fire()
+        await working.settle()
+        assert await bench.active() == "U4 U5"
+
+
+@pytest.mark.parametrize("moment", ["model", "lease", "compact"])
+async def test_stopping_gives_the_lease_back(bench: Bench, moment: str) -> None:
+    await bench.session()
+    reached = asyncio.Event()
+
+    async def hang() -> None:
+        reached.set()
+        await asyncio.Event().wait()
+
+    async with background(bench, SUMMARISING) as working:
+        await working.say("U1 U2 U3 U4")
+        before = await bench.everything()
+        if moment == "model":
+            bench.model.meanwhile = hang
+        else:
+            bench.store.before[moment] = hang
+        await append(bench.store, *log("U5"))
+        await reached.wait()
+        assert working.task is not None
+        working.task.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await working.task
+    assert await bench.store.lease(TENANT, ref(), "another", bench.clock.now, bench.clock.now + 1)
+    assert (await bench.look()).window_version == before[0].window_version
+
+
+async def test_stopping_cancels_what_was_put_off(bench: Bench) -> None:
+    await bench.session()
+    bench.model.problem = "timed out"
+    async with background(bench, SUMMARISING) as working:
+        await working.say("U1 U2 U3 U4 U5")
+        assert len(working.timers.pending) == 1
+    assert working.timers.cancelled == 1
