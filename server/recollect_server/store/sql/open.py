@@ -10,7 +10,6 @@ from typing import TypeVar
 import sqlalchemy as sa
 
 from .engine import Engine, SqlOptions, Unit
-from .postgres import PostgresEngine
 from .sqlite import SqliteEngine
 from .sqlite import peek as peek_sqlite
 
@@ -28,6 +27,10 @@ def _sqlite(url: sa.URL, options: SqlOptions) -> Engine:
 
 
 def _postgres(url: sa.URL, options: SqlOptions) -> Engine:
+    try:
+        from .postgres import PostgresEngine  # its driver is an extra
+    except ModuleNotFoundError as exc:
+        raise ValueError(f"PostgreSQL needs the package {exc.name!r}; install 'recollect[postgres]'") from exc
     return PostgresEngine(url.set(drivername="postgresql+asyncpg").render_as_string(hide_password=False), options)
 
 
