@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator
+import time
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import count
@@ -17,6 +18,7 @@ from google.protobuf.message_factory import GetMessageClass
 from google.rpc import error_details_pb2, status_pb2
 
 from recollect.v1 import (
+    compaction_service_pb2,
     event_pb2,
     event_service_pb2,
     event_service_pb2_grpc,
@@ -31,6 +33,7 @@ from .conftest import running
 _SERVICES = (
     session_service_pb2.DESCRIPTOR.services_by_name["SessionService"],
     event_service_pb2.DESCRIPTOR.services_by_name["EventService"],
+    compaction_service_pb2.DESCRIPTOR.services_by_name["CompactionService"],
     recall_service_pb2.DESCRIPTOR.services_by_name["RecallService"],
     server_service_pb2.DESCRIPTOR.services_by_name["ServerService"],
 )
@@ -122,6 +125,14 @@ class Wire:
         before = self.call("GetSession", session=ref), self.log(ref)
         yield
         assert (self.call("GetSession", session=ref), self.log(ref)) == before
+
+
+def eventually(done: Callable[[], bool], seconds: float = 20) -> None:
+    """Waits for what the server does in the background."""
+    deadline = time.monotonic() + seconds
+    while not done():
+        assert time.monotonic() < deadline, "it has not come to pass"
+        time.sleep(0.02)
 
 
 def encoded_session(ref: session_pb2.SessionRef) -> bytes:
