@@ -9,13 +9,16 @@ from typing import Annotated, Any
 import typer
 
 from ..errors import RecollectError
+from .compacting import compact, compactions
 from .context import Address, Cli, Json, Token
 from .events import events_app
 from .failures import CliError, Exit, debugging, from_server, from_system, one_line, report
+from .policies import policy_app
 from .search import search
 from .server import config_table, db_app, info, serve
 from .sessions import sessions_app
 from .transfer import export_sessions, import_files
+from .windows import context
 
 
 def build() -> typer.Typer:
@@ -35,6 +38,10 @@ def build() -> typer.Typer:
     app.add_typer(sessions_app, name="sessions", rich_help_panel="Memory")
     app.add_typer(events_app, name="events", rich_help_panel="Memory")
     app.command("search", rich_help_panel="Memory")(search)
+    app.command("context", rich_help_panel="Windows")(context)
+    app.command("compact", rich_help_panel="Windows")(compact)
+    app.command("compactions", rich_help_panel="Windows")(compactions)
+    app.add_typer(policy_app, name="policy", rich_help_panel="Windows")
     app.command("import", rich_help_panel="Memory")(import_files)
     app.command("export", rich_help_panel="Memory")(export_sessions)
     return app

@@ -86,7 +86,7 @@ def list_events(
         last_n=last,
     )
 
-    listing = Listing(event_json if cli.json else None, _table, partial(_add_row, (keyword or [""])[0]), "no events")
+    listing = Listing(event_json if cli.json else None, event_table, partial(add_event_row, (keyword or [""])[0]), "no events")
 
     async def found(client: AsyncClient) -> bool:
         ref = (await client.get_session(ref_of(session, user, app))).ref
@@ -226,11 +226,11 @@ def part_rows(part: Part) -> list[tuple[str, str]]:
     return [("part", "of a kind that this version does not know")]
 
 
-def _table() -> Table:
+def event_table() -> Table:
     return table("seq", "time", "role", "author", "content", ids=("author",), numbers=("seq",), rest="content")
 
 
-def _add_row(keyword: str, made: Table, event: event_pb2.SessionEvent) -> None:
+def add_event_row(keyword: str, made: Table, event: event_pb2.SessionEvent) -> None:
     time = shown_time(event.event_time if event.HasField("event_time") else event.record_time)
     content = excerpt(summary_of(event), keyword, room())
     style = "dim" if event.archived else ""

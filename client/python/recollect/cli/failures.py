@@ -15,6 +15,7 @@ from ..errors import (
     EventNotFound,
     RecollectError,
     SessionNotFound,
+    SummarizerNotConfigured,
     Unauthenticated,
     Unavailable,
 )
@@ -50,6 +51,10 @@ _NEXT: Mapping[type[RecollectError], str] = {
     EventNotFound: "`recollect events list SESSION` shows what is there",
     AmbiguousSession: "give --user and --app",
     Unauthenticated: "give --token, or set RECOLLECT_TOKEN",
+    SummarizerNotConfigured: (
+        "start the server with RECOLLECT_SUMMARIZER, RECOLLECT_SUMMARIZER_MODEL and, for a vendor's own endpoint, "
+        "RECOLLECT_SUMMARIZER_API_KEY set; or use another strategy, or --dry-run"
+    ),
     DeadlineExceeded: "run it again; what was appended is not appended twice",
 }
 

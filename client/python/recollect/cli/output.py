@@ -34,7 +34,7 @@ def console(*, to_stderr: bool = False) -> Console:
 
 def print_json(value: object) -> None:
     """One JSON value on one line of standard output."""
-    sys.stdout.write(json.dumps(value, ensure_ascii=not _utf8(), separators=(",", ":")) + "\n")
+    sys.stdout.write(json.dumps(value, ensure_ascii=not utf8(), separators=(",", ":")) + "\n")
 
 
 def table(*columns: str, ids: tuple[str, ...] = (), numbers: tuple[str, ...] = (), rest: str = "") -> Table:
@@ -207,9 +207,16 @@ def session_json(session: session_pb2.Session) -> dict[str, Any]:
         "labels": dict(sorted(session.labels.items())),
         "metadata_json": session.metadata_json,
         "log_version": session.log_version,
-        "window": {name: getattr(session.window, name) for name in ("events", "turns", "bytes", "tokens")},
+        "window_version": session.window_version,
+        "window": window_json(session.window),
+        "context_bytes": session.context_bytes,
         "usage": as_json(session.usage),
     }
+
+
+def window_json(counters: session_pb2.WindowCounters) -> dict[str, int]:
+    """Counts over a window, for programs."""
+    return {name: getattr(counters, name) for name in ("events", "turns", "bytes", "tokens")}
 
 
 def event_json(event: event_pb2.SessionEvent) -> dict[str, Any]:
@@ -249,5 +256,6 @@ def _value(field: FieldDescriptor, value: Any) -> Any:
     return value
 
 
-def _utf8() -> bool:
+def utf8() -> bool:
+    """Whether standard output takes any character."""
     return (getattr(sys.stdout, "encoding", "") or "").lower().replace("-", "") in ("utf8", "")

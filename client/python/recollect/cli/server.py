@@ -120,6 +120,8 @@ def info(
         "events": answer.total_events,
         "limits": limits,
         "capabilities": list(answer.capabilities),
+        "token_counter": answer.token_counter,
+        "summarizer_model": answer.summarizer_model,
         "search_index": index,
         "schema_version": answer.schema_version,
         "store_id": answer.store_id,
@@ -128,6 +130,7 @@ def info(
         print_json(found)
         return
     behind = f", {index['lag_batches']:,} batches behind" if index["lag_batches"] else ""
+    found["summarizer_model"] = answer.summarizer_model or "none; `recollect config` lists the summarizer settings"
     found["search_index"] = f"on{behind}" if index["enabled"] else "off"
     found["limits"] = "\n".join(f"{name} {value:,}" for name, value in limits.items())
     console().print(facts([(name.replace("_", " "), _shown(value)) for name, value in found.items()]))

@@ -15,6 +15,7 @@ from ..v1.session_service_pb2 import DeleteSessionResponse
 from .context import Address, App, Json, SessionId, Token, User, cli_of, pairs, ref_of, usage
 from .failures import counted
 from .output import Listing, console, facts, plain, print_json, ref_json, session_json, shown_expiry, shown_time, table
+from .windows import shown_counters
 
 _IDS = ("app", "user", "session")
 
@@ -72,7 +73,7 @@ def show_session(
     if cli.json:
         print_json(session_json(found))
         return
-    window, usage_ = found.window, found.usage
+    usage_ = found.usage
     rows = [
         ("session", found.ref.session_id),
         ("user", found.ref.user_id),
@@ -82,12 +83,11 @@ def show_session(
         ("last activity", shown_time(found.update_time)),
         ("expires", shown_expiry(found)),
         ("events", f"{found.last_seq:,}"),
-        (
-            "active window",
-            f"{window.events:,} events, {window.turns:,} turns, {window.bytes:,} bytes, ~{window.tokens:,} tokens",
-        ),
+        ("active window", shown_counters(found.window)),
+        ("archived", counted(found.last_seq - found.window.events, "event") if found.window_version else ""),
+        ("context size", f"{found.context_bytes:,} bytes" if found.context_bytes else "the server's default"),
         ("token usage", f"{usage_.input_tokens:,} in, {usage_.output_tokens:,} out"),
-        ("log version", str(found.log_version)),
+        ("versions", f"log {found.log_version:,}, window {found.window_version:,}"),
         ("labels", ", ".join(f"{key}={value}" for key, value in sorted(found.labels.items()))),
         ("metadata", found.metadata_json),
     ]

@@ -1,0 +1,265 @@
+"""Contexts, compaction and policies through the SDK, against a real server; every case runs on both clients."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Callable, Iterable
+from typing import Any
+
+import pytest
+
+import recollect
+from recollect import MemoryFilter, MemoryProvider, SessionEvent, SummaryPrompt, compaction, errors
+from tests.unit.sdk.flavours import FLAVOURS, make
+
+WINDOW = MemoryProvider.limited_window()
+
+
+@pytest.fixture(params=FLAVOURS)
+def flavour(request: pytest.FixtureRequest) -> str:
+    return str(request.param)
+
+
+@pytest.fixture
+async def client(flavour: str, address: str) -> AsyncIterator[Any]:
+    async with make(flavour, address, app="shop", user_id="alice") as client:
+        yield client
+
+
+@pytest.fixture
+def summariser(flavour: str) -> Callable[..., Any]:
+    """Makes a model for the client's flavour: it gives this answer, after `meanwhile` has happened."""
+
+    def made(text: str, asked: list[SummaryPrompt], meanwhile: Callable[[], None] = lambda: None) -> Any:
+        def answer(prompt: SummaryPrompt) -> str:
+            asked.append(prompt)
+            meanwhile()
+            return text
+
+        async def answer_later(prompt: SummaryPrompt) -> str:
+            return await asyncio.to_thread(answer, prompt)
+
+        return answer_later if flavour == "async" else answer
+
+    return made
+
+
+def turn(number: int, *, long: int = 1) -> list[SessionEvent]:
+    """A turn of four events: q, c (planner's), r, a (writer's)."""
+    call = recollect.tool_call(f"c{number}", "look", {})
+    return [
+        recollect.user(f"question {number}", event_id=f"q{number}"),
+        recollect.assistant(tool_calls=[call], event_id=f"c{number}", author="planner", author_role="lead"),
+        recollect.tool_result(f"c{number}", "found " * long, name="look", event_id=f"r{number}"),
+        recollect.assistant(f"answer {number}", event_id=f"a{number}", author="writer"),
+    ]
+
+
+async def filled(client: Any, turns: int, **options: int) -> recollect.Session:
+    """A session with instructions and so many turns."""
+    session: recollect.Session = await client.create_session(session_id="s")
+    await client.append(session, recollect.system("Be kind.", event_id="sys"))
+    for number in range(turns):
+        await client.append(session, *turn(number, **options))
+    return session
+
+
+def ids(events: Iterable[SessionEvent]) -> list[str]:
+    return [event.event_id for event in events]
+
+
+async def test_a_context_is_what_the_provider_says(client: Any) -> None:
+    session = await filled(client, 4)
+    everything = await client.get_context(session)
+    assert len(everything.events) == 17
+    assert (everything.truncated, everything.session_last_seq) == (False, 17)
+    last = await client.get_context(session, WINDOW.read_last(2))
+    assert ids(last.events) == ["sys", "q3", "c3", "r3", "a3"]
+    assert (last.truncated, last.first_seq, last.last_seq) == (True, 14, 17)
+    assert ids((await client.get_context(session, max_turns=1, exclude_system=True)).events) == ["q3", "c3", "r3", "a3"]
+    writers = MemoryFilter.exclude(roles=["lead"])
+    assert "c3" not in ids((await client.get_context(session, WINDOW.filtered(writers))).events)
+    relabelled = WINDOW.filtered(MemoryFilter.exclude(roles=["lead"])).with_author_roles({"planner": "", "writer": "lead"})
+    assert "a3" not in ids((await client.get_context(session, relabelled)).events)
+    assert list((await client.get_context("nowhere")).events) == []
+
+
+async def test_who_may_not_read_sees_nothing_and_who_may_not_write_appends_nothing(client: Any) -> None:
+    session = await filled(client, 1)
+    blind = await client.get_context(session, WINDOW.write_only())
+    assert (list(blind.events), blind.window.events) == ([], 5)
+    assert list((await client.get_context(session, MemoryProvider.none())).events) == []
+    quiet = await client.append(session, recollect.user("psst"), memory=WINDOW.read_only())
+    assert (quiet.last_seq, (await client.get_session(session)).last_seq) == (0, 5)
+    assert (await client.append(session, recollect.user("hi"), memory=WINDOW.write_only())).last_seq == 6
+
+
+async def test_a_session_has_its_own_context_size(client: Any) -> None:
+    session = await client.create_session(session_id="small", context_bytes=100)
+    for number in range(5):
+        await client.append(session, *turn(number))
+    assert (await client.get_session(session)).context_bytes == 100
+    assert (await client.get_context(session)).truncated
+    await client.update_session(session, context_bytes=0)
+    assert not (await client.get_context(session)).truncated
+
+
+async def test_compacting_on_the_server(client: Any) -> None:
+    session = await filled(client, 6)
+    strategy = compaction.turn_window(2)
+    dry = await client.compact(session, strategy, dry_run=True)
+    assert (dry.compacted, len(dry.plan.archive_event_ids), dry.plan.after.turns) == (False, 16, 2)
+    idle = await client.compact(session, strategy, trigger=compaction.turns_over(6))
+    assert (idle.triggered, idle.compacted) == (False, False)
+    done = await client.compact(session, strategy, trigger=compaction.turns_over(5), actor="me")
+    assert (done.compaction.archived_events, done.compaction.actor) == (16, "me")
+    assert ids((await client.get_context(session)).events) == ["sys", *ids([*turn(4), *turn(5)])]
+    again = await client.compact(session, strategy)
+    assert (again.triggered, again.compacted) == (True, False)
+    assert [each async for each in client.compactions(session)] == [done.compaction]
+    assert [hit.event.seq async for hit in client.search("question 0", session=session)] == [2]
+    with pytest.raises(errors.InvalidField) as unnamed:
+        await client.compact(session)
+    assert unnamed.value.field == "strategy"
+    with pytest.raises(errors.SummarizerNotConfigured):
+        await client.compact(session, compaction.recursive_summary(1, overlap=0))
+
+
+async def test_a_pipeline_trims_and_cuts(client: Any) -> None:
+    session = await filled(client, 5, long=200)
+    steps = compaction.pipeline(compaction.trim_tool_results(1), compaction.turn_window(3))
+    done = await client.compact(session, steps)
+    assert done.compaction.strategy == "pipeline"
+    assert done.compaction.after.turns == 3
+    assert len(done.compaction.inserted_event_ids) == 2
+
+
+async def test_compacting_with_a_model_of_ones_own(client: Any, summariser: Callable[..., Any]) -> None:
+    session = await filled(client, 6)
+    asked: list[SummaryPrompt] = []
+    done = await client.compact_with(
+        session, summariser("They asked six questions.", asked), compaction.recursive_summary(4, overlap=1), actor="me"
+    )
+    assert (done.strategy, done.actor, done.archived_events) == ("recursive_summary", "me", 20)
+    assert "question 0" in asked[0].prompt
+    context = (await client.get_context(session)).events
+    assert [recollect.text_of(each) for each in context[:3]] == [
+        "Be kind.",
+        "Summarize the conversation we had so far.",
+        "They asked six questions.",
+    ]
+    assert ids(context[3:]) == ids(turn(5))
+    assert await client.compact_with(session, summariser("x", asked), compaction.recursive_summary(4, overlap=1)) is None
+    assert len(asked) == 1
+
+
+async def test_appends_do_not_defeat_a_summary_in_the_making(client: Any, address: str, summariser: Callable[..., Any]) -> None:
+    session = await filled(client, 6)
+    asked: list[SummaryPrompt] = []
+
+    def meanwhile() -> None:
+        with recollect.Client(address) as other:
+            other.append(session, *turn(6))
+
+    assert await client.compact_with(session, summariser("They met.", asked, meanwhile), compaction.recursive_summary(4))
+    assert ids((await client.get_context(session)).events)[3:] == ids([*turn(5), *turn(6)])
+    assert len(asked) == 1
+
+
+async def test_a_lost_race_is_planned_anew_and_asked_for_once(
+    client: Any, address: str, summariser: Callable[..., Any]
+) -> None:
+    """The other compaction archives an event that the prompt does not tell of: the older SYSTEM event."""
+    session = await filled(client, 6)
+    await client.append(session, recollect.system("Be brief.", event_id="sys2"))
+    asked: list[SummaryPrompt] = []
+
+    def meanwhile() -> None:
+        with recollect.Client(address) as other:
+            other.apply_compaction(session, archive=["sys"], expected_window_version=0)
+
+    done = await client.compact_with(session, summariser("They met.", asked, meanwhile), compaction.recursive_summary(4))
+    assert (done.window_version, len(asked)) == (2, 1)
+    assert [each.strategy async for each in client.compactions(session)] == ["recursive_summary", "custom"]
+
+
+async def test_a_blank_summary_leaves_the_session_as_it_was(client: Any, summariser: Callable[..., Any]) -> None:
+    session = await filled(client, 6)
+    with pytest.raises(ValueError, match="blank"):
+        await client.compact_with(session, summariser(" ", []), compaction.recursive_summary(4))
+    assert (await client.get_session(session)).window_version == 0
+
+
+async def test_a_plan_is_stale_after_another_compaction_only(client: Any) -> None:
+    session = await filled(client, 6)
+    planned = await client.plan_compaction(session, compaction.turn_window(3))
+    stale = await client.plan_compaction(session, compaction.turn_window(2))
+    await client.append(session, *turn(6))
+    assert (await client.apply_compaction(session, planned, dry_run=True)).applied is False
+    applied = await client.apply_compaction(session, planned, compaction_id="mine")
+    assert (applied.applied, applied.replayed, applied.compaction.strategy) == (True, False, "turn_window")
+    assert (await client.apply_compaction(session, planned, compaction_id="mine")).replayed
+    with pytest.raises(errors.VersionMismatch) as lost:
+        await client.apply_compaction(session, stale)
+    assert (lost.value.expected, lost.value.actual) == ("0", "1")
+    reported = await client.apply_compaction(session, stale, report_mismatch=True)
+    assert (reported.applied, reported.window_version) == (False, 1)
+
+
+async def test_a_plan_of_the_callers_own(client: Any) -> None:
+    session = await filled(client, 3)
+    read = await client.get_context(session)
+    made = recollect.assistant("So far so good.", synthetic=True, compaction_source="mine")
+    await client.append(session, *turn(3))
+    await client.apply_compaction(
+        session,
+        through_seq=read.session_last_seq,
+        inserts=[compaction.insert(made)],
+        expected_window_version=read.window_version,
+        strategy="mine",
+    )
+    events = (await client.get_context(session)).events
+    assert [recollect.text_of(each) for each in events[:2]] == ["Be kind.", "So far so good."]
+    assert ids(events[2:]) == ids(turn(3))
+    with pytest.raises(errors.BrokenToolPair) as torn:
+        await client.apply_compaction(session, archive=["r3"], expected_window_version=1)
+    assert {torn.value.event_id, torn.value.tied_to} == {"c3", "r3"}
+
+
+async def test_replacing_the_window(client: Any) -> None:
+    session = await filled(client, 3)
+    read = await client.get_context(session)
+    kept = [event for event in read.events if event.event_id in ("sys", *ids(turn(2)))]
+    note = recollect.assistant("Note.", synthetic=True, compaction_source="mine")
+    done = await client.replace_events(session, kept[0], note, *kept[1:], expected_log_version=read.log_version)
+    assert (done.replaced, done.compaction.archived_events) == (True, 8)
+    assert ids((await client.get_context(session)).events)[-4:] == ids(turn(2))
+    late = await client.replace_events(session, expected_log_version=read.log_version)
+    assert (late.replaced, late.log_version) == (False, done.log_version)
+
+
+async def test_policies_compact_by_themselves(client: Any) -> None:
+    policy = compaction.policy(compaction.turns_over(3), compaction.turn_window(2))
+    await client.set_compaction_policy(policy, user_id="alice", app="shop")
+    session = await filled(client, 4)
+    for _ in range(1000):  # it runs in the background
+        if done := [each async for each in client.compactions(session)]:
+            break
+        await asyncio.sleep(0.02)
+    assert [(each.actor, each.strategy, each.after.turns) for each in done] == [("policy", "turn_window", 2)]
+
+
+async def test_the_narrowest_policy_applies(client: Any) -> None:
+    session = await filled(client, 1)
+    wide = compaction.policy(compaction.tokens(10_000), compaction.sliding_window(20))
+    narrow = compaction.policy(compaction.turns_over(30), compaction.turn_window(20))
+    await client.set_compaction_policy(wide, server=True)
+    await client.set_compaction_policy(narrow, app="shop")
+    found = await client.get_compaction_policy(session=session)
+    assert (found.HasField("policy"), found.effective_policy, found.effective_scope.app) == (False, narrow, "shop")
+    await client.remove_compaction_policy(app="shop")
+    assert (await client.get_compaction_policy(session=session)).effective_policy == wide
+    await client.set_compaction_policy(compaction.disabled(), session=session)
+    found = await client.get_compaction_policy(session=session)
+    assert found.policy.disabled
+    assert (await client.get_compaction_policy(server=True)).policy == wide

@@ -1,0 +1,159 @@
+"""What a compaction looks like."""
+
+from __future__ import annotations
+
+import io
+
+import pytest
+from rich.console import Console
+
+import recollect
+from recollect import Compaction, CompactionInsert, CompactionPlan, SessionEvent, SummaryPrompt, WindowCounters
+from recollect.cli.picture import Cell, Fate, Picture, cells, merged
+
+KEPT, GONE = Cell(Fate.KEPT, Fate.KEPT), Cell(Fate.ARCHIVED, None)
+SUMMARISED, TRIMMED = Cell(Fate.SUMMARISED, None), Cell(Fate.TRIMMED, Fate.TRIMMED)
+NEW, OLD = Cell(None, Fate.SUMMARY), Cell(Fate.SUMMARY, Fate.SUMMARY)
+
+
+def window(turns: int) -> list[SessionEvent]:
+    """A SYSTEM event `s`, then turns of three events: `u0`, `t0`, `a0`, ..."""
+    events = [recollect.system("Be kind.", event_id="s")]
+    for n in range(turns):
+        events += [
+            recollect.user("?", event_id=f"u{n}"),
+            recollect.tool_result("c", "!", event_id=f"t{n}"),
+            recollect.assistant(".", event_id=f"a{n}", branch="helper"),
+        ]
+    for seq, event in enumerate(events, 1):
+        event.seq = seq
+    return events
+
+
+def whole(*turns: int) -> list[str]:
+    return [f"{kind}{n}" for n in turns for kind in "uta"]
+
+
+def summary(before: str, text: str = "They met.") -> CompactionInsert:
+    events = [recollect.user("So far?", synthetic=True), recollect.assistant(text, synthetic=True)]
+    return CompactionInsert(before_event_id=before, events=events)
+
+
+def stub(before: str) -> CompactionInsert:
+    return CompactionInsert(before_event_id=before, events=[recollect.tool_result("c", "gone", synthetic=True)])
+
+
+@pytest.mark.parametrize(
+    ("plan", "drawn"),
+    [
+        (CompactionPlan(archive_event_ids=whole(0, 1)), [GONE, GONE, KEPT]),
+        (CompactionPlan(archive_event_ids=whole(0, 1), inserts=[summary("u2")]), [SUMMARISED, SUMMARISED, NEW, KEPT]),
+        (CompactionPlan(archive_event_ids=["t0"], inserts=[stub("a0")]), [TRIMMED, KEPT, KEPT]),
+        (CompactionPlan(archive_event_ids=["a1"]), [KEPT, TRIMMED, KEPT]),
+        (CompactionPlan(archive_event_ids=["s"]), [KEPT, KEPT, KEPT]),
+        (CompactionPlan(archive_event_ids=whole(0, 1, 2), inserts=[summary("")]), [SUMMARISED] * 3 + [NEW]),
+        (
+            CompactionPlan(archive_event_ids=[*whole(0), "t1"], inserts=[summary("u1"), stub("a1")]),
+            [SUMMARISED, NEW, TRIMMED, KEPT],
+        ),
+    ],
+)
+def test_what_becomes_of_each_turn(plan: CompactionPlan, drawn: list[Cell]) -> None:
+    assert cells(window(3), plan) == drawn
+
+
+def test_an_earlier_summary_stands_alone_and_a_greeting_too() -> None:
+    system, *turns = window(2)
+    earlier = [
+        recollect.user("So far?", event_id="q", synthetic=True),
+        recollect.assistant("Long ago.", event_id="z", synthetic=True),
+    ]
+    hello = recollect.assistant("Hello!", event_id="h")
+    assert cells([system, *earlier, *turns], CompactionPlan(archive_event_ids=whole(0))) == [OLD, GONE, KEPT]
+    assert cells([*earlier, hello, *turns], CompactionPlan(archive_event_ids=["h"])) == [OLD, GONE, KEPT, KEPT]
+    again = CompactionPlan(archive_event_ids=["q", "z", *whole(0)], inserts=[summary("u1")])
+    assert cells([system, *earlier, *turns], again) == [SUMMARISED, SUMMARISED, NEW, KEPT]
+
+
+def test_a_question_on_a_branch_starts_no_turn() -> None:
+    asked = recollect.user("?", event_id="b", branch="helper")
+    assert cells([*window(1), asked], CompactionPlan()) == [KEPT]
+
+
+def test_many_turns_share_blocks() -> None:
+    assert merged([GONE, KEPT], 2) == ([GONE, KEPT], 1)
+    shared, share = merged([GONE] * 900 + [NEW] + [KEPT] * 100, 60)
+    assert len(shared) <= 60
+    assert share == 18
+    assert shared.index(NEW) == 50
+    assert (shared.count(GONE), shared.count(KEPT)) == (50, 6)
+    hidden, _ = merged([GONE] * 100 + [KEPT], 10)
+    assert hidden[-1] == KEPT
+
+
+def drawn(plan: CompactionPlan, done: Compaction | None = None, *, turns: int = 3, width: int = 80, ascii: bool = False) -> str:  # noqa: A002
+    out = io.StringIO()
+    console = Console(file=out, width=width, force_terminal=True, color_system=None)
+    Picture(window(turns), plan, done, ascii=ascii).print(console)
+    return out.getvalue()
+
+
+PLAN = CompactionPlan(
+    archive_event_ids=whole(0, 1),
+    inserts=[summary("u2", "They met [bold]twice[/bold] \x1b[31m" + " and again" * 30)],
+    strategy="recursive_summary",
+    branch="helper",
+    before=WindowCounters(turns=3, events=10, tokens=12_000, bytes=900),
+    after=WindowCounters(turns=1, events=6, tokens=3_000, bytes=900),
+)
+
+
+@pytest.mark.parametrize("width", [80, 120])
+@pytest.mark.parametrize("turns", [3, 2000])
+def test_a_picture_fits_the_terminal(width: int, turns: int) -> None:
+    lines = drawn(PLAN, turns=turns, width=width).splitlines()
+    assert max(map(len, lines)) <= width
+    assert all(character.isprintable() for line in lines for character in line)
+
+
+def test_a_picture_tells_what_was_done() -> None:
+    lines = [line.rstrip() for line in drawn(PLAN).splitlines()]
+    assert lines[0] == "before    ▒▒▒▒▒▒ ▒▒▒▒▒▒        ██████"
+    assert lines[1] == "after                     S    ██████"
+    text = "\n".join(lines)
+    for told in ("S  summary", "█  kept", "▒  summarised and archived", "a block is a turn", "archived  6 events, seq 2 to 7"):
+        assert told in text
+    assert "[bold]twice[/bold] \ufffd[31m" in text
+    rows = [line.split() for line in lines]
+    assert ["before", "3", "10", "12,000", "900"] in rows
+    assert ["after", "1", "6", "3,000", "900"] in rows
+    assert ["-67%", "-40%", "-75%"] in rows
+    assert ["branch", "helper"] in rows
+
+
+def test_the_record_wins_over_the_plan() -> None:
+    done = Compaction(compaction_id="c1", archived_events=9, first_seq=4, last_seq=20, strategy="mine", before=PLAN.before)
+    text = drawn(PLAN, done)
+    assert "archived  9 events, seq 4 to 20" in text
+    assert "mine" in text
+    assert "c1" in text
+
+
+def test_a_summary_to_be_made_is_told() -> None:
+    asked = CompactionPlan(archive_event_ids=whole(0), inserts=[summary("u1", "")])
+    asked.summary_prompt.CopyFrom(SummaryPrompt(prompt="x" * 1234, max_tokens=99))
+    assert "1,234 characters in, at most 99 tokens out" in drawn(asked)
+
+
+def test_without_unicode_it_is_drawn_in_ascii() -> None:
+    text = drawn(PLAN, ascii=True)
+    assert text.startswith("before    :::::: ::::::        ######")
+    assert text.replace("\ufffd", "").isascii()
+
+
+def test_colours_tell_the_same() -> None:
+    out = io.StringIO()
+    console = Console(file=out, width=80, force_terminal=True, color_system="standard")
+    Picture(window(3), PLAN, None, ascii=False).print(console)
+    assert "\x1b[32m██████\x1b[0m" in out.getvalue()
+    assert "\x1b[35m▒▒▒▒▒▒\x1b[0m" in out.getvalue()
