@@ -57,6 +57,15 @@ def requests(name: session_pb2.SessionRef) -> list[tuple[str, dict[str, Any]]]:
         ("ListEvents", {"session": name}),
         ("GetContext", {"session": name}),
         ("SearchEvents", {"session": name, "query": "swordfish"}),
+        ("CompactSession", {"session": name, "strategy": {"sliding_window": {}}}),
+        ("PlanCompaction", {"session": name, "strategy": {"sliding_window": {}}}),
+        ("ApplyCompaction", {"session": name, "event_ids": {"ids": ["bobs"]}}),
+        ("ApplyCompaction", {"session": name, "compaction_id": "bobs", "through_seq": 1}),
+        ("ReplaceEvents", {"session": name, "expected_log_version": 1}),
+        ("ListCompactions", {"session": name}),
+        ("SetCompactionPolicy", {"scope": {"session": name}, "policy": {"disabled": True}}),
+        ("SetCompactionPolicy", {"scope": {"session": name}}),
+        ("GetCompactionPolicy", {"scope": {"session": name}}),
     ]
 
 
@@ -92,7 +101,8 @@ def test_another_users_session_is_denied_and_looks_like_none(wire: Wire, call: i
         refusals.append(wire.refused(method, token=ALICE, **fields))
     assert refusals[0] == refusals[1], "what exists is told from what does not"
     assert (refusals[0].code, refusals[0].reason) == (grpc.StatusCode.PERMISSION_DENIED, "PERMISSION_DENIED")
-    assert refusals[0].metadata == {"field": "session.user_id"}
+    within = "scope." if "scope" in fields else ""
+    assert refusals[0].metadata == {"field": f"{within}session.user_id"}
     _untouched(wire)
 
 
