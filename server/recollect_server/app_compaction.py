@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import logging
 import time
 import uuid
 from collections.abc import AsyncIterator
@@ -28,6 +29,8 @@ from .transport.convert_event import DraftMaker
 from .transport.convert_strategy import policy_from_json, stored_policy
 
 _LONGEST_COMPACTION_S = 300.0
+# Loggers of the vendors' libraries: they write addresses at INFO, and keys and conversations at DEBUG.
+_TELLTALES = ("openai", "anthropic", "httpx2", "httpcore2")
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,6 +110,9 @@ def _summarizer(settings: Settings, counter: TokenCounter) -> Summarizer | None:
             max_input_tokens=settings.summarizer_max_input_tokens,
             max_tokens_per_hour=settings.summarizer_tokens_per_hour,
         )
-        return open_summarizer(options, counter.count)
+        summarizer = open_summarizer(options, counter.count)
     except ValueError as error:
         raise ConfigError([f"summarizer: {error}"]) from None
+    for name in _TELLTALES:  # now, for some of them set a level when they are imported
+        logging.getLogger(name).setLevel(logging.WARNING)
+    return summarizer
