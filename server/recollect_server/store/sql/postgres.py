@@ -62,6 +62,8 @@ class PostgresEngine:
         )
         self._writing: set[asyncio.Future[Any]] = set()
         self._single_statements = self._engine.execution_options(isolation_level=_AUTOCOMMIT)
+        # In READ COMMITTED each statement would see an instant of its own.
+        self._snapshots = self._engine.execution_options(isolation_level="REPEATABLE READ")
 
     async def open_index(self) -> TextIndex:
         def unit(connection: sa.Connection) -> tuple[str, str, TextIndex]:
@@ -87,7 +89,7 @@ class PostgresEngine:
 
     async def _read(self, unit: Unit[T], snapshot: bool) -> T:
         if snapshot:
-            async with self._engine.begin() as connection:
+            async with self._snapshots.begin() as connection:
                 return await connection.run_sync(unit)
         async with self._single_statements.connect() as connection:
             return await connection.run_sync(unit)
