@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import random
 from collections import Counter
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Self
 
 import recollect
 from recollect.v1.event_pb2 import SessionEvent
 from recollect.v1.event_service_pb2 import AppendedEvent
+from tests.support.conversations import as_sent
 
+from .crew import crew
 from .serving import RECONNECT
 
 Batch = list[SessionEvent]
@@ -62,32 +65,46 @@ class Ledger:
         return stored
 
     def _check(self, events: Batch, session: str) -> int:
-        seqs = {event.event_id: event.seq for event in events}
-        contents = {event.event_id: recollect.text_of(event) for event in events}
-        assert [event.seq for event in events] == list(range(1, len(events) + 1)), "G3: seqs without gaps, in order"
-        assert len(seqs) == len(events), "G2: no event twice"
+        said = [event for event in events if not event.synthetic]
+        seqs = {event.event_id: event.seq for event in said}
+        contents = {event.event_id: as_sent(event) for event in said}
+        assert sorted(event.seq for event in events) == list(range(1, len(events) + 1)), "G3: seqs without gaps"
+        assert [event.seq for event in said] == sorted(seqs.values()), "G3: in order"
+        assert len(seqs) == len(said), "G2: no event twice"
         for event_id, seq in self.told.get(session, {}).items():
             assert seqs.get(event_id) == seq, f"G1: {event_id} was acknowledged at {seq}, is at {seqs.get(event_id)}"
-        asked = {event.event_id: recollect.text_of(event) for batch in self.asked[session] for event in batch}
-        assert contents.items() <= asked.items(), "nothing but what was asked for"
+        asked = {event.event_id: as_sent(event) for batch in self.asked[session] for event in batch}
+        assert contents.items() <= asked.items(), "nothing but what was asked for, byte for byte"
         for batch in self.asked[session]:
             at = [seqs.get(event.event_id) for event in batch]
             whole = at[0] is not None and at == list(range(at[0], at[0] + len(at)))
             assert whole or not any(at), f"G4: a batch is torn: {at}"
-        return len(events)
+        return len(said)
+
+    def batches(self, session: str, writer: str) -> Iterator[Batch]:
+        """What the writer asked for and was never told of, then ever more."""
+        told = self.told.get(session, {})
+        own = [batch for batch in self.asked.get(session, []) if batch[0].event_id.startswith(writer)]
+        yield from (batch for batch in own if batch[0].event_id not in told)
+        while True:
+            yield self.ask(session, writer)
 
 
 async def append_each(ledger: Ledger, client: recollect.AsyncClient, session: str, writer: str) -> None:
-    """Appends batch after batch by unary calls, each until it is acknowledged."""
+    """Appends batch after batch by unary calls, each until it is acknowledged; first what the writer was not told of."""
+    for batch in ledger.batches(session, writer):
+        await append_until_told(ledger, client, session, batch)
+
+
+async def append_until_told(ledger: Ledger, client: recollect.AsyncClient, session: str, batch: Batch) -> None:
     while True:
-        batch = ledger.ask(session, writer)
-        while True:
-            try:
-                ledger.tell(session, (await client.append(session, *batch)).events)
-                break
-            except recollect.RecollectError as error:
-                ledger.problems[_name(error)] += 1
-                await asyncio.sleep(0.05)
+        try:
+            ledger.tell(session, (await client.append(session, *batch)).events)
+        except recollect.RecollectError as error:
+            ledger.problems[_name(error)] += 1
+            await asyncio.sleep(0.05)
+        else:
+            return
 
 
 async def append_streaming(ledger: Ledger, client: recollect.AsyncClient, session: str, writer: str) -> None:
@@ -127,29 +144,21 @@ class Load:
         self._ledger = ledger
         self._client = client
         self._sessions = sessions
-        self._tasks: list[asyncio.Task[None]] = []
+        self._stack = contextlib.AsyncExitStack()
 
     async def __aenter__(self) -> Self:
+        work = []
         for session in self._sessions:
             await self._client.create_session(session_id=session, never_expires=True)
             for n, kind in enumerate((append_each, append_each, append_streaming)):
-                work = kind(self._ledger, self._client, session, f"w{n}")
-                self._tasks.append(asyncio.create_task(work))
+                work.append(kind(self._ledger, self._client, session, f"w{n}"))
+        self._writers = await self._stack.enter_async_context(crew(*work))
         return self
 
     async def until_acknowledged(self, more: int, seconds: float = 30) -> None:
         """Until that many more events are acknowledged, as long as every writer is well."""
         wanted = self._ledger.acknowledged + more
-        async with asyncio.timeout(seconds):
-            while self._ledger.acknowledged < wanted:
-                for task in self._tasks:
-                    assert not task.done(), task.exception()
-                await asyncio.sleep(0.005)
+        await self._writers.until(lambda: self._ledger.acknowledged >= wanted, seconds)
 
     async def __aexit__(self, *_: object) -> None:
-        """Drops what is in flight: whether it was stored is for the check to see."""
-        for task in self._tasks:
-            task.cancel()
-        for ended in await asyncio.gather(*self._tasks, return_exceptions=True):
-            if isinstance(ended, BaseException) and not isinstance(ended, asyncio.CancelledError):
-                raise ended
+        await self._stack.aclose()

@@ -12,6 +12,8 @@ import os
 import sys
 from typing import Any
 
+import openai.resources.chat  # noqa: F401 - what a server with a summarizer imports as it starts
+
 from recollect_server.__main__ import main
 
 

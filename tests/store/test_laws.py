@@ -21,7 +21,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from recollect.v1.event_pb2 import SessionEvent
-from recollect.v1.message_pb2 import Part, TextPart, ToolCallPart, ToolResultPart
+from recollect.v1.message_pb2 import ROLE_USER, Part, TextPart, ToolCallPart, ToolResultPart
 from recollect_server.compaction.plan import Strategy
 from recollect_server.compaction.strategies.pipeline import Pipeline
 from recollect_server.compaction.strategies.recursive_summary import RecursiveSummary
@@ -322,7 +322,7 @@ def turns(run: Sequence[SessionEvent]) -> Iterator[list[SessionEvent]]:
     """A run in parts that begin where the user speaks."""
     part: list[SessionEvent] = []
     for each in run:
-        if part and each.message.role == Role.USER:
+        if part and each.message.role == ROLE_USER:
             yield part
             part = []
         part.append(each)

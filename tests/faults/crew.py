@@ -1,0 +1,38 @@
+"""Tasks that work until the context ends, and none of which may end before."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from collections.abc import AsyncIterator, Callable, Coroutine
+from typing import Any
+
+
+class Crew:
+    def __init__(self, tasks: list[asyncio.Task[None]]) -> None:
+        self._tasks = tasks
+
+    async def until(self, done: Callable[[], bool], seconds: float = 30) -> None:
+        """Until that is so, as long as every one of the crew is well."""
+        async with asyncio.timeout(seconds):
+            while not done():
+                self.check()
+                await asyncio.sleep(0.005)
+
+    def check(self) -> None:
+        for task in self._tasks:
+            assert not task.done(), task.exception()
+
+
+@contextlib.asynccontextmanager
+async def crew(*work: Coroutine[Any, Any, None]) -> AsyncIterator[Crew]:
+    """Drops what is in flight at the end: whether it was done is for a check to see."""
+    tasks = [asyncio.create_task(each) for each in work]
+    try:
+        yield Crew(tasks)
+    finally:
+        for task in tasks:
+            task.cancel()
+        for ended in await asyncio.gather(*tasks, return_exceptions=True):
+            if isinstance(ended, BaseException) and not isinstance(ended, asyncio.CancelledError):
+                raise ended

@@ -1,0 +1,127 @@
+"""Compaction under kill -9: a window is the one before or the one after, and nothing that was said is ever lost.
+
+RECOLLECT_KILLS sets how often the server is killed on each engine.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import random
+from collections.abc import Callable
+
+import pytest
+
+import recollect
+from recollect.v1 import compaction_pb2 as pb
+from tests.support.marks import summarising
+from tests.support.model_endpoint import ModelEndpoint, endpoint, hangs
+
+from .compactors import Score, TurnLedger, apply_each, replace_once, run_strategies
+from .conftest import ServerMaker
+from .crew import crew
+from .ledger import append_each, append_until_told, connect
+from .policy import DEADLINE_S, TRIM, leases_of, set_policy, summarizer
+from .serving import url_settings
+from .window_laws import check_session
+from .wire import Wire, wire
+
+KILLS = int(os.environ.get("RECOLLECT_KILLS", "10"))
+SESSIONS = ("applied", "replaced", "strategies", "policy")
+STRATEGIES = [
+    pb.CompactionStrategy(sliding_window=pb.SlidingWindow(max_events=12)),
+    TRIM,
+    pb.CompactionStrategy(
+        pipeline=pb.StrategyPipeline(steps=[TRIM, pb.CompactionStrategy(turn_window=pb.TurnWindow(max_turns=3))])
+    ),
+]
+
+
+@pytest.mark.timeout(120 + 20 * KILLS)
+async def test_a_compaction_is_whole_or_not_at_all_whenever_the_server_dies(
+    make_server: ServerMaker, database_url: str | None, capsys: pytest.CaptureFixture[str]
+) -> None:
+    ledger, score = TurnLedger(), Score()
+    async with endpoint("openai") as model:
+        model.does(summarising(model, slowest=0.05))
+        settings = {**url_settings(database_url), **summarizer(model)}
+        server = await asyncio.to_thread(make_server(prelude=leases_of(2 * DEADLINE_S), **settings).start)
+        async with connect(server.address) as client, wire(server.address) as to:
+            for session in SESSIONS:
+                await client.create_session(session_id=session, never_expires=True)
+            await set_policy(to, "policy")
+            for _ in range(KILLS):
+                async with crew(
+                    append_each(ledger, client, "applied", "w0"),
+                    append_each(ledger, client, "applied", "w1"),
+                    apply_each(to, "applied", score),
+                    append_and_replace(ledger, client, to, score),
+                    append_each(ledger, client, "strategies", "w0"),
+                    run_strategies(to, "strategies", score, STRATEGIES),
+                    append_each(ledger, client, "policy", "w0"),
+                    append_each(ledger, client, "policy", "w1"),
+                ) as working:
+                    await working.until(_more(ledger, score, model))
+                    await asyncio.sleep(random.uniform(0, 0.2))
+                    server.kill()
+                await asyncio.to_thread(server.start)
+                await ledger.check(server.address)
+                made = {
+                    session: await check_session(to, session, score.told[session], summarised=session != "strategies")
+                    for session in SESSIONS
+                }
+            assert all(made.values()), "every kind of compaction was tried"
+            await _policy_goes_on(ledger, client, to)
+    with capsys.disabled():
+        engine = "sqlite" if database_url is None else "postgresql"
+        records = " ".join(f"{session}={len(made[session])}" for session in SESSIONS)
+        print(f"\n{engine}: kills={KILLS} acknowledged={ledger.acknowledged} compactions: {records} {dict(score.outcomes)}")
+    problems = set(ledger.problems) | set(score.problems)
+    assert problems <= {"UNAVAILABLE", "DEADLINE_EXCEEDED"}, problems
+
+
+def _more(ledger: TurnLedger, score: Score, model: ModelEndpoint) -> Callable[[], bool]:
+    """Whether more has been said and compacted than now, and a policy has asked a model again."""
+    said, compacted, asked = ledger.acknowledged + 60, score.outcomes["won"] + 3, len(model.requests) + 1
+    return lambda: ledger.acknowledged >= said and score.outcomes["won"] >= compacted and len(model.requests) >= asked
+
+
+async def append_and_replace(ledger: TurnLedger, client: recollect.AsyncClient, to: Wire, score: Score) -> None:
+    """A replacement wants that nothing at all happened since its caller looked, so one does both in turns."""
+    for batch in ledger.batches("replaced", "w0"):
+        await append_until_told(ledger, client, "replaced", batch)
+        if random.random() < 0.3:
+            await replace_once(to, "replaced", score)
+
+
+async def _policy_goes_on(ledger: TurnLedger, client: recollect.AsyncClient, to: Wire) -> None:
+    """A dead server's lease does not hold the others up for longer than it runs."""
+    version = (await to.session("policy")).window_version
+    async with asyncio.timeout(15):
+        for batch in ledger.batches("policy", "w0"):
+            await append_until_told(ledger, client, "policy", batch)
+            if (await to.session("policy")).window_version > version:
+                return
+            await asyncio.sleep(0.02)
+
+
+async def test_a_lease_is_waited_for_and_then_taken(make_server: ServerMaker, database_url: str | None) -> None:
+    """The server dies while a model thinks; the next one compacts once the dead one's lease has run out."""
+    ledger = TurnLedger()
+    async with endpoint("openai") as model:
+        model.does(hangs)
+        settings = {**url_settings(database_url), **summarizer(model)}
+        server = await asyncio.to_thread(make_server(prelude=leases_of(3), **settings).start)
+        async with connect(server.address) as client, wire(server.address) as to:
+            await client.create_session(session_id="policy")
+            await set_policy(to, "policy")
+            async with crew(append_each(ledger, client, "policy", "w0")):
+                await asyncio.wait_for(model.asked.wait(), 10)
+                asked = asyncio.get_running_loop().time()
+                await asyncio.to_thread(server.kill)
+            model.does(summarising(model))
+            await asyncio.to_thread(server.start)
+            await _policy_goes_on(ledger, client, to)
+            assert asyncio.get_running_loop().time() - asked > 2.5, "the lease was not the dead server's any more"
+            await ledger.check(server.address)
+            await check_session(to, "policy", {}, summarised=True)

@@ -1,0 +1,65 @@
+"""Writers, readers, rival compactors and a policy on one session at once; on PostgreSQL through two servers."""
+
+from __future__ import annotations
+
+import asyncio
+from contextlib import AsyncExitStack
+
+import pytest
+
+from tests.support.marks import summarising
+from tests.support.model_endpoint import endpoint
+
+from .compactors import Score, TurnLedger, apply_each, replace_each, run_strategies
+from .conftest import ServerMaker
+from .crew import crew
+from .ledger import append_each, connect
+from .policy import SUMMARISE, set_policy, summarizer
+from .serving import url_settings
+from .watchers import Watch
+from .window_laws import check_session
+from .wire import wire
+
+SECONDS = 4.0
+SESSION = "shared"
+
+
+async def test_no_read_sees_a_window_that_never_was(
+    make_server: ServerMaker, database_url: str | None, capsys: pytest.CaptureFixture[str]
+) -> None:
+    ledger, score, watch = TurnLedger(), Score(), Watch()
+    async with AsyncExitStack() as stack:
+        model = await stack.enter_async_context(endpoint("openai"))
+        model.does(summarising(model, slowest=0.02))
+        settings = {**url_settings(database_url), **summarizer(model)}
+        servers = [make_server(**settings).start() for _ in range(1 if database_url is None else 2)]
+        one, other = servers[0].address, servers[-1].address
+        clients = [await stack.enter_async_context(connect(address, timeout=30)) for address in (one, other)]
+        wires = [await stack.enter_async_context(wire(address, seconds=30)) for address in (one, other)]
+        await clients[0].create_session(session_id=SESSION)
+        await set_policy(wires[0], SESSION)
+        async with crew(
+            *(append_each(ledger, clients[number % 2], SESSION, f"w{number}") for number in range(4)),
+            *(apply_each(to, SESSION, score, keep=12, alone=False) for to in wires),
+            replace_each(wires[1], SESSION, score),
+            run_strategies(wires[0], SESSION, score, [SUMMARISE]),
+            *(read(to, SESSION) for to in wires for read in (watch.windows, watch.contexts)),
+            watch.follow(wires[1], SESSION),
+            watch.history(wires[0], SESSION),
+        ) as working:
+            await asyncio.sleep(SECONDS)
+            working.check()
+        await ledger.check(one)
+        records = await check_session(wires[1], SESSION, score.told[SESSION], summarised=True)
+        log = await wires[0].log(SESSION)
+        watch.check(log)
+    by_policy = sum(record.actor == "policy" for record in records)
+    with capsys.disabled():
+        engine = "sqlite" if database_url is None else "postgresql, two servers"
+        found = f"events={len(log)} compactions={len(records)} by policy={by_policy} reads={len(watch.sights)}"
+        print(f"\n{engine}: {found} {dict(score.outcomes)}")
+    assert not ledger.problems
+    assert not score.problems
+    assert score.outcomes["won"] > 10
+    assert score.outcomes["lost"] > 0, "they raced"
+    assert len({sight.last_seq for sight in watch.sights}) > 10, "the readers read while the log grew"

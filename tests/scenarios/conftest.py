@@ -1,0 +1,7 @@
+"""Servers in processes, as the fault tests start them."""
+
+from __future__ import annotations
+
+from tests.faults.conftest import database_url, durable_postgres, durable_url, make_server, servers
+
+__all__ = ["database_url", "durable_postgres", "durable_url", "make_server", "servers"]
