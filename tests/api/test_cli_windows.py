@@ -128,7 +128,7 @@ def test_compacting(tell: Tell, filled: str) -> None:
 def test_nothing_to_do_is_no_error(tell: Tell, filled: str) -> None:
     assert tell("compact", "s", "--strategy", "turn-window=9")[:2] == (
         0,
-        "s: nothing to do, the strategy keeps all 25 events in 6 turns\n",
+        "s: nothing to do, the strategy keeps what is there: 25 events in 6 turns\n",
     )
     idle = tell("compact", "s", "--strategy", "turn-window=2", "--if", "turns-over=6", "--if", "events=90")
     assert idle[:2] == (0, "s: nothing done, the window is below what --if says\n")

@@ -84,7 +84,7 @@ def _show(name: str, window: list[SessionEvent], answer: CompactSessionResponse)
     plan = answer.plan
     if not plan.archive_event_ids and not plan.inserts:
         kept = f"{counted(plan.before.events, 'event')} in {counted(plan.before.turns, 'turn')}"
-        print(f"{name}: nothing to do, the strategy keeps all {kept}")
+        print(f"{name}: nothing to do, the strategy keeps what is there: {kept}")
         return
     state = "compacted" if answer.compacted else "dry run, nothing was changed"
     screen = console()
