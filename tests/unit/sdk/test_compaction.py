@@ -144,6 +144,8 @@ async def test_a_plan_of_the_callers_own_is_applied(client: Any, fake: FakeServe
         await client.apply_compaction("s1", archive=["e1"])
     with pytest.raises(ValueError, match="not both"):
         await client.apply_compaction("s1", planned(), summary="s", through_seq=7)
+    with pytest.raises(ValueError, match="either archive or through_seq"):
+        await client.apply_compaction("s1", archive=["e1"], through_seq=7, expected_window_version=2)
     with pytest.raises(ValueError, match="asks for a summary"):
         await client.apply_compaction("s1", planned())
     with pytest.raises(ValueError, match="asks for no summary"):

@@ -120,7 +120,7 @@ class Windows(Connection):
             dry_run=dry_run,
         )
         if planned is not None:
-            if archive or through_seq or request.inserts or expected_window_version is not None or branch or strategy:
+            if archive or through_seq is not None or request.inserts or expected_window_version is not None or branch or strategy:
                 raise ValueError("give either a plan or what to archive and insert, not both")
             plan = check(planned, cs.PlanCompactionResponse, "planned").plan
             request.inserts.extend(completed(plan, summary))
@@ -129,9 +129,10 @@ class Windows(Connection):
         elif expected_window_version is None:
             raise ValueError("give a plan, or the expected_window_version that you read")
         request.expected_window_version = expected_window_version
-        if through_seq is None:
-            request.event_ids.ids.extend(archive)
-        else:
+        request.event_ids.ids.extend(archive)
+        if through_seq is not None:
+            if request.event_ids.ids:
+                raise ValueError("give either archive or through_seq")
             request.through_seq = through_seq
         return self._call(self._stubs().compaction.ApplyCompaction, request, timeout)
 
