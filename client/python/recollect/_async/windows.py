@@ -119,14 +119,8 @@ class AsyncWindows(AsyncConnection):
             dry_run=dry_run,
         )
         if planned is not None:
-            if (
-                archive
-                or through_seq is not None
-                or request.inserts
-                or expected_window_version is not None
-                or branch
-                or strategy
-            ):
+            own = (archive, through_seq, request.inserts, expected_window_version is not None, branch, strategy)
+            if any(own):
                 raise ValueError("give either a plan or what to archive and insert, not both")
             plan = check(planned, cs.PlanCompactionResponse, "planned").plan
             request.inserts.extend(completed(plan, summary))
