@@ -1,0 +1,82 @@
+"""The events that compactions insert: what they say, whose calls they answer, and what is counted of them."""
+
+from __future__ import annotations
+
+import pytest
+
+from recollect.v1 import event_pb2, message_pb2
+from recollect_server.compaction.plan import NewEvent
+from recollect_server.domain.model import NO_USAGE, SECOND_NS, EventDraft, Role, Tools
+from recollect_server.domain.text import estimate_tokens
+from recollect_server.transport.codec import EventCodec
+from recollect_server.transport.compose import EventComposer
+from recollect_server.transport.convert_event import DraftMaker
+
+NOW = 1_750_000_000 * SECOND_NS + 5
+
+
+def count(text: str) -> int:
+    return estimate_tokens(len(text))
+
+
+COMPOSER = EventComposer(DraftMaker(lambda: "unused", count))
+
+
+def composed(new: NewEvent, original: event_pb2.SessionEvent | None = None) -> tuple[EventDraft, event_pb2.SessionEvent]:
+    sealed = None if original is None else original.SerializeToString()
+    draft = COMPOSER.compose(new, "e1", NOW, sealed)
+    return draft, event_pb2.SessionEvent.FromString(draft.body)
+
+
+def test_a_summary() -> None:
+    draft, event = composed(NewEvent(Role.ASSISTANT, "They met.", "recursive-summarization", "sub.agent"))
+    assert (event.event_id, event.synthetic, event.compaction_source) == ("e1", True, "recursive-summarization")
+    assert (event.branch, draft.branch, draft.synthetic) == ("sub.agent", "sub.agent", True)
+    assert event.message == message_pb2.ChatMessage(
+        role=message_pb2.ROLE_ASSISTANT, parts=[message_pb2.Part(text=message_pb2.TextPart(text="They met."))]
+    )
+    assert (event.event_time.seconds, event.event_time.nanos, draft.event_time) == (1_750_000_000, 5, NOW)
+    assert draft.token_estimate == count("Assistant: They met.")
+    assert (draft.usage, draft.turn_start, draft.tools) == (NO_USAGE, False, Tools.NONE)
+
+
+def test_a_shadow_prompt_starts_no_turn() -> None:
+    draft, _ = composed(NewEvent(Role.USER, "Summarize.", "recursive-summarization"))
+    assert draft.counters.turns == 0
+
+
+def test_a_summary_that_is_still_to_be_made_is_an_empty_text() -> None:
+    _, event = composed(NewEvent(Role.ASSISTANT, "", "recursive-summarization"))
+    assert [part.WhichOneof("content") for part in event.message.parts] == ["text"]
+
+
+def test_a_stub_answers_each_call_of_the_original() -> None:
+    original = event_pb2.SessionEvent(event_id="T1", author="tools", author_role="executor", invocation_id="run", seq=7)
+    original.message.role = message_pb2.ROLE_TOOL
+    original.message.parts.add().text.text = "an aside"
+    for call_id, error in (("c1", False), ("c2", True)):
+        result = original.message.parts.add().tool_result
+        result.call_id, result.name, result.is_error = call_id, f"name-{call_id}", error
+        result.parts.add().text.text = "x" * 1000
+        result.structured_json = '{"long": true}'
+    draft, event = composed(NewEvent(Role.TOOL, "Left out.", "tool-result-trimming", stands_for="T1"), original)
+    assert (event.author, event.author_role, event.invocation_id, event.seq) == ("tools", "executor", "run", 0)
+    results = [part.tool_result for part in event.message.parts]
+    assert [(each.call_id, each.name, each.is_error) for each in results] == [
+        ("c1", "name-c1", False),
+        ("c2", "name-c2", True),
+    ]
+    assert {each.parts[0].text.text for each in results} == {"Left out."}
+    assert {each.structured_json for each in results} == {""}
+    assert EventCodec().ties(draft.body) == ((), ("c1", "c2"))
+    assert draft.tools is Tools.RESULTS
+
+
+@pytest.mark.parametrize(("counter", "noted"), [("", ""), ("tiktoken:o200k_base", "tiktoken:o200k_base")])
+def test_sealing_appends_to_the_bytes_and_changes_none(counter: str, noted: str) -> None:
+    draft, _ = composed(NewEvent(Role.ASSISTANT, "They met.", "recursive-summarization"))
+    sealed = EventCodec(counter).seal(draft, 9, NOW)
+    assert sealed.startswith(draft.body)
+    event = event_pb2.SessionEvent.FromString(sealed)
+    assert (event.seq, event.size_bytes, event.token_counter) == (9, len(draft.body), noted)
+    assert event.token_estimate == draft.token_estimate
