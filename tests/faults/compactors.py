@@ -42,10 +42,12 @@ class TurnLedger(Ledger):
 
 @dataclass
 class Score:
-    """What became of attempts to compact, and the records that were acknowledged, by session and id."""
+    """What became of attempts to compact: the requests that are yet to be answered, by session, and the records that were
+    acknowledged, by session and id."""
 
     outcomes: Counter[str] = field(default_factory=Counter)
     problems: Counter[str] = field(default_factory=Counter)
+    unanswered: dict[str, cs.ApplyCompactionRequest] = field(default_factory=dict)
     told: defaultdict[str, dict[str, pb.Compaction]] = field(default_factory=lambda: defaultdict(dict))
 
     def won(self, session: str, record: pb.Compaction) -> None:
@@ -73,14 +75,19 @@ def place_to_cut(events: Sequence[SessionEvent], keep: int) -> int | None:
 
 
 async def apply_each(wire: Wire, session: str, score: Score, keep: int = 8, *, alone: bool = True) -> None:
-    """Summarises by ApplyCompaction, by ids or up to what was read. `alone`: nobody else compacts, so that nothing is lost."""
+    """Summarises by ApplyCompaction, by ids or up to what was read; first what was never answered. `alone`: nobody else
+    compacts, so that no race is lost."""
     while True:
-        read = await score.answered(lambda: wire.context(session))
-        request = application(session, read, keep)
+        request = score.unanswered.get(session)
+        if request is None:
+            request = application(session, await score.answered(partial(wire.context, session)), keep)
         if request is None:
             await asyncio.sleep(0.005)
             continue
+        if alone:
+            score.unanswered[session] = request
         answer = await _applied(wire, request, score)
+        score.unanswered.pop(session, None)
         assert answer is not None or not alone
         if answer is None:
             score.outcomes["lost"] += 1
