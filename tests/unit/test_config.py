@@ -172,10 +172,12 @@ def test_the_database_password_is_masked(url: str, shown: str) -> None:
 
 def test_neither_what_is_shown_nor_the_repr_holds_a_secret() -> None:
     tokens = {"tok-hush": {"tenant": "acme", "user_id": "ann"}}
-    settings = load_settings(database_url="postgres://u:hush@h/d", auth_tokens=tokens)
+    model = {"summarizer_api_key": "sk-hush", "summarizer_base_url": "https://u:hush@h/v1"}
+    settings = load_settings(database_url="postgres://u:hush@h/d", auth_tokens=tokens, **model)
     public = settings.public()
     assert "hush" not in json.dumps(public) + repr(settings) + str(settings)
     assert public["auth_tokens"] == [{"token": MASK, "tenant": "acme", "user_id": "ann"}]
+    assert (public["summarizer_api_key"], public["summarizer_base_url"]) == (MASK, f"https://u:{MASK}@h/v1")
     assert set(public) == set(Settings.model_fields)
 
 
@@ -250,12 +252,23 @@ def test_tokens_that_are_not_json_are_told_without_them(monkeypatch: pytest.Monk
         ("log_level", "loud", "'debug', 'info', 'warning' or 'error'"),
         ("log_format", "xml", "'text' or 'json'"),
         ("reflection", "perhaps", "valid boolean"),
+        ("context_bytes", 0, "greater than or equal to 1024"),
+        ("compaction_workers", 0, "greater than or equal to 1"),
+        ("summarizer", "oracle", "'openai' or 'anthropic'"),
+        ("summarizer_timeout", 0, "must be more than 0"),
+        ("summarizer_attempts", 11, "less than or equal to 10"),
+        ("summarizer_tokens_per_hour", -1, "greater than or equal to 0"),
     ],
 )
 def test_a_wrong_value_is_told_by_field_with_its_source_and_what_to_do(name: str, value: object, says: str) -> None:
     problem = _problem(None, **{name: value})
     assert problem.startswith(f"{name} (from flag): ")
     assert says in problem
+
+
+def test_a_wrong_key_or_address_is_told_without_it() -> None:
+    for name in ("summarizer_api_key", "summarizer_base_url"):
+        assert "hush" not in _problem(None, **{name: ["hush"]})
 
 
 def test_every_problem_is_told_at_once() -> None:

@@ -1,0 +1,20 @@
+"""The list of errors for users is the one of the API."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+from recollect.v1 import error_reason_pb2
+from recollect_server.domain.errors import RecollectError
+
+_DOC = Path(__file__).parents[3] / "docs" / "errors.md"
+_ROW = re.compile(r"^\| `([A-Z_]+)` \| ([A-Z_]+) \|", re.MULTILINE)
+
+
+def test_every_reason_is_listed_with_its_code() -> None:
+    names = error_reason_pb2.ErrorReason.DESCRIPTOR.values_by_name
+    reasons = {name.removeprefix("ERROR_REASON_") for name in names} - {"UNSPECIFIED"}
+    rows = dict(_ROW.findall(_DOC.read_text(encoding="utf-8")))
+    assert rows.keys() == reasons
+    assert rows == {each.reason: each.kind.name for each in RecollectError.__subclasses__()}
