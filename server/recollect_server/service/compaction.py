@@ -20,6 +20,7 @@ from ..domain.model import Caller, Compaction, EventDraft, SessionRef, Versions,
 from ..store.base import Codec, Store
 from ..store.windows import CompactionPage, CompactionRequest, Placed, WindowRead
 from .access import own_ref
+from .aside import aside
 from .compactor import Compactor, Job, Outcome
 from .policies import PolicyBook
 
@@ -126,10 +127,10 @@ class CompactionService:
         versions = read.session.versions
         if not _stands_at(versions, wanted.expected_window_version, wanted.expected_log_version):
             return Applied(False, None, versions)
-        archive, inserts = _placed(read, wanted)
+        archive, inserts = await aside(len(read.events), _placed, read, wanted)
         if not archive:
             raise NothingToCompact(ref)
-        self._check(ref, read, archive, inserts, wanted.branch)
+        await aside(len(read.events), self._check, ref, read, archive, inserts, wanted.branch)
         request = CompactionRequest(
             tenant=caller.tenant,
             ref=read.session.ref,
@@ -159,7 +160,7 @@ class CompactionService:
             return Applied(False, None, versions)
         kept, inserts = _merged(read, wanted.drafts)
         archive = [event.event_id for event in read.events if event.event_id not in kept]
-        self._check(ref, read, archive, inserts, "")
+        await aside(len(read.events), self._check, ref, read, archive, inserts, "")
         request = CompactionRequest(
             tenant=caller.tenant,
             ref=read.session.ref,

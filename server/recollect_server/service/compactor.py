@@ -6,7 +6,6 @@ planned anew on a fresh window, without asking a model again for a summary of th
 
 from __future__ import annotations
 
-import asyncio
 import logging
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -20,12 +19,11 @@ from ..store.base import Store
 from ..store.windows import CompactionRequest, Placed, WindowRead
 from ..summarizer.base import Summarizer, Summary
 from ..summarizer.base import SummarizerFailed as ModelFailed
+from .aside import aside
 
 _log = logging.getLogger(__name__)
 
 _ATTEMPTS = 5
-# Planning larger windows takes long enough to be felt by other calls.
-_PLAN_ASIDE = 1000
 
 
 class Composer(Protocol):
@@ -125,9 +123,7 @@ class Compactor:
         raise latest
 
     async def _plan(self, job: Job, window: Window) -> Plan:
-        if len(window.events) <= _PLAN_ASIDE:
-            return job.strategy.plan(window, self._count)
-        return await asyncio.to_thread(job.strategy.plan, window, self._count)
+        return await aside(len(window.events), job.strategy.plan, window, self._count)
 
     async def _summarised(self, plan: Plan, asked: SummaryRequest, window: Window, spent: _Spent) -> Plan:
         summary = spent.summaries.get(asked.digest)
@@ -135,7 +131,7 @@ class Compactor:
             summary = spent.summaries[asked.digest] = await self._ask(asked)
             spent.usage += summary.usage
         try:
-            return complete(plan, summary.text, window, self._count)
+            return await aside(len(window.events), complete, plan, summary.text, window, self._count)
         except SummaryRejected as rejected:
             raise SummarizerFailed(str(rejected)) from rejected
 
