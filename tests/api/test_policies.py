@@ -11,10 +11,10 @@ import pytest
 
 from recollect import user
 from recollect.v1 import compaction_service_pb2, session_pb2
-from recollect_server.config import ConfigError
+from recollect_server.app import serve
+from recollect_server.config import ConfigError, Settings, load_settings
 
 from .bad_input import Wire, eventually, wire, wire_on
-from .conftest import running
 from .test_bad_input_isolation import ACME, ALICE, BOB, OTHER, TOKENS, ref
 
 POLICY = {"trigger": {"events": 3}, "strategy": {"sliding_window": {"max_events": 1}}}
@@ -159,6 +159,11 @@ def test_a_policy_set_on_one_server_is_carried_out_by_another(postgres_url: str,
         assert not two.call("GetCompactionPolicy", scope={"session": session}).ListFields()
 
 
+async def _start(settings: Settings) -> None:
+    async with serve(settings):
+        pytest.fail("it has started")
+
+
 @pytest.mark.parametrize(
     ("policy", "says"),
     [
@@ -170,9 +175,10 @@ def test_a_policy_set_on_one_server_is_carried_out_by_another(postgres_url: str,
         ('{"trigger": {"tokens": 5}, "strategy": {"turnWindow": {"maxTurns": -1}}}', "strategy.turn_window.max_turns"),
     ],
 )
-def test_a_configured_policy_that_cannot_be_stops_the_start(tmp_path: Path, policy: str, says: str) -> None:
-    with pytest.raises(ConfigError) as caught, running(data_dir=tmp_path, http_address="", compaction_policy=policy):
-        pass
+async def test_a_configured_policy_that_cannot_be_stops_the_start(tmp_path: Path, policy: str, says: str) -> None:
+    settings = load_settings(data_dir=tmp_path, compaction_policy=policy)
+    with pytest.raises(ConfigError) as caught:
+        await _start(settings)
     [line] = str(caught.value).splitlines()
     assert line.startswith("compaction_policy: ")
     assert says in line
@@ -186,8 +192,8 @@ def test_a_configured_policy_that_cannot_be_stops_the_start(tmp_path: Path, poli
         ({"summarizer": "openai", "summarizer_model": "m", "summarizer_base_url": "ftp://secret@host"}, "summarizer: "),
     ],
 )
-def test_other_settings_that_cannot_be_stop_the_start(tmp_path: Path, settings: dict[str, Any], says: str) -> None:
-    with pytest.raises(ConfigError) as caught, running(data_dir=tmp_path, http_address="", **settings):
-        pass
+async def test_other_settings_that_cannot_be_stop_the_start(tmp_path: Path, settings: dict[str, Any], says: str) -> None:
+    with pytest.raises(ConfigError) as caught:
+        await _start(load_settings(data_dir=tmp_path, **settings))
     assert str(caught.value).startswith(says)
     assert "secret" not in str(caught.value)
