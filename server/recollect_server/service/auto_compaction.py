@@ -168,6 +168,7 @@ class AutoCompactor:
         tenant, ref = key
         effective = self._book.effective(tenant, ref)
         if effective is None or not self._due(key, effective.policy, session.window):
+            self._failures.pop(key, None)
             return False
         policy = effective.policy
         now = self._clock()

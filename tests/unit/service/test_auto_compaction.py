@@ -280,6 +280,20 @@ async def test_a_failing_model_is_asked_again_later_each_time(bench: Bench, capl
     assert "text of" not in caplog.text
 
 
+async def test_a_policy_that_is_removed_ends_the_attempts(bench: Bench) -> None:
+    await bench.session()
+    bench.model.problem = "timed out"
+    async with background(bench, SUMMARISING) as working:
+        await working.say("U1 U2 U3 U4 U5")
+        await bench.policies.set(CALLER, SERVER, None)
+        working.timers.fire()
+        await working.settle()
+        assert working.timers.pending == []
+        await bench.policies.set(CALLER, SERVER, SUMMARISING)
+        await working.say("U6")
+        assert working.timers.fire() <= 1, "what failed under another policy does not count"
+
+
 async def test_work_ends_before_its_lease_does(bench: Bench) -> None:
     await bench.session()
     bench.model.meanwhile = asyncio.Event().wait
