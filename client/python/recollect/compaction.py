@@ -85,11 +85,13 @@ def recursive_summary(
     system_prompt: str = "",
     shadow_prompt: str = "",
     max_summary_tokens: int = 0,
+    max_prompt_tokens: int = 0,
 ) -> CompactionStrategy:
     """Keep the newest events (10) and put a model's summary in the place of all that came before.
 
     The model is shown `overlap` (2) of the kept events for continuity; its summary may have `max_summary_tokens` (1,024). The
-    prompts are the instructions to it, and the user's text that precedes the summary.
+    prompts are the instructions to it, and the user's text that precedes the summary. Of more than `max_prompt_tokens` (64,000)
+    the oldest turns are summarised; the next compaction goes on.
     """
     summary = RecursiveSummary(
         max_events_to_keep=keep,
@@ -97,6 +99,7 @@ def recursive_summary(
         system_prompt=system_prompt,
         shadow_prompt=shadow_prompt,
         max_summary_tokens=max_summary_tokens,
+        max_prompt_tokens=max_prompt_tokens,
     )
     return CompactionStrategy(recursive_summary=summary)
 

@@ -94,12 +94,15 @@ def cut(parts: Split, raw: int) -> int:
     place = snap(talk, raw, parts.start)
     if place == len(talk):
         place = snap_back(talk, place, parts.start)
+    return max((each for each in safe_starts(parts) if each <= place), default=0)
+
+
+def safe_starts(parts: Split) -> list[int]:
+    """Places after the first at which a turn starts and no tool call is parted from its result."""
     # Groups that reach out of the conversation stay in any case; they are no reason to cut elsewhere.
     whole = sorted(parts.ties.whole(parts.conversation))
     safe = parts.ties.safe_cuts(whole)
-    while place and not safe[bisect_left(whole, parts.conversation[place])]:
-        place = snap_back(talk, place, parts.start)
-    return place
+    return [place for place in parts.starts if place and safe[bisect_left(whole, parts.conversation[place])]]
 
 
 def leaving(parts: Split, chosen: Iterable[int]) -> set[int]:

@@ -91,6 +91,7 @@ def _recursive_summary(wanted: pb.RecursiveSummary, field: str) -> RecursiveSumm
         system_prompt=_prompt(f"{at}.system_prompt", wanted.system_prompt),
         shadow_prompt=_prompt(f"{at}.shadow_prompt", wanted.shadow_prompt),
         max_summary_tokens=wanted.max_summary_tokens,
+        max_prompt_tokens=wanted.max_prompt_tokens,
     )
     if wanted.HasField("overlap"):
         options["overlap"] = wanted.overlap

@@ -57,6 +57,23 @@ def test_the_summary_takes_the_place_of_what_was_said_and_of_the_summaries_befor
     assert compacted(strategy, events) == outcome
 
 
+@pytest.mark.parametrize(
+    ("most", "outcome"),
+    [
+        (1, "Σ U2 A2 U3 A3 U4 | ~Uo ~Ao U1 A1"),  # one turn at least
+        (50, "Σ U2 A2 U3 A3 U4 | ~Uo ~Ao U1 A1"),
+        (70, "Σ U3 A3 U4 | ~Uo ~Ao U1 A1 U2 A2"),
+        (10_000, "Σ U4 | ~Uo ~Ao U1 A1 U2 A2 U3 A3"),
+    ],
+)
+def test_what_is_too_much_for_one_prompt_is_summarised_from_its_oldest_turns_on(most: int, outcome: str) -> None:
+    assert compacted(RecursiveSummary(1, 0, max_prompt_tokens=most), "~Uo ~Ao U1 A1 U2 A2 U3 A3 U4") == outcome
+
+
+def test_a_long_summary_before_a_window_that_fits_is_left_alone() -> None:
+    assert RecursiveSummary(3, 0, max_prompt_tokens=1).plan(window("~Uo ~Ao U1 A1 U2"), len).empty
+
+
 @pytest.mark.row("C-38")
 def test_c_38_a_summary_is_a_turn_of_two_events() -> None:
     before = window("U1 U2")

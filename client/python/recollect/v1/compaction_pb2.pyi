@@ -146,6 +146,7 @@ class RecursiveSummary(google.protobuf.message.Message):
     SYSTEM_PROMPT_FIELD_NUMBER: builtins.int
     SHADOW_PROMPT_FIELD_NUMBER: builtins.int
     MAX_SUMMARY_TOKENS_FIELD_NUMBER: builtins.int
+    MAX_PROMPT_TOKENS_FIELD_NUMBER: builtins.int
     max_events_to_keep: builtins.int
     """Events to keep at most. 0 means 10; negative is refused."""
     overlap: builtins.int
@@ -156,6 +157,10 @@ class RecursiveSummary(google.protobuf.message.Message):
     """Text of the USER event that precedes the summary. Empty means "Summarize the conversation we had so far." """
     max_summary_tokens: builtins.int
     """Tokens the summary may have. 0 means 1,024; negative is refused."""
+    max_prompt_tokens: builtins.int
+    """Tokens of conversation and earlier summary that one prompt may hold. Of more, the oldest turns that fit are summarised, one at least;
+    the next compaction goes on. 0 means 64,000; negative is refused.
+    """
     def __init__(
         self,
         *,
@@ -164,9 +169,10 @@ class RecursiveSummary(google.protobuf.message.Message):
         system_prompt: builtins.str = ...,
         shadow_prompt: builtins.str = ...,
         max_summary_tokens: builtins.int = ...,
+        max_prompt_tokens: builtins.int = ...,
     ) -> None: ...
     def HasField(self, field_name: typing.Literal["_overlap", b"_overlap", "overlap", b"overlap"]) -> builtins.bool: ...
-    def ClearField(self, field_name: typing.Literal["_overlap", b"_overlap", "max_events_to_keep", b"max_events_to_keep", "max_summary_tokens", b"max_summary_tokens", "overlap", b"overlap", "shadow_prompt", b"shadow_prompt", "system_prompt", b"system_prompt"]) -> None: ...
+    def ClearField(self, field_name: typing.Literal["_overlap", b"_overlap", "max_events_to_keep", b"max_events_to_keep", "max_prompt_tokens", b"max_prompt_tokens", "max_summary_tokens", b"max_summary_tokens", "overlap", b"overlap", "shadow_prompt", b"shadow_prompt", "system_prompt", b"system_prompt"]) -> None: ...
     def WhichOneof(self, oneof_group: typing.Literal["_overlap", b"_overlap"]) -> typing.Literal["overlap"] | None: ...
 
 global___RecursiveSummary = RecursiveSummary

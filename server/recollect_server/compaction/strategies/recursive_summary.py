@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import KW_ONLY, InitVar, dataclass
+from itertools import accumulate
 from typing import ClassVar
 
 from ...domain.errors import InvalidField
 from ...domain.model import Role, WindowEvent
-from ..cutting import archiving, beyond, cut, leaving, split
+from ..cutting import Split, archiving, beyond, cut, leaving, safe_starts, split
 from ..limits import at_least, not_blank
 from ..plan import Count, NewEvent, Plan, SummaryRequest, Window, derive
 
@@ -31,7 +32,8 @@ summary that the assistant will read in its place.
 @dataclass(frozen=True, slots=True)
 class RecursiveSummary:
     """Archives what SlidingWindow would archive and all earlier summaries, and puts one new summary, a turn of two events,
-    before the conversation that is kept. The model is shown the first `overlap` events that are kept, for continuity.
+    before the conversation that is kept. The model is shown the first `overlap` events that are kept, for continuity. Of a
+    conversation of more than `max_prompt_tokens` the oldest turns that fit are archived, one at least: the next run goes on.
 
     RecursiveSummarizationCompactionStrategy of Spring AI Session 0.10; a summary made in a branch belongs to it.
     """
@@ -43,6 +45,7 @@ class RecursiveSummary:
     system_prompt: str = SYSTEM_PROMPT
     shadow_prompt: str = SHADOW_PROMPT
     max_summary_tokens: int = 1024
+    max_prompt_tokens: int = 64_000
     _: KW_ONLY
     field: InitVar[str] = "strategy"
 
@@ -55,10 +58,11 @@ class RecursiveSummary:
         not_blank(f"{at}.system_prompt", self.system_prompt)
         not_blank(f"{at}.shadow_prompt", self.shadow_prompt)
         at_least(1, f"{at}.max_summary_tokens", self.max_summary_tokens)
+        at_least(1, f"{at}.max_prompt_tokens", self.max_prompt_tokens)
 
     def plan(self, window: Window, count: Count) -> Plan:
         parts = split(window)
-        place = cut(parts, beyond(parts, self.max_events_to_keep))
+        place = self._fitting(parts, cut(parts, beyond(parts, self.max_events_to_keep)))
         gone = leaving(parts, (*parts.conversation[:place], *parts.summaries))
         said = [index for index in parts.conversation if index in gone]
         if not said:
@@ -82,6 +86,15 @@ class RecursiveSummary:
             max_tokens=self.max_summary_tokens,
         )
         return derive(window, result, strategy=self.name, count=count, summary=request)
+
+    def _fitting(self, parts: Split, place: int) -> int:
+        """The cut at `place`, or an earlier one if what is to be summarised would be too much for one prompt."""
+        earlier = sum(event.tokens for event in parts.events(parts.summaries))
+        totals = list(accumulate((event.tokens for event in parts.events(parts.conversation)), initial=earlier))
+        if not place or totals[place] <= self.max_prompt_tokens:
+            return place
+        starts = [start for start in safe_starts(parts) if start <= place]
+        return max((start for start in starts if totals[start] <= self.max_prompt_tokens), default=starts[0])
 
     def _prompt(self, *, summaries: Sequence[WindowEvent], said: Sequence[WindowEvent], upcoming: Sequence[WindowEvent]) -> str:
         # The USER event of an earlier summary only says that one follows.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from operator import attrgetter
 from typing import Any
 
@@ -57,6 +58,8 @@ def get_context(scanner: Scanner, tenant: str, ref: SessionRef, spec: ContextSpe
         if context is not None:
             break
         limit *= 4
+    # What was appended since the session was read is seen, and so must be what the caller may archive through.
+    versions = replace(versions, last_seq=max([head.last_seq, *(row.seq for row in rows)]))
     by_position = {row.position: row for row in rows}
     stored = [scanner.stored(by_position[event.position], head.id) for event in context.events]
     return context_page(context, [event for event in stored if event is not None], versions)
