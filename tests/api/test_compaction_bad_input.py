@@ -63,6 +63,7 @@ STRATEGIES: list[tuple[dict[str, Any], str]] = [
     ({"recursive_summary": {"max_events_to_keep": 2, "overlap": 2}}, ".recursive_summary.overlap"),
     ({"recursive_summary": {"max_events_to_keep": 1}}, ".recursive_summary.overlap"),
     ({"recursive_summary": {"max_summary_tokens": -5}}, ".recursive_summary.max_summary_tokens"),
+    ({"recursive_summary": {"max_prompt_tokens": -5}}, ".recursive_summary.max_prompt_tokens"),
     ({"recursive_summary": {"system_prompt": " \n"}}, ".recursive_summary.system_prompt"),
     ({"recursive_summary": {"shadow_prompt": "\t"}}, ".recursive_summary.shadow_prompt"),
     ({"recursive_summary": {"system_prompt": "x" * 32_769}}, ".recursive_summary.system_prompt"),
