@@ -22,12 +22,10 @@ POLICY = pb.CompactionPolicy(
 
 
 def leases_of(seconds: float) -> str:
-    """For a server whose leases are short: a dead server's lease is waited for, and they outlast any summary otherwise."""
+    """For a server whose leases are short: a dead server's lease is waited for."""
     return (
-        "from recollect_server import app_compaction\n"
         "from recollect_server.service import auto_compaction\n"
-        "app_compaction._LONGEST_COMPACTION_S = 0\n"
-        f"auto_compaction._LEASE_MARGIN_S = {seconds - 2 * DEADLINE_S}\n"
+        f"auto_compaction._LEASE_S, auto_compaction._LEASE_EXTENDED_S = {seconds}, {seconds / 3}\n"
         "auto_compaction._LEASED_DELAY_S = 0.1\n"
     )
 

@@ -131,7 +131,11 @@ class BrokenToolPair(RecollectError):
     reason, kind = "BROKEN_TOOL_PAIR", Kind.FAILED_PRECONDITION
 
     def __init__(self, ref: SessionRef, event_id: str, tied_to: str) -> None:
-        message = f"event {event_id!r} and event {tied_to!r} are a tool call and its result; archive both or keep both"
+        message = (
+            f"event {event_id!r} and event {tied_to!r} are a tool call and its result; archive both or keep both"
+            if tied_to
+            else f"event {event_id!r} holds a result of a tool call that would not be in the window before it"
+        )
         super().__init__(message, session_id=ref.session_id, event_id=event_id, tied_to=tied_to)
 
 

@@ -28,8 +28,8 @@ _T = TypeVar("_T")
 
 _MOST_WAITING = 10_000
 _REMEMBERED = 10_000
-# A lease outlasts the work under it by this much.
-_LEASE_MARGIN_S = 30.0
+# A lease is extended while the work goes on; when its server dies, another takes over after this long.
+_LEASE_S, _LEASE_EXTENDED_S = 60.0, 20.0
 _FIRST_DELAY_S, _LONGEST_DELAY_S = 1.0, 300.0
 # Whether another server has finished, or died, is asked this often.
 _LEASED_DELAY_S = 5.0
@@ -54,7 +54,8 @@ class _Name(NamedTuple):
 
 
 class AutoCompactor:
-    """Runs policies. `note` is called after each append; `owner` names this server in leases; `longest_s` bounds one."""
+    """Runs policies. `note` is called after each append; `owner` names this server in leases; `longest_s` bounds
+    the work on one session."""
 
     def __init__(
         self,
@@ -171,18 +172,20 @@ class AutoCompactor:
             self._failures.pop(key, None)
             return False
         policy = effective.policy
-        now = self._clock()
-        until = now + round((self._longest_s + _LEASE_MARGIN_S) * SECOND_NS)
         leased = True  # as far as anyone knows, until there is an answer
+        extending = None
         try:
-            leased = await self._store.lease(tenant, ref, self._owner, now, until)
+            leased = await self._lease(key)
             if not leased:
                 self._put_off(key, _LEASED_DELAY_S)
                 return False
+            extending = asyncio.create_task(self._extend(key))
             job = Job(tenant, ref, policy.strategy, trigger=policy.trigger, actor="policy")
             async with asyncio.timeout(self._longest_s):
                 outcome = await self._compactor.run(job)
         finally:
+            if extending is not None:
+                extending.cancel()
             if leased:
                 await self._store.release(tenant, ref, self._owner)
         self._failures.pop(key, None)
@@ -202,6 +205,19 @@ class AutoCompactor:
         )
         # Either much was appended meanwhile, or there is nothing more to gain, which the next look tells.
         return policy.trigger.fires(done.after)
+
+    async def _lease(self, key: Key) -> bool:
+        now = self._clock()
+        return await self._store.lease(*key, self._owner, now, now + round(_LEASE_S * SECOND_NS))
+
+    async def _extend(self, key: Key) -> None:
+        """Until cancelled. A lease that is lost all the same costs another server's work, not correctness."""
+        while True:
+            await asyncio.sleep(_LEASE_EXTENDED_S)
+            try:
+                await self._lease(key)
+            except Exception as exc:  # the next attempt may succeed, and the work itself will hear of it too
+                _log.debug("a lease could not be extended: %s", type(exc).__name__)
 
     # --- trying again
 

@@ -127,6 +127,8 @@ class CompactionService:
         versions = read.session.versions
         if not _stands_at(versions, wanted.expected_window_version, wanted.expected_log_version):
             return Applied(False, None, versions)
+        if wanted.through_seq is not None and wanted.through_seq > versions.last_seq:
+            raise InvalidField("through_seq", f"is beyond the session's last seq, {versions.last_seq}: archive what was read")
         archive, inserts = await aside(len(read.events), _placed, read, wanted)
         if not archive:
             raise NothingToCompact(ref)

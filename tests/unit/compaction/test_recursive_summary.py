@@ -89,7 +89,7 @@ def test_c_38_a_summary_is_a_turn_of_two_events() -> None:
 
 @pytest.mark.row("C-41")
 @pytest.mark.parametrize(
-    ("answer", "problem"), [("", "nothing"), (" \n", "nothing"), ("x" * 1025, "1025 tokens, the limit is 1024")]
+    ("answer", "problem"), [("", "nothing"), (" \n", "nothing"), ("x" * 2049, "2049 tokens, the limit is 1024")]
 )
 def test_c_41_an_answer_that_is_no_summary_is_rejected(answer: str, problem: str) -> None:
     before = window("S1 S2 U1 U2")

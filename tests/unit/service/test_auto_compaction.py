@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from recollect_server.domain.model import SECOND_NS, Caller, SessionRef
+from recollect_server.service import auto_compaction
 from recollect_server.service.auto_compaction import AutoCompactor
 from recollect_server.store.windows import PolicyScope
 from recollect_server.transport.convert_strategy import policy_from_json
@@ -294,7 +295,7 @@ async def test_a_policy_that_is_removed_ends_the_attempts(bench: Bench) -> None:
         assert working.timers.fire() <= 1, "what failed under another policy does not count"
 
 
-async def test_work_ends_before_its_lease_does(bench: Bench) -> None:
+async def test_work_that_takes_too_long_is_given_up_and_its_lease_with_it(bench: Bench) -> None:
     await bench.session()
     bench.model.meanwhile = asyncio.Event().wait
     async with background(bench, SUMMARISING, longest_s=0.02) as working:
@@ -394,3 +395,16 @@ async def test_stopping_cancels_what_was_put_off(bench: Bench) -> None:
         await working.say("U1 U2 U3 U4 U5")
         assert len(working.timers.pending) == 1
     assert working.timers.cancelled == 1
+
+
+async def test_a_lease_is_extended_for_as_long_as_the_work_takes(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(auto_compaction, "_LEASE_EXTENDED_S", 0.01)
+    await bench.session()
+    bench.model.meanwhile = asyncio.Event().wait
+    async with background(bench, SUMMARISING) as working:
+        await working.say("U1 U2 U3 U4 U5")
+        bench.clock.now += 3600 * SECOND_NS
+        async with asyncio.timeout(5):
+            while await bench.store.lease(TENANT, ref(), "another", bench.clock.now, bench.clock.now):
+                await bench.store.release(TENANT, ref(), "another")
+                await asyncio.sleep(0.005)

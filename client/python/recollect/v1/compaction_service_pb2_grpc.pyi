@@ -45,7 +45,8 @@ class CompactionServiceStub:
         recollect.v1.compaction_service_pb2.ApplyCompactionResponse,
     ]
     """Archives and inserts, if no other compaction happened since the caller looked.
-    Errors: SESSION_NOT_FOUND, VERSION_MISMATCH, NOTHING_TO_COMPACT, BROKEN_TOOL_PAIR, EVENT_NOT_FOUND, EVENT_ID_CONFLICT, INVALID_FIELD.
+    Errors: SESSION_NOT_FOUND, VERSION_MISMATCH, NOTHING_TO_COMPACT, BROKEN_TOOL_PAIR, EVENT_NOT_FOUND, EVENT_ID_CONFLICT, EVENT_TOO_LARGE,
+    BATCH_TOO_LARGE, INVALID_FIELD.
     """
 
     ReplaceEvents: grpc.UnaryUnaryMultiCallable[
@@ -53,7 +54,7 @@ class CompactionServiceStub:
         recollect.v1.compaction_service_pb2.ReplaceEventsResponse,
     ]
     """Sets the whole active window under compare-and-swap. Events that leave the window are archived, not deleted.
-    Errors: SESSION_NOT_FOUND, BROKEN_TOOL_PAIR, EVENT_ID_CONFLICT, INVALID_FIELD.
+    Errors: SESSION_NOT_FOUND, BROKEN_TOOL_PAIR, EVENT_ID_CONFLICT, EVENT_TOO_LARGE, BATCH_TOO_LARGE, INVALID_FIELD.
     """
 
     ListCompactions: grpc.UnaryUnaryMultiCallable[
@@ -101,7 +102,8 @@ class CompactionServiceAsyncStub:
         recollect.v1.compaction_service_pb2.ApplyCompactionResponse,
     ]
     """Archives and inserts, if no other compaction happened since the caller looked.
-    Errors: SESSION_NOT_FOUND, VERSION_MISMATCH, NOTHING_TO_COMPACT, BROKEN_TOOL_PAIR, EVENT_NOT_FOUND, EVENT_ID_CONFLICT, INVALID_FIELD.
+    Errors: SESSION_NOT_FOUND, VERSION_MISMATCH, NOTHING_TO_COMPACT, BROKEN_TOOL_PAIR, EVENT_NOT_FOUND, EVENT_ID_CONFLICT, EVENT_TOO_LARGE,
+    BATCH_TOO_LARGE, INVALID_FIELD.
     """
 
     ReplaceEvents: grpc.aio.UnaryUnaryMultiCallable[
@@ -109,7 +111,7 @@ class CompactionServiceAsyncStub:
         recollect.v1.compaction_service_pb2.ReplaceEventsResponse,
     ]
     """Sets the whole active window under compare-and-swap. Events that leave the window are archived, not deleted.
-    Errors: SESSION_NOT_FOUND, BROKEN_TOOL_PAIR, EVENT_ID_CONFLICT, INVALID_FIELD.
+    Errors: SESSION_NOT_FOUND, BROKEN_TOOL_PAIR, EVENT_ID_CONFLICT, EVENT_TOO_LARGE, BATCH_TOO_LARGE, INVALID_FIELD.
     """
 
     ListCompactions: grpc.aio.UnaryUnaryMultiCallable[
@@ -163,7 +165,8 @@ class CompactionServiceServicer(metaclass=abc.ABCMeta):
         context: _ServicerContext,
     ) -> typing.Union[recollect.v1.compaction_service_pb2.ApplyCompactionResponse, collections.abc.Awaitable[recollect.v1.compaction_service_pb2.ApplyCompactionResponse]]:
         """Archives and inserts, if no other compaction happened since the caller looked.
-        Errors: SESSION_NOT_FOUND, VERSION_MISMATCH, NOTHING_TO_COMPACT, BROKEN_TOOL_PAIR, EVENT_NOT_FOUND, EVENT_ID_CONFLICT, INVALID_FIELD.
+        Errors: SESSION_NOT_FOUND, VERSION_MISMATCH, NOTHING_TO_COMPACT, BROKEN_TOOL_PAIR, EVENT_NOT_FOUND, EVENT_ID_CONFLICT, EVENT_TOO_LARGE,
+        BATCH_TOO_LARGE, INVALID_FIELD.
         """
 
     @abc.abstractmethod
@@ -173,7 +176,7 @@ class CompactionServiceServicer(metaclass=abc.ABCMeta):
         context: _ServicerContext,
     ) -> typing.Union[recollect.v1.compaction_service_pb2.ReplaceEventsResponse, collections.abc.Awaitable[recollect.v1.compaction_service_pb2.ReplaceEventsResponse]]:
         """Sets the whole active window under compare-and-swap. Events that leave the window are archived, not deleted.
-        Errors: SESSION_NOT_FOUND, BROKEN_TOOL_PAIR, EVENT_ID_CONFLICT, INVALID_FIELD.
+        Errors: SESSION_NOT_FOUND, BROKEN_TOOL_PAIR, EVENT_ID_CONFLICT, EVENT_TOO_LARGE, BATCH_TOO_LARGE, INVALID_FIELD.
         """
 
     @abc.abstractmethod
