@@ -23,6 +23,7 @@ from .access import own_user
 _log = logging.getLogger(__name__)
 
 _POLL_S = 2.0
+_ANSWERS_KEPT = 100_000
 # Other servers' clocks may be behind by this much.
 _SLACK_NS = 60 * SECOND_NS
 
@@ -60,6 +61,8 @@ class PolicyBook:
         self._by_tenant: defaultdict[str, int] = defaultdict(int)
         self._newest = 0
         self._refreshing = asyncio.Lock()
+        self._answers: dict[tuple[str, SessionRef], Effective | None] = {}
+        """Of `effective`, until something changes: it is asked at every append."""
 
     @property
     def newest(self) -> int:
@@ -78,6 +81,7 @@ class PolicyBook:
         if known is not None and known[0].body == stored.body:
             self._policies[stored.key] = (stored, known[1])
             return
+        self._answers.clear()
         if stored.body is None:
             if self._policies.pop(stored.key, None) is not None:
                 self._by_tenant[stored.key.tenant] -= 1
@@ -112,7 +116,12 @@ class PolicyBook:
 
     def effective(self, tenant: str, ref: SessionRef) -> Effective | None:
         """The narrowest policy that is set; None if there is none or it is one that disables."""
-        return self._first(_keys(tenant, ref))
+        asked = (tenant, ref)
+        if asked not in self._answers:
+            if len(self._answers) >= _ANSWERS_KEPT:
+                self._answers.clear()
+            self._answers[asked] = self._first(_keys(tenant, ref))
+        return self._answers[asked]
 
     def effective_at(self, key: PolicyKey) -> Effective | None:
         """The policy that applies to what the key names."""
