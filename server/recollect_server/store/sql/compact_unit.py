@@ -28,7 +28,7 @@ from ..windows import (
 )
 from .append_unit import event_row
 from .rows import counters_of, require, usage_of
-from .schema import COMPACTED, COUNTED, INSERTED, POSITION_STEP, USED, changes, compactions, events, sessions
+from .schema import COMPACTED, COUNTED, POSITION_STEP, USED, changes, compactions, events, sessions
 
 _e = events.c
 _IDS_AT_ONCE = 500
@@ -54,11 +54,12 @@ def compact(connection: Connection, codec: Codec, request: CompactionRequest) ->
 
 def _active(connection: Connection, session: int, request: CompactionRequest, ids: Sequence[str]) -> dict[str, Row[Any]]:
     """The active events of these ids. Raises EventNotFound."""
-    columns = (_e.id, _e.event_id, _e.seq, _e.position, _e.turn_start, _e.size, _e.tokens)
+    columns = (_e.id, _e.event_id, _e.seq, _e.position, _e.turn_start, _e.size, _e.tokens, _e.archived)
     found: dict[str, Row[Any]] = {}
     for chunk in _chunks(ids):
-        query = sa.select(*columns).where(_e.session == session, _e.event_id.in_(chunk), _e.archived.is_(sa.false()))
-        found |= {row.event_id: row for row in connection.execute(query)}
+        # That they are active is not asked of the database: it might look for them among all that is.
+        query = sa.select(*columns).where(_e.session == session, _e.event_id.in_(chunk))
+        found |= {row.event_id: row for row in connection.execute(query) if not row.archived}
     for event_id in ids:
         if event_id not in found:
             raise EventNotFound(request.ref, event_id)
@@ -98,29 +99,24 @@ class _Application:
     def write(self, compaction: Compaction, archived: dict[str, Row[Any]], anchors: dict[str, Row[Any]]) -> None:
         for chunk in _chunks([row.id for row in archived.values()]):
             self._connection.execute(events.update().where(_e.id.in_(chunk)).values(archived=True))
-        first = self._last_seq + 1
+        inserted: list[int] = []
         for placed in self._request.inserts:
             if placed.drafts:
-                self._insert(placed, None if placed.before is None else anchors[placed.before].id)
+                inserted += self._insert(placed, None if placed.before is None else anchors[placed.before].id)
         self._write_session(compaction)
+        span = {"first": min(inserted, default=0), "last": max(inserted, default=0)}
         change = {"kind": COMPACTED, "session": self._session.id, "time": self._request.now}
-        self._connection.execute(changes.insert(), change | self._span(first))
+        self._connection.execute(changes.insert(), change | span)
         self._connection.execute(compactions.insert(), _row(compaction) | {"session": self._session.id})
 
-    def _span(self, first_seq: int) -> dict[str, int]:
-        """The row ids of what was inserted, from the first seq on."""
-        ids = (sa.func.coalesce(function(_e.id), 0) for function in (sa.func.min, sa.func.max))
-        mine = (_e.session == self._session.id, sa.text(INSERTED), _e.seq >= first_seq)
-        first, last = self._connection.execute(sa.select(*ids).where(*mine)).one()
-        return {"first": first, "last": last}
-
-    def _insert(self, placed: Placed, anchor: int | None) -> None:
+    def _insert(self, placed: Placed, anchor: int | None) -> Sequence[int]:
+        """The row ids of what was inserted."""
         positions = self._positions(anchor, len(placed.drafts))
         rows = []
         for draft, position in zip(placed.drafts, positions, strict=True):
             self._last_seq += 1
             rows.append(self._event(draft, position))
-        self._connection.execute(events.insert(), rows)
+        return self._connection.execute(events.insert().returning(_e.id), rows).scalars().all()
 
     def _event(self, draft: EventDraft, position: int) -> dict[str, Any]:
         return event_row(self._codec, draft, self._session.id, self._last_seq, self._request.now, position)

@@ -148,7 +148,9 @@ def _beyond_seq() -> ColumnElement[bool]:
         sa.text(INSERTED),
         _e.seq > parameter("after_seq", _e.seq),
     )
-    lowest = sa.select(sa.func.min(_e.position)).where(within).correlate(None).scalar_subquery()
+    # In a query of its own, or PostgreSQL would look for the lowest position along the whole log.
+    inserted = sa.select(_e.position).where(within).correlate(None).offset(sa.literal_column("0")).subquery()
+    lowest = sa.select(sa.func.min(inserted.c.position)).scalar_subquery()
     return _e.position > sa.case((lowest <= after, lowest - sa.literal_column("1")), else_=after)
 
 

@@ -124,8 +124,9 @@ def _delete_rows(connection: Connection, keys: Sequence[int], now: int) -> dict[
         locked = connection.execute(sa.select(sessions).where(sessions.c.id == key).with_for_update()).one_or_none()
         if locked is None:
             continue
-        span = sa.select(sa.func.min(events.c.id), sa.func.max(events.c.id)).where(events.c.session == key)
-        first, last = connection.execute(span).one()
+        # In a query of their own, or PostgreSQL would look for the lowest and the highest id among everybody's events.
+        ids = sa.select(events.c.id).where(events.c.session == key).offset(sa.literal_column("0")).subquery()
+        first, last = connection.execute(sa.select(sa.func.min(ids.c.id), sa.func.max(ids.c.id))).one()
         gone[key] = connection.execute(events.delete().where(events.c.session == key)).rowcount
         for table in (session_labels, compactions, leases):
             connection.execute(table.delete().where(table.c.session == key))

@@ -1,0 +1,69 @@
+"""G10 on PostgreSQL: reads of a long log find what they want by an index, and throw away next to nothing on the way."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from typing import Any
+
+import pytest
+from sqlalchemy import Connection
+
+from recollect_server.domain.filters import EventFilter
+from recollect_server.domain.model import Role
+from recollect_server.domain.windows import ContextSpec
+from recollect_server.store.base import EventQuery
+from recollect_server.store.sql.postgres import PostgresEngine
+from recollect_server.store.sql.store import SqlStore, open_store
+from tests.support.codec import CODEC, draft
+from tests.support.sessions import TENANT, append, create, ref
+
+pytestmark = pytest.mark.postgres
+
+EVENTS = 4000
+FEW = 200
+
+
+@pytest.fixture
+async def store(postgres_url: str) -> AsyncIterator[SqlStore]:
+    """A session of thousands of events beside another; with statistics, which autovacuum gathers within a minute."""
+    async with open_store(postgres_url, CODEC) as opened:
+        for name in ("s1", "s2"):
+            await create(opened, name)
+            for first in range(0, EVENTS, 500):
+                roles = [Role.USER if number % 2 else Role.ASSISTANT for number in range(first, first + 500)]
+                await append(opened, *[draft("hello", role=role) for role in roles], to=ref(name))
+        await opened._engine.write(lambda connection: connection.exec_driver_sql("ANALYZE"))
+        yield opened
+
+
+def page(wanted: EventFilter, *, descending: bool = False) -> Callable[[SqlStore], Awaitable[Any]]:
+    query = EventQuery(wanted, descending=descending, limit=50)
+    return lambda store: store.list_events(TENANT, ref(), query)
+
+
+READS: dict[str, Callable[[SqlStore], Awaitable[Any]]] = {
+    "after_seq": page(EventFilter(after_seq=EVENTS - 20)),
+    "before_seq": page(EventFilter(before_seq=20)),
+    "newest": page(EventFilter(), descending=True),
+    "last_n": page(EventFilter(last_n=51)),
+    "context": lambda store: store.get_context(TENANT, ref(), ContextSpec(last_n=50), 1 << 20),
+}
+
+
+@pytest.mark.parametrize("read", READS)
+async def test_a_read_of_a_few_events_looks_at_a_few(store: SqlStore, read: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    plans: list[str] = []
+    fetch = PostgresEngine.fetch
+
+    def explained(engine: PostgresEngine, connection: Connection, sql: str, params: Sequence[Any]) -> Sequence[Sequence[Any]]:
+        lines = connection.exec_driver_sql(f"EXPLAIN (ANALYZE, TIMING OFF) {sql}", tuple(params)).scalars()
+        plans.append("\n".join(lines))
+        return fetch(engine, connection, sql, params)
+
+    monkeypatch.setattr(PostgresEngine, "fetch", explained)
+    await READS[read](store)
+    thrown_away = [int(count) for plan in plans for count in re.findall(r"Rows Removed by Filter: (\d+)", plan)]
+    found = [int(count) for plan in plans for count in re.findall(r"actual rows=(\d+)", plan)]
+    assert plans
+    assert max([*thrown_away, *found]) <= FEW, "\n\n".join(plans)
