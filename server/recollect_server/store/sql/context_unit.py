@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import replace
 from operator import attrgetter
-from typing import Any
 
 import sqlalchemy as sa
 from sqlalchemy import BigInteger
@@ -12,7 +11,7 @@ from sqlalchemy.sql import ClauseElement
 
 from ...domain.model import ROLES, SessionRef, Tools, Versions, WindowEvent
 from ...domain.windows import ContextSpec, select_context
-from ..base import Codec
+from ..base import Reading
 from ..windows import ContextPage, WindowRead, budgeted, context_page
 from .prepared import Record
 from .rows import counters_of, find_head, require, session_of
@@ -83,7 +82,7 @@ def _window_query() -> ClauseElement:
 
 
 def window_event(scanner: Scanner, row: Record, session: int) -> WindowEvent:
-    """The event of a row, without its text."""
+    """The event of a row, without its text; its bytes are parsed only if the columns do not say all."""
     calls: tuple[str, ...] = ()
     results: tuple[str, ...] = ()
     size = row.content_bytes
@@ -92,41 +91,10 @@ def window_event(scanner: Scanner, row: Record, session: int) -> WindowEvent:
         if stored is not None:
             calls, results = scanner.codec.ties(stored.body)
             size = scanner.codec.reading(stored.body).content_bytes if size < 0 else size
-    return WindowEvent(
-        seq=row.seq,
-        time=row.time,
-        role=ROLES[row.role],
-        author=row.author,
-        author_role=row.author_role,
-        branch=row.branch,
-        synthetic=bool(row.synthetic),
-        event_id=row.event_id,
-        position=row.position,
-        tokens=row.tokens,
-        size=row.size,
-        content_bytes=size,
-        calls=calls,
-        results=results,
-    )
+    return _event(row, Reading("", size, calls, results))
 
 
-def read_window(scanner: Scanner, tenant: str, ref: SessionRef) -> WindowRead:
-    session = require(scanner.connection, tenant, ref)
-    query = (
-        sa.select(*(column for column in events.c if column.name not in ("turn_start", "archived", "tools")))
-        .where(_e.session == session.id, sa.text("NOT archived"))
-        .order_by(_e.position)
-    )
-    found: list[WindowEvent] = []
-    bodies: list[bytes] = []
-    for row in scanner.connection.execute(query.execution_options(yield_per=_ROWS_AT_ONCE)):
-        found.append(_read_event(scanner.codec, row))
-        bodies.append(row.body)
-    return WindowRead(found, bodies, session_of(session))
-
-
-def _read_event(codec: Codec, row: Any) -> WindowEvent:
-    reading = codec.reading(row.body)
+def _event(row: Record, reading: Reading) -> WindowEvent:
     return WindowEvent(
         seq=row.seq,
         time=row.time,
@@ -144,3 +112,18 @@ def _read_event(codec: Codec, row: Any) -> WindowEvent:
         results=reading.results,
         prompt_text=reading.prompt_text,
     )
+
+
+def read_window(scanner: Scanner, tenant: str, ref: SessionRef) -> WindowRead:
+    session = require(scanner.connection, tenant, ref)
+    query = (
+        sa.select(*(column for column in events.c if column.name not in ("turn_start", "archived", "tools")))
+        .where(_e.session == session.id, sa.text("NOT archived"))
+        .order_by(_e.position)
+    )
+    found: list[WindowEvent] = []
+    bodies: list[bytes] = []
+    for row in scanner.connection.execute(query.execution_options(yield_per=_ROWS_AT_ONCE)):
+        found.append(_event(row, scanner.codec.reading(row.body)))
+        bodies.append(row.body)
+    return WindowRead(found, bodies, session_of(session))
