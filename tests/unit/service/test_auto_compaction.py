@@ -4,24 +4,19 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import AsyncIterator, Callable
-from contextlib import asynccontextmanager
-from typing import Any
 
 import pytest
 
 from recollect_server.domain.model import SECOND_NS, Caller, SessionRef
 from recollect_server.service import auto_compaction
-from recollect_server.service.auto_compaction import AutoCompactor
 from recollect_server.store.windows import PolicyScope
 from recollect_server.transport.convert_strategy import policy_from_json
 from tests.support.codec import draft
 from tests.support.sessions import TENANT, append, ref
+from tests.unit.service.background import SERVER, background
 from tests.unit.service.bench import CALLER, Bench, key, log
 
-SERVER = key(PolicyScope.SERVER)
 BARE = SessionRef("", "", "s1")
-WORK = {"get_session", "read_window", "compact", "lease", "release"}
 
 
 def policy(trigger: str = '{"events": 5}', strategy: str = '{"slidingWindow": {"maxEvents": 2}}') -> bytes:
@@ -29,72 +24,6 @@ def policy(trigger: str = '{"events": 5}', strategy: str = '{"slidingWindow": {"
 
 
 SUMMARISING = policy(strategy='{"recursiveSummary": {"maxEventsToKeep": 2, "overlap": 0}}')
-
-
-class Timers:
-    """Time that passes when told."""
-
-    def __init__(self) -> None:
-        self.pending: list[tuple[float, Callable[[], None]]] = []
-        self.cancelled = 0
-
-    def later(self, delay: float, then: Callable[[], None]) -> Any:
-        self.pending.append((delay, then))
-        return self
-
-    def cancel(self) -> None:
-        self.cancelled += 1
-
-    def fire(self) -> float:
-        delay, then = self.pending.pop(0)
-        then()
-        return delay
-
-
-class Background:
-    """An AutoCompactor at work on a bench."""
-
-    def __init__(self, bench: Bench, owner: str = "me", longest_s: float = 300) -> None:
-        self.bench = bench
-        self.timers = Timers()
-        self.auto = AutoCompactor(
-            bench.store,
-            bench.book,
-            bench.compactor,
-            owner,
-            bench.clock,
-            workers=4,
-            longest_s=longest_s,
-            later=self.timers.later,
-        )
-        bench.store.listen(self.auto.note)
-        self.task: asyncio.Task[None] | None = None
-
-    async def settle(self) -> None:
-        """Until everything is done that can be done now."""
-        for _ in range(200):
-            await asyncio.sleep(0)
-
-    async def say(self, text: str, to: SessionRef | None = None) -> list[str]:
-        """Appends, and what the store was asked to do for it."""
-        self.bench.store.calls.clear()
-        for each in log(text):
-            await append(self.bench.store, each, to=to)
-            await self.settle()
-        return [name for name in self.bench.store.calls if name in WORK]
-
-
-@asynccontextmanager
-async def background(bench: Bench, body: bytes | None = None, **how: Any) -> AsyncIterator[Background]:
-    if body is not None:
-        await bench.policies.set(CALLER, SERVER, body)
-    working = Background(bench, **how)
-    task = working.task = asyncio.create_task(working.auto.run())
-    try:
-        yield working
-    finally:
-        task.cancel()
-        await asyncio.gather(task, return_exceptions=True)
 
 
 @pytest.mark.row("S-13")
