@@ -34,7 +34,7 @@ from tests.support.marks import is_summary
 from tests.support.model_endpoint import ModelEndpoint, endpoint, replies
 
 TOKENS = 1_000_000
-THRESHOLD, LIMIT = 80_000, 100_000
+THRESHOLD, LIMIT = 60_000, 100_000
 CONTEXT_TOKENS = 20_000
 SESSION = "growing"
 SENTENCES = 200

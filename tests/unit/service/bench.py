@@ -1,4 +1,4 @@
-"""The services over the store in memory, with a model that does as it is told."""
+"""The services over a store, by default the one in memory, with a model that does as it is told."""
 
 from __future__ import annotations
 
@@ -115,9 +115,9 @@ def _after(before: Callable[[], Awaitable[Any]], method: Callable[..., Awaitable
 class Bench:
     """Everything that compacts, on one store."""
 
-    def __init__(self, *, default: bytes | None = None, summarizer: bool = True) -> None:
+    def __init__(self, *, default: bytes | None = None, summarizer: bool = True, store: Any = None) -> None:
         self.clock = Clock()
-        self.store = WatchedStore(self.clock)
+        self.store = store or WatchedStore(self.clock)
         self.model = Model()
         self._numbers = count(1)
         self.composer = EventComposer(DraftMaker(self.new_id, self.count))
@@ -142,7 +142,8 @@ class Bench:
         return made.ref
 
     async def look(self, of: SessionRef | None = None) -> Session:
-        return await MemoryStore.get_session(self.store, TENANT, of or ref())
+        found: Session = await self.store.get_session(TENANT, of or ref())
+        return found
 
     async def active(self, of: SessionRef | None = None) -> str:
         """The ids of the active events in window order."""
