@@ -107,7 +107,7 @@ TROUBLE = {
     "blank": (lambda model: _answer(model, " \n "), "gave an empty answer"),
     "null": (lambda model: _answer(model, None), "gave an empty answer"),
     "huge": (lambda model: _answer(model, "x" * 1_000_000), "too long"),
-    "longer than asked": (lambda model: _answer(model, "word " * 1000), "the limit is 1024"),
+    "longer than asked": (lambda model: _answer(model, "word " * 2000), "the limit is 1024"),
     "cut off": (lambda model: _answer(model, TEXT, ending="length"), "was cut off at 1024 tokens"),
     "declined": (lambda model: _answer(model, TEXT, ending="content_filter"), "declined to answer"),
     "breaking off": (lambda model: breaks_off(model.answer()), "broke off its answer"),
