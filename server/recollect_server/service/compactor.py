@@ -14,7 +14,7 @@ from typing import Protocol
 from ..compaction.plan import Count, NewEvent, Plan, Strategy, SummaryRejected, SummaryRequest, Window, complete
 from ..compaction.triggers import Trigger
 from ..domain.errors import SummarizerFailed, SummarizerNotConfigured, VersionMismatch
-from ..domain.model import NO_COUNTERS, NO_USAGE, Compaction, Counters, EventDraft, Session, SessionRef, Usage
+from ..domain.model import NO_COUNTERS, NO_USAGE, Compaction, Counters, EventDraft, Session, SessionRef, Usage, counted
 from ..store.base import Store
 from ..store.windows import CompactionRequest, Placed, WindowRead
 from ..summarizer.base import Summarizer, Summary
@@ -149,7 +149,7 @@ class Compactor:
         now = self._clock()
         bodies = {event.event_id: body for event, body in zip(read.events, read.bodies, strict=True)}
         archived = set(plan.archive)
-        after = read.session.window - sum((event.counters for event in read.events if event.event_id in archived), NO_COUNTERS)
+        after = read.session.window - counted([event for event in read.events if event.event_id in archived])
         inserts: list[Placed] = []
         for insert in plan.inserts:
             drafts = []

@@ -6,7 +6,7 @@ from collections.abc import Collection, Sequence
 from dataclasses import replace
 
 from ...domain import errors
-from ...domain.model import NO_COUNTERS, Compaction, SessionRef
+from ...domain.model import Compaction, SessionRef, counted
 from ...domain.windows import ContextSpec, is_lead, select_context
 from ..base import Listener
 from ..windows import (
@@ -51,9 +51,9 @@ class MemoryWindows(MemoryLogs):
 
     async def compact(self, request: CompactionRequest) -> Compacted:
         log = self._existing(request.tenant, request.ref)
-        for compaction in log.compactions:
-            if compaction.compaction_id == request.compaction_id:
-                return Compacted(compaction, replayed=True)
+        stored = await self.get_compaction(request.tenant, request.ref, request.compaction_id)
+        if stored is not None:
+            return Compacted(stored, replayed=True)
         check_versions(request, log.session.log_version, log.session.window_version)
         archived = self._named(log, request, request.archive)
         anchors = self._named(log, request, [placed.before for placed in request.inserts if placed.before is not None])
@@ -62,9 +62,8 @@ class MemoryWindows(MemoryLogs):
         for draft in request.drafts:
             if (entry := log.find(draft.event_id)) is not None:
                 raise errors.EventIdConflict("inserts", draft.event_id, entry.seq)
-        counters = sum((entry.counters for entry in archived.values()), NO_COUNTERS)
         seqs = [entry.seq for entry in archived.values()]
-        compaction = compaction_of(request, log.session.versions, Archived(seqs, counters))
+        compaction = compaction_of(request, log.session.versions, Archived(seqs, counted(archived.values())))
         if not request.dry_run:
             self._compact(log, request, compaction, archived.keys())
         return Compacted(compaction)
