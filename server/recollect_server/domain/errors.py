@@ -19,6 +19,7 @@ class Kind(Enum):
     RESOURCE_EXHAUSTED = 8
     FAILED_PRECONDITION = 9
     ABORTED = 10
+    OUT_OF_RANGE = 11
     INTERNAL = 13
     UNAVAILABLE = 14
     UNAUTHENTICATED = 16
@@ -49,6 +50,61 @@ class InvalidPageToken(RecollectError):
     def __init__(self, problem: str) -> None:
         message = f"page_token {problem}; start again from the first page"
         super().__init__(message, field="page_token", problem=problem)
+
+
+class InvalidResumeToken(RecollectError):
+    reason, kind = "INVALID_RESUME_TOKEN", Kind.INVALID_ARGUMENT
+
+    def __init__(self, problem: str) -> None:
+        message = f"resume_token {problem}; start anew, from the beginning or live"
+        super().__init__(message, field="resume_token", problem=problem)
+
+
+class ResumePositionExpired(RecollectError):
+    """`oldest` are the ways to name the oldest position: oldest_resume_token, oldest_seq."""
+
+    reason, kind = "RESUME_POSITION_EXPIRED", Kind.OUT_OF_RANGE
+
+    def __init__(self, **oldest: str) -> None:
+        message = (
+            "the feed no longer reaches back that far, so changes would be skipped; read the sessions again with ListEvents, "
+            "then go on from the oldest position"
+        )
+        super().__init__(message, **oldest)
+
+
+class WatchTooSlow(RecollectError):
+    reason, kind = "WATCH_TOO_SLOW", Kind.RESOURCE_EXHAUSTED
+
+    def __init__(self, ack_timeout_s: float) -> None:
+        message = (
+            f"a delivery was not acknowledged within {ack_timeout_s:g} s, and the member's work is given to others; join again "
+            "with a smaller max_outstanding, or delete the consumer and make it with a longer ack_timeout"
+        )
+        super().__init__(message, ack_timeout_s=f"{ack_timeout_s:g}")
+
+
+class QuotaExceeded(RecollectError):
+    reason, kind = "QUOTA_EXCEEDED", Kind.RESOURCE_EXHAUSTED
+
+    def __init__(self, quota: str, limit: int) -> None:
+        message = f"the limit of {limit} {quota.replace('_', ' ')} is reached; close some, or have the limit raised"
+        super().__init__(message, quota=quota, limit=str(limit))
+
+
+class ConsumerNotFound(RecollectError):
+    reason, kind = "CONSUMER_NOT_FOUND", Kind.NOT_FOUND
+
+    def __init__(self, name: str) -> None:
+        super().__init__(f"no consumer {name!r}; the first member that joins makes it", name=name)
+
+
+class ConsumerMismatch(RecollectError):
+    reason, kind = "CONSUMER_MISMATCH", Kind.FAILED_PRECONDITION
+
+    def __init__(self, name: str, field: str) -> None:
+        message = f"consumer {name!r} exists with another {field}; join with the same, take another name, or delete it"
+        super().__init__(message, name=name, field=field)
 
 
 class EventTooLarge(RecollectError):

@@ -17,6 +17,12 @@ PROTO = Path(__file__).parents[3] / "proto" / "recollect" / "v1" / "error_reason
 EXAMPLES = [
     errors.InvalidField("filter.last_n", "must be at least 1"),
     errors.InvalidPageToken("is not one of ours"),
+    errors.InvalidResumeToken("is not one of ours"),
+    errors.ResumePositionExpired(oldest_resume_token="AbC", oldest_seq="1200"),
+    errors.WatchTooSlow(60),
+    errors.QuotaExceeded("subscriptions_per_caller", 10_000),
+    errors.ConsumerNotFound("compactor"),
+    errors.ConsumerMismatch("compactor", "filter"),
     errors.EventTooLarge("events[3]", 20971520, 16777216),
     errors.BatchTooLarge("events", 1200, 1000, "events"),
     errors.SessionNotFound(REF),

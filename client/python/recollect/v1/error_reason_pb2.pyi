@@ -112,6 +112,34 @@ class _ErrorReasonEnumTypeWrapper(google.protobuf.internal.enum_type_wrapper._En
     """The model failed, and the session is as it was. Retry later. Code UNAVAILABLE.
     {"reason":"SUMMARIZER_FAILED","domain":"recollect.dev","metadata":{"problem":"timed out"}}
     """
+    ERROR_REASON_INVALID_RESUME_TOKEN: _ErrorReason.ValueType  # 22
+    """The resume token is not one of ours, or belongs to another scope, filter or store. Start anew. Code INVALID_ARGUMENT, with
+    BadRequest.
+    {"reason":"INVALID_RESUME_TOKEN","domain":"recollect.dev","metadata":{"field":"resume_token","problem":"..."}}
+    """
+    ERROR_REASON_RESUME_POSITION_EXPIRED: _ErrorReason.ValueType  # 23
+    """The feed no longer reaches back to where the subscription would start, so changes would be skipped. Read the sessions again, then
+    start at the oldest position; never resume blindly. Code OUT_OF_RANGE.
+    {"reason":"RESUME_POSITION_EXPIRED","domain":"recollect.dev","metadata":{"oldest_resume_token":"AbC...","oldest_seq":"1200"}}
+    """
+    ERROR_REASON_WATCH_TOO_SLOW: _ErrorReason.ValueType  # 24
+    """A member of a consumer did not acknowledge in time, and its work is given to others. Handle less at once, or ask for a longer
+    ack_timeout; then join again. Code RESOURCE_EXHAUSTED, with RetryInfo.
+    {"reason":"WATCH_TOO_SLOW","domain":"recollect.dev","metadata":{"ack_timeout_s":"60"}}
+    """
+    ERROR_REASON_QUOTA_EXCEEDED: _ErrorReason.ValueType  # 25
+    """The caller has as many of these as it may have. Close some, or have the limit raised. Code RESOURCE_EXHAUSTED.
+    {"reason":"QUOTA_EXCEEDED","domain":"recollect.dev","metadata":{"quota":"subscriptions_per_caller","limit":"10000"}}
+    """
+    ERROR_REASON_CONSUMER_NOT_FOUND: _ErrorReason.ValueType  # 26
+    """No such consumer. It is made by the first member that joins it. Code NOT_FOUND, with ResourceInfo.
+    {"reason":"CONSUMER_NOT_FOUND","domain":"recollect.dev","metadata":{"name":"compactor"}}
+    """
+    ERROR_REASON_CONSUMER_MISMATCH: _ErrorReason.ValueType  # 27
+    """The consumer exists with another scope or filter. Join with what it has, take another name, or delete it. Code
+    FAILED_PRECONDITION.
+    {"reason":"CONSUMER_MISMATCH","domain":"recollect.dev","metadata":{"name":"compactor","field":"filter"}}
+    """
 
 class ErrorReason(_ErrorReason, metaclass=_ErrorReasonEnumTypeWrapper):
     """The reason in google.rpc.ErrorInfo, without the prefix ERROR_REASON_; its domain is "recollect.dev". Each value shows the
@@ -207,5 +235,33 @@ FAILED_PRECONDITION.
 ERROR_REASON_SUMMARIZER_FAILED: ErrorReason.ValueType  # 21
 """The model failed, and the session is as it was. Retry later. Code UNAVAILABLE.
 {"reason":"SUMMARIZER_FAILED","domain":"recollect.dev","metadata":{"problem":"timed out"}}
+"""
+ERROR_REASON_INVALID_RESUME_TOKEN: ErrorReason.ValueType  # 22
+"""The resume token is not one of ours, or belongs to another scope, filter or store. Start anew. Code INVALID_ARGUMENT, with
+BadRequest.
+{"reason":"INVALID_RESUME_TOKEN","domain":"recollect.dev","metadata":{"field":"resume_token","problem":"..."}}
+"""
+ERROR_REASON_RESUME_POSITION_EXPIRED: ErrorReason.ValueType  # 23
+"""The feed no longer reaches back to where the subscription would start, so changes would be skipped. Read the sessions again, then
+start at the oldest position; never resume blindly. Code OUT_OF_RANGE.
+{"reason":"RESUME_POSITION_EXPIRED","domain":"recollect.dev","metadata":{"oldest_resume_token":"AbC...","oldest_seq":"1200"}}
+"""
+ERROR_REASON_WATCH_TOO_SLOW: ErrorReason.ValueType  # 24
+"""A member of a consumer did not acknowledge in time, and its work is given to others. Handle less at once, or ask for a longer
+ack_timeout; then join again. Code RESOURCE_EXHAUSTED, with RetryInfo.
+{"reason":"WATCH_TOO_SLOW","domain":"recollect.dev","metadata":{"ack_timeout_s":"60"}}
+"""
+ERROR_REASON_QUOTA_EXCEEDED: ErrorReason.ValueType  # 25
+"""The caller has as many of these as it may have. Close some, or have the limit raised. Code RESOURCE_EXHAUSTED.
+{"reason":"QUOTA_EXCEEDED","domain":"recollect.dev","metadata":{"quota":"subscriptions_per_caller","limit":"10000"}}
+"""
+ERROR_REASON_CONSUMER_NOT_FOUND: ErrorReason.ValueType  # 26
+"""No such consumer. It is made by the first member that joins it. Code NOT_FOUND, with ResourceInfo.
+{"reason":"CONSUMER_NOT_FOUND","domain":"recollect.dev","metadata":{"name":"compactor"}}
+"""
+ERROR_REASON_CONSUMER_MISMATCH: ErrorReason.ValueType  # 27
+"""The consumer exists with another scope or filter. Join with what it has, take another name, or delete it. Code
+FAILED_PRECONDITION.
+{"reason":"CONSUMER_MISMATCH","domain":"recollect.dev","metadata":{"name":"compactor","field":"filter"}}
 """
 global___ErrorReason = ErrorReason

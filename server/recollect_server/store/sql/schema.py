@@ -6,6 +6,8 @@ compaction inserts. seq itself needs no index of its own (see `queries.condition
 
 from __future__ import annotations
 
+from typing import Any
+
 from sqlalchemy import (
     BigInteger,
     Boolean,
@@ -23,12 +25,14 @@ from sqlalchemy import (
     text,
 )
 
+from ...domain.feed import ChangeKind
+
 POSITION_STEP = 1 << 20
 
 # A database says which schema it has and the oldest schema number whose code can still run on it.
-SCHEMA_VERSION = 2
-# 2: an indexer that does not know COMPACTED would pass by what compactions insert.
-OLDEST_CODE_THAT_CAN_RUN = 2
+SCHEMA_VERSION = 3
+# 3: a writer that does not take turns, or records no versions, would break the order and the content of the feed.
+OLDEST_CODE_THAT_CAN_RUN = 3
 
 # The names of what Counters and Usage count, in columns.
 COUNTED = ("events", "turns", "bytes", "tokens")
@@ -123,23 +127,112 @@ events = Table(
     sqlite_autoincrement=True,
 )
 
-APPENDED, DELETED, COMPACTED = 1, 2, 3
+APPENDED, DELETED, COMPACTED, CREATED, UPDATED = map(int, ChangeKind)
 ADDING = (APPENDED, COMPACTED)
 
-# One row for each committed change of a session. `xid` orders them safely on PostgreSQL (see dialects.Dialect.settled).
-# `first` and `last` are seqs of what was appended, or row ids (events.id) of what a compaction inserted or of what was deleted;
-# 0 if nothing was.
+
+def _change_columns() -> list[Column[Any]]:
+    """What a change is. `first` and `last` are seqs of what was appended, or row ids (events.id) of what a compaction inserted or of
+    what was deleted; 0 if nothing was. Versions and counters are the session's after it. `detail` is JSON: see change_details.
+    The session's name is there for DELETED only, when no other row has it any more."""
+    numbers = ("size", "log_version", "window_version", "last_seq", *(f"window_{what}" for what in COUNTED))
+    return [
+        Column("kind", SmallInteger, nullable=False),
+        Column("session", _Id, nullable=False),
+        Column("time", BigInteger, nullable=False),
+        Column("first", BigInteger, nullable=False),
+        Column("last", BigInteger, nullable=False),
+        *(Column(name, BigInteger, nullable=False, server_default=text("0")) for name in numbers),
+        *(Column(name, Text) for name in ("tenant", "app", "user_id", "session_id")),
+        Column("detail", LargeBinary),
+    ]
+
+
+# The feed: one row for each committed change of a session. `xid` orders them safely on PostgreSQL (see Engine.settled).
 changes = Table(
     "changes",
     metadata,
     Column("id", _Id, primary_key=True, autoincrement=True),
     Column("xid", BigInteger, nullable=False, server_default=text("0")),
-    Column("kind", SmallInteger, nullable=False),
-    Column("session", _Id, nullable=False),
-    Column("time", BigInteger, nullable=False),
-    Column("first", BigInteger, nullable=False),
-    Column("last", BigInteger, nullable=False),
+    *_change_columns(),
     Index("changes_order", "xid", "id"),
+    Index("changes_session", "session", "xid", "id"),
+    # Which sessions, now gone, have borne a name.
+    Index(
+        "changes_deleted",
+        "tenant",
+        "session_id",
+        sqlite_where=text(f"kind = {DELETED}"),
+        postgresql_where=text(f"kind = {DELETED}"),
+    ),
+    sqlite_autoincrement=True,
+)
+
+# What retention has trimmed of the feed: everything up to this change. One row.
+feed_floor = Table(
+    "feed_floor",
+    metadata,
+    Column("one", SmallInteger, primary_key=True, autoincrement=False),
+    Column("xid", BigInteger, nullable=False),
+    Column("change", BigInteger, nullable=False),
+)
+
+# Named consumers; see store.consumers.
+consumers = Table(
+    "consumers",
+    metadata,
+    Column("id", _Id, primary_key=True, autoincrement=True),
+    Column("tenant", Text, nullable=False),
+    Column("owner", Text, nullable=False),
+    Column("name", Text, nullable=False),
+    Column("scope_json", LargeBinary, nullable=False),
+    Column("filter", LargeBinary, nullable=False),
+    Column("partitions", Integer, nullable=False),
+    Column("max_attempts", Integer, nullable=False),
+    Column("ack_timeout", BigInteger, nullable=False),
+    Column("create_time", BigInteger, nullable=False),
+    UniqueConstraint("tenant", "owner", "name", name="consumers_name"),
+    sqlite_autoincrement=True,
+)
+
+consumer_members = Table(
+    "consumer_members",
+    metadata,
+    Column("consumer", _Id, ForeignKey("consumers.id", ondelete="CASCADE"), primary_key=True),
+    Column("member_id", Text, primary_key=True),
+    Column("join_time", BigInteger, nullable=False),
+    Column("until", BigInteger, nullable=False),
+)
+
+# `owner` is the member that holds the lease until `until`; empty: nobody does.
+consumer_partitions = Table(
+    "consumer_partitions",
+    metadata,
+    Column("consumer", _Id, ForeignKey("consumers.id", ondelete="CASCADE"), primary_key=True),
+    Column("number", Integer, primary_key=True, autoincrement=False),
+    Column("xid", BigInteger, nullable=False),
+    Column("change", BigInteger, nullable=False),
+    Column("owner", Text, nullable=False),
+    Column("until", BigInteger, nullable=False),
+    Column("attempts", Integer, nullable=False),
+    Column("reason", Text, nullable=False),
+)
+
+# Changes that were given up on, as they were in the feed, which may have trimmed them since.
+parked_changes = Table(
+    "parked_changes",
+    metadata,
+    Column("id", _Id, primary_key=True, autoincrement=True),
+    Column("consumer", _Id, ForeignKey("consumers.id", ondelete="CASCADE"), nullable=False),
+    Column("number", Integer, nullable=False),
+    Column("attempts", Integer, nullable=False),
+    Column("reason", Text, nullable=False),
+    Column("park_time", BigInteger, nullable=False),
+    Column("replaying", Boolean, nullable=False),
+    Column("change_xid", BigInteger, nullable=False),
+    Column("change_id", BigInteger, nullable=False),
+    *_change_columns(),
+    Index("parked_changes_consumer", "consumer", "id"),
     sqlite_autoincrement=True,
 )
 

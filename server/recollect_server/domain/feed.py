@@ -1,0 +1,143 @@
+"""The feed: every committed change of every session, in one order that all readers see."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from enum import IntEnum
+from typing import NamedTuple
+
+from .model import Compaction, EventFacts, Session, SessionRef
+
+
+class Position(NamedTuple):
+    """A place in the order of the feed: right behind the change that bears it. Where one writer orders the feed, xid is 0."""
+
+    xid: int
+    change: int
+
+
+BEGINNING = Position(0, 0)
+
+
+class ChangeKind(IntEnum):
+    """What a change did; stored as these numbers."""
+
+    APPENDED = 1
+    DELETED = 2
+    COMPACTED = 3
+    CREATED = 4
+    UPDATED = 5
+
+
+# Not frozen, for one is made for each change read, and a frozen dataclass costs three times as much to make. Never changed.
+@dataclass(slots=True)
+class Change:
+    """One committed change of a session. Versions and counters are the session's after it.
+
+    `session` is the store's key of the session, never used again for another. `labels`: those the session bears when the change
+    is read, or bore last. `labels_before`: what an update took the place of, else None. `after`: the session as it was after a
+    CREATED or UPDATED; of a deleted one its ref, uid and labels. `size`: bytes of its events as they were sent. `first` and
+    `last` are what its store finds its events by.
+    """
+
+    position: Position
+    kind: ChangeKind
+    tenant: str
+    ref: SessionRef
+    session: int
+    time: int
+    first: int = 0
+    last: int = 0
+    size: int = 0
+    log_version: int = 0
+    window_version: int = 0
+    last_seq: int = 0
+    window_events: int = 0
+    window_turns: int = 0
+    window_bytes: int = 0
+    window_tokens: int = 0
+    labels: Mapping[str, str] = field(default_factory=dict)
+    labels_before: Mapping[str, str] | None = None
+    expired: bool = False
+    after: Session | None = None
+    compaction: Compaction | None = None
+
+
+@dataclass(slots=True)
+class FeedEvent(EventFacts):
+    """An event that a change added: what filters look at, and its sealed bytes. Never changed.
+
+    `archived` is as of the reading; `text` is there only if it was asked for.
+    """
+
+    body: bytes = b""
+
+
+@dataclass(frozen=True, slots=True)
+class FeedScope:
+    """Whose changes. None: any. With a session_id, app and user_id are those of the session."""
+
+    tenant: str
+    app: str | None = None
+    user_id: str | None = None
+    session_id: str | None = None
+    labels: tuple[tuple[str, str], ...] = ()
+    """Sorted, so that equal scopes are equal."""
+
+    @property
+    def ref(self) -> SessionRef | None:
+        """The one session, if it is one."""
+        return None if self.session_id is None else SessionRef(self.app or "", self.user_id or "", self.session_id)
+
+    def admits(self, change: Change) -> bool:
+        """The executable specification: every reader of the feed selects what this admits."""
+        ref = change.ref
+        return (
+            change.tenant == self.tenant
+            and (self.app is None or ref.app == self.app)
+            and (self.user_id is None or ref.user_id == self.user_id)
+            and (self.session_id is None or ref.session_id == self.session_id)
+            and (not self.labels or self.bears(change))
+        )
+
+    def bears(self, change: Change) -> bool:
+        """Whether the session bears the labels, or bore them before the change."""
+        return any(
+            all(labels.get(key) == value for key, value in self.labels)
+            for labels in (change.labels, change.labels_before)
+            if labels is not None
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class ChangePage:
+    """Changes in feed order. Everything up to `reached` has been looked at; `more` says that the page ends before the settled end
+    of the feed; `unsettled`, that changes are committed (or about to be) which cannot be told yet, because one that sorts before
+    them may still come."""
+
+    changes: Sequence[Change]
+    reached: Position
+    more: bool = False
+    unsettled: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class FeedState:
+    """What operators want to know of the feed. `floor`: what retention has trimmed up to. `head`: the last settled change.
+    `unsettled`: committed changes beyond it. `oldest_time`: of the oldest change kept, None if there is none."""
+
+    floor: Position
+    head: Position
+    unsettled: int
+    oldest_time: int | None
+
+
+class FeedTrimmed(Exception):  # noqa: N818 - tells a fact; callers turn it into ResumePositionExpired
+    """The feed no longer reaches back to the position that was asked for. `oldest_seq`: for one session, the seq after which it
+    still does."""
+
+    def __init__(self, floor: Position, oldest_seq: int | None = None) -> None:
+        super().__init__(f"the feed starts after {floor}")
+        self.floor = floor
+        self.oldest_seq = oldest_seq

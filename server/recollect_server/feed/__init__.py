@@ -1,0 +1,1 @@
+"""Subscriptions: one tail reads the feed for all who follow it."""
