@@ -83,9 +83,28 @@ class ConsumerState:
     parked: int
 
 
+class FairShare(NamedTuple):
+    take: int
+    surplus: int
+
+
+LOST = "its member was lost"
+
+
 def partition_of(session: int, partitions: int) -> int:
     """The partition of a session, by the store's key of it (Change.session)."""
     return session % partitions
+
+
+def fair_share(partitions: int, held: Mapping[str, int], member_id: str) -> FairShare:
+    """What the member may take and what it should give back, where each of the members holds so many partitions.
+
+    It may have partitions / members, rounded up, and should give back what is beyond that; as long as another member holds less
+    than partitions / members, rounded down, also what it has itself beyond that.
+    """
+    mine, fewest, most = held[member_id], partitions // len(held), -(-partitions // len(held))
+    starving = min(held.values()) < fewest
+    return FairShare(take=max(0, most - mine), surplus=max(0, mine - (fewest if starving else most)))
 
 
 class ConsumerStore(Protocol):
@@ -98,9 +117,9 @@ class ConsumerStore(Protocol):
 
     async def balance(self, key: ConsumerKey, member_id: str, now: int, until: int) -> Share:
         """Extends the member and its leases until `until`, forgets members that have run out, and takes partitions that nobody holds,
-        up to a fair share: partitions / members, rounded up. `surplus` is what it holds beyond partitions / members, rounded down, as
-        long as another member holds less than that. A partition taken over from a lease that ran out counts one more attempt of
-        what comes next, for its member may have died of it. A member that had run out is entered anew, without partitions."""
+        the lowest first, as `fair_share` says, which says the surplus too. A lease that ran out counts one more attempt of what
+        comes next, for its member may have died of it; the reason is LOST. A member that had run out is entered anew, without
+        partitions: it takes some with its next call, when its caller knows that it lost what it had."""
         ...
 
     async def acknowledge(self, key: ConsumerKey, member_id: str, positions: Mapping[int, Position]) -> Collection[int]:
@@ -116,7 +135,9 @@ class ConsumerStore(Protocol):
         """Parks the change that comes next and moves its partition past it, in one. False: the partition is not the member's."""
         ...
 
-    async def release(self, key: ConsumerKey, member_id: str, numbers: Collection[int], *, lost: bool, reason: str = "") -> None:
+    async def release(
+        self, key: ConsumerKey, member_id: str, numbers: Collection[int], *, lost: bool, reason: str = ""
+    ) -> None:
         """Gives partitions back. `lost`: with deliveries outstanding, so what comes next counts one more attempt, for this reason."""
         ...
 
