@@ -142,7 +142,7 @@ class ConsumerStore(Protocol):
         ...
 
     async def leave(self, key: ConsumerKey, member_id: str) -> None:
-        """Forgets the member, and releases what it still holds as `release` with nothing lost."""
+        """Forgets the member, and releases what it still holds as `release_partitions` with nothing lost."""
         ...
 
     async def finish_replay(self, key: ConsumerKey, parked_id: int, *, failed: str | None, now: int) -> None:
