@@ -21,11 +21,13 @@ Unit = Callable[[Connection], T]
 
 @dataclass(frozen=True, slots=True)
 class SqlOptions:
-    """What of the settings concerns SQL. Sizes are in connections; `statement_timeout` in seconds bounds one statement."""
+    """What of the settings concerns SQL. Sizes are in connections; `statement_timeout` in seconds bounds one statement;
+    `postgres_listen_url` is for the connection that hears of other servers' changes: empty is the same database URL."""
 
     sqlite_synchronous: str = "FULL"
     sqlite_readers: int = 4
     postgres_pool_size: int = 8
+    postgres_listen_url: str = ""
     statement_timeout: float = 30.0
     search_index: bool = True
     max_pending_bytes: int = 64 << 20
@@ -78,6 +80,15 @@ class Engine(Protocol):
 
     def problem(self, error: BaseException) -> str | None:
         """Why the database cannot do its work, in words fit for a client; None if the error is not of that kind."""
+        ...
+
+    async def listen(self, heard: Callable[[], None]) -> None:
+        """Calls `heard` whenever another server may have committed something; runs until cancelled. Returns at once where no
+        other server can share the database. A hint, which may be lost: never the only reason to look."""
+        ...
+
+    def announce(self) -> None:
+        """Something was committed: has the other servers' `heard` called, soon, as long as this one listens. Never waits."""
         ...
 
     async def aclose(self) -> None: ...

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, TypeVar
 
 import asyncpg
@@ -15,6 +15,7 @@ from sqlalchemy.sql import ColumnElement
 from sqlalchemy.util import await_only
 
 from .engine import SqlOptions, Unit
+from .postgres_listener import PostgresListener
 from .schema import DERIVED, changes
 from .text_index import TextIndex, postgres_index
 
@@ -60,6 +61,7 @@ class PostgresEngine:
             },
             execution_options={"schema_translate_map": {DERIVED: None}},
         )
+        self._listener = PostgresListener(options.postgres_listen_url or url, self.problem)
         self._writing: set[asyncio.Future[Any]] = set()
         self._single_statements = self._engine.execution_options(isolation_level=_AUTOCOMMIT)
         # In READ COMMITTED each statement would see an instant of its own.
@@ -133,6 +135,12 @@ class PostgresEngine:
         # below the oldest one still running is settled, and so is everything that sorts before it.
         horizon = sa.text("pg_snapshot_xmin(pg_current_snapshot())::text::bigint")
         return changes.c.xid < horizon
+
+    async def listen(self, heard: Callable[[], None]) -> None:
+        await self._listener.run(heard)
+
+    def announce(self) -> None:
+        self._listener.announce()
 
     def problem(self, error: BaseException) -> str | None:
         if isinstance(error, sa.exc.TimeoutError):

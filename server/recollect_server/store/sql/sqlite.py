@@ -7,7 +7,7 @@ import errno
 import fcntl
 import os
 import sqlite3
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial
 from itertools import chain
@@ -212,6 +212,12 @@ class SqliteEngine:
     def settled(self) -> ColumnElement[bool]:
         # One writer: what is visible sorts before whatever is yet to come.
         return sa.true()
+
+    async def listen(self, heard: Callable[[], None]) -> None:
+        """The file is this server's alone."""
+
+    def announce(self) -> None:
+        """Nobody else is there to be told."""
 
     def problem(self, error: BaseException) -> str | None:
         cause = error.orig if isinstance(error, sa.exc.DBAPIError) else error
