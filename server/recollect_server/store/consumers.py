@@ -135,7 +135,7 @@ class ConsumerStore(Protocol):
         """Parks the change that comes next and moves its partition past it, in one. False: the partition is not the member's."""
         ...
 
-    async def release(
+    async def release_partitions(
         self, key: ConsumerKey, member_id: str, numbers: Collection[int], *, lost: bool, reason: str = ""
     ) -> None:
         """Gives partitions back. `lost`: with deliveries outstanding, so what comes next counts one more attempt, for this reason."""
