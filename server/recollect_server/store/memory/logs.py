@@ -7,8 +7,10 @@ import uuid
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 from itertools import count
+from typing import Any
 
 from ...domain import errors
+from ...domain.feed import BEGINNING, Change, ChangeKind, Position
 from ...domain.model import Compaction, EventDraft, NewSession, Session, SessionRef, StoredEvent, WindowEvent
 from ..base import AppendedEvent, Codec, Listener
 from ..windows import PolicyKey, PolicyScope, StoredPolicy
@@ -63,6 +65,9 @@ class MemoryLogs:
         self._logs: dict[tuple[str, SessionRef], Log] = {}
         self._policies: dict[PolicyKey, StoredPolicy] = {}
         self._listeners: list[Listener] = []
+        self._feed: list[Change] = []
+        self._head = self._floor = BEGINNING
+        self._hints: list[Callable[[], None]] = []
 
     def _of(self, tenant: str) -> Iterator[Log]:
         return (log for (owner, _), log in self._logs.items() if owner == tenant)
@@ -81,9 +86,11 @@ class MemoryLogs:
             raise errors.SessionNotFound(ref)
         return log
 
-    def _drop(self, tenant: str, log: Log, now: int) -> None:
-        """Deletes a session; its policy goes with it."""
+    def _drop(self, tenant: str, log: Log, now: int, *, expired: bool = False) -> None:
+        """Deletes a session; its policy goes with it, and its deletion takes the place of its other changes."""
         del self._logs[tenant, log.session.ref]
+        self._feed = [change for change in self._feed if change.session != log.number]
+        self._record(tenant, log, ChangeKind.DELETED, now, labels=log.session.labels, after=log.session, expired=expired)
         key = PolicyKey(tenant, PolicyScope.SESSION, *log.session.ref)
         if key in self._policies:
             self._policies[key] = StoredPolicy(key, None, now)
@@ -100,7 +107,36 @@ class MemoryLogs:
             context_bytes=new.context_bytes,
         )
         log = self._logs[tenant, new.ref] = Log(next(self._numbers), session)
+        self._record(tenant, log, ChangeKind.CREATED, new.create_time, after=session)
         return log
+
+    def _record(self, tenant: str, log: Log, kind: ChangeKind, time: int, *, since: int | None = None, **details: Any) -> None:
+        """Adds a change that has been made to the feed. `since`: the last seq before it, if it added events."""
+        session = log.session
+        added = [] if since is None else [entry for entry in log.entries if entry.seq > since]
+        self._head = Position(0, self._head.change + 1)
+        change = Change(
+            position=self._head,
+            kind=kind,
+            tenant=tenant,
+            ref=session.ref,
+            session=log.number,
+            time=time,
+            first=min((entry.seq for entry in added), default=0),
+            last=max((entry.seq for entry in added), default=0),
+            size=sum(len(entry.sent) for entry in added),
+            log_version=session.log_version,
+            window_version=session.window_version,
+            last_seq=session.last_seq,
+            window_events=session.window.events,
+            window_turns=session.window.turns,
+            window_bytes=session.window.bytes,
+            window_tokens=session.window.tokens,
+            **details,
+        )
+        self._feed.append(change)
+        for heard in self._hints:
+            heard()
 
     def _add(self, log: Log, draft: EventDraft, record_time: int, position: int | None = None) -> AppendedEvent:
         """Stores an event with the next seq; without a position, at its place at the end."""

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from ...domain import errors
+from ...domain.feed import ChangeKind
 from ...domain.filters import select
 from ...domain.model import NewSession, Session, SessionChange, SessionRef, StoredEvent
 from ..base import (
@@ -25,11 +26,13 @@ from ..base import (
     Totals,
     UserScope,
 )
+from .consumers import MemoryConsumers
+from .feed import MemoryFeed
 from .logs import Entry, Log
 from .windows import MemoryWindows
 
 
-class MemoryStore(MemoryWindows):
+class MemoryStore(MemoryWindows, MemoryFeed, MemoryConsumers):
     """store.base.Store in memory."""
 
     async def create_session(self, tenant: str, new: NewSession, *, return_existing: bool) -> tuple[Session, bool]:
@@ -57,6 +60,7 @@ class MemoryStore(MemoryWindows):
 
     async def update_session(self, tenant: str, ref: SessionRef, change: SessionChange) -> Session:
         log = self._existing(tenant, ref)
+        before = log.session.labels
         session = replace(log.session, update_time=max(log.session.update_time, change.update_time))
         if "expiry" in change.fields:
             session = replace(session, expire_time=change.expire_time)
@@ -67,7 +71,9 @@ class MemoryStore(MemoryWindows):
         if "context_bytes" in change.fields:
             session = replace(session, context_bytes=change.context_bytes)
         log.session = session
-        return log.session
+        labels_before = None if session.labels == before else before
+        self._record(tenant, log, ChangeKind.UPDATED, change.update_time, after=session, labels_before=labels_before)
+        return session
 
     async def delete_session(self, tenant: str, ref: SessionRef) -> int | None:
         log = self._find(tenant, ref)
@@ -83,7 +89,7 @@ class MemoryStore(MemoryWindows):
             if tenant in (None, owner) and log.session.expire_time is not None and log.session.expire_time <= now
         ][:limit]
         for owner, log in expired:
-            self._drop(owner, log, now)
+            self._drop(owner, log, now, expired=True)
         return len(expired)
 
     async def append(self, request: AppendRequest) -> Appended:
@@ -101,6 +107,7 @@ class MemoryStore(MemoryWindows):
         if log is None:
             assert request.create is not None  # noqa: S101 - told above; mypy cannot see it
             log = self._create(request.tenant, request.create)
+        since = log.session.last_seq
         if None in known:
             update_time = max(log.session.update_time, request.now)
             log.session = replace(log.session, log_version=log.session.log_version + 1, update_time=update_time)
@@ -111,6 +118,7 @@ class MemoryStore(MemoryWindows):
         session = log.session
         appended = Appended(events, session.log_version, session.last_seq, session.window, created)
         if None in known:
+            self._record(request.tenant, log, ChangeKind.APPENDED, request.now, since=since)
             for listener in self._listeners:
                 listener(request, appended)
         return appended

@@ -6,6 +6,7 @@ from collections.abc import Collection, Sequence
 from dataclasses import replace
 
 from ...domain import errors
+from ...domain.feed import ChangeKind
 from ...domain.model import Compaction, SessionRef, counted
 from ...domain.windows import ContextSpec, is_lead, select_context
 from ..base import Listener
@@ -77,6 +78,7 @@ class MemoryWindows(MemoryLogs):
         return {event_id: active[event_id] for event_id in event_ids}
 
     def _compact(self, log: Log, request: CompactionRequest, compaction: Compaction, archived: Collection[str]) -> None:
+        since = log.session.last_seq
         log.entries = [replace(entry, archived=entry.archived or entry.event_id in archived) for entry in log.entries]
         for placed in request.inserts:
             for draft, position in zip(placed.drafts, _places(log, placed), strict=True):
@@ -91,6 +93,7 @@ class MemoryWindows(MemoryLogs):
             update_time=max(log.session.update_time, request.now),
         )
         log.compactions.append(compaction)
+        self._record(request.tenant, log, ChangeKind.COMPACTED, request.now, since=since, compaction=compaction)
 
     async def get_compaction(self, tenant: str, ref: SessionRef, compaction_id: str) -> Compaction | None:
         compactions = self._existing(tenant, ref).compactions

@@ -1,0 +1,99 @@
+"""The feed of the logs in memory: a list of changes, gone through from end to end."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+
+from ...domain import errors
+from ...domain.feed import Change, ChangePage, FeedEvent, FeedScope, FeedState, FeedTrimmed, Position
+from ...domain.model import SessionRef
+from .logs import Entry, MemoryLogs
+
+
+class MemoryFeed(MemoryLogs):
+    """store.feed.FeedStore in memory. Every change is settled at once."""
+
+    async def changes(
+        self, after: Position, limit: int, scope: FeedScope | None = None, upto: Position | None = None
+    ) -> ChangePage:
+        if after < self._floor:
+            raise FeedTrimmed(self._floor)
+        end = self._head if upto is None else min(upto, self._head)
+        found = [
+            change for change in self._as_read() if after < change.position <= end and (scope is None or scope.admits(change))
+        ]
+        page = found[:limit]
+        reached = page[-1].position if len(page) < len(found) else max(after, end)
+        return ChangePage(page, reached, more=reached < self._head)
+
+    async def change_events(self, changes: Sequence[Change], *, with_text: bool) -> Sequence[Sequence[FeedEvent]]:
+        logs = {log.number: log for log in self._logs.values()}
+        return [
+            [
+                _told(entry, with_text)
+                for entry in sorted(logs[change.session].entries, key=lambda entry: entry.seq)
+                if change.first <= entry.seq <= change.last
+            ]
+            if change.session in logs
+            else []
+            for change in changes
+        ]
+
+    async def feed_head(self) -> Position:
+        return self._head
+
+    async def feed_floor(self) -> Position:
+        return self._floor
+
+    async def locate(self, tenant: str, ref: SessionRef, after_seq: int) -> Position:
+        log = self._find(tenant, ref)
+        if log is None:
+            return self._head
+        last_seq = log.session.last_seq
+        if after_seq > last_seq:
+            raise errors.InvalidField("after_seq", f"is beyond the session's last seq, {last_seq}")
+        kept = [change for change in self._feed if change.session == log.number]
+        adding = [change for change in kept if change.first]
+        oldest_seq = adding[0].first - 1 if adding else last_seq
+        if after_seq < oldest_seq:
+            raise FeedTrimmed(self._floor, oldest_seq)
+        if after_seq == 0 and kept:
+            return Position(0, kept[0].position.change - 1)
+        return max((change.position for change in adding if change.last <= after_seq), default=self._floor)
+
+    async def trim_feed(self, before: int, limit: int) -> int:
+        trimmed = 0
+        while trimmed < limit and self._feed and self._feed[0].time < before:
+            self._floor = self._feed.pop(0).position
+            trimmed += 1
+        return trimmed
+
+    async def feed_state(self) -> FeedState:
+        return FeedState(self._floor, self._head, unsettled=0, oldest_time=self._feed[0].time if self._feed else None)
+
+    def on_change(self, heard: Callable[[], None]) -> None:
+        self._hints.append(heard)
+
+    def _as_read(self) -> list[Change]:
+        """Every change with the labels that its session bears now."""
+        logs = {log.number: log for log in self._logs.values()}
+        return [
+            replace(change, labels=logs[change.session].session.labels) if change.session in logs else change
+            for change in self._feed
+        ]
+
+
+def _told(entry: Entry, with_text: bool) -> FeedEvent:
+    return FeedEvent(
+        seq=entry.seq,
+        time=entry.time,
+        role=entry.role,
+        author=entry.author,
+        author_role=entry.author_role,
+        branch=entry.branch,
+        synthetic=entry.synthetic,
+        archived=entry.archived,
+        text=entry.text if with_text else "",
+        body=entry.sealed,
+    )
