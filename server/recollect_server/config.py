@@ -34,6 +34,7 @@ from pydantic_settings import (
 )
 
 from .config_compaction import CompactionSettings
+from .config_feed import FeedSettings
 from .config_forms import (
     MASK,
     Bytes,
@@ -62,7 +63,7 @@ __all__ = [
 ENV_PREFIX = "RECOLLECT_"
 DEFAULT_FILE = "recollect.toml"
 _MIB = 1024 * 1024
-_SECRETS = frozenset({"auth_tokens", "database_url", "summarizer_api_key", "summarizer_base_url"})
+_SECRETS = frozenset({"auth_tokens", "database_url", "database_listen_url", "summarizer_api_key", "summarizer_base_url"})
 # Variables that are no settings: of the clients and the command line, and of the tests and the bench.
 _OTHER_VARIABLES = ("CONFIG", "ADDRESS", "TOKEN", "DEBUG", "REQUIRE_ALL", "KILLS", "SHARED_DATA")
 _OTHER_PREFIXES = ("TEST_", "BENCH_")
@@ -95,7 +96,7 @@ class Principal(BaseModel):
     )
 
 
-class Settings(CompactionSettings):
+class Settings(FeedSettings, CompactionSettings):
     """Every setting of the server. Made by `load_settings`; constructed directly it reads neither environment nor file."""
 
     model_config = SettingsConfigDict(
@@ -272,7 +273,8 @@ class Settings(CompactionSettings):
         bound = (principal.model_dump(exclude_none=True) for principal in self.auth_tokens.values())
         values["auth_tokens"] = [{"token": MASK, **each} for each in bound]
         values["summarizer_api_key"] = MASK if self.summarizer_api_key else ""
-        values["summarizer_base_url"] = masked_url(self.summarizer_base_url) if self.summarizer_base_url else ""
+        for name in ("database_listen_url", "summarizer_base_url"):
+            values[name] = masked_url(getattr(self, name))
         return values
 
 
