@@ -23,12 +23,12 @@ class CheckpointKind(IntEnum):
 
 
 class Renderer(Protocol):
-    """Writes the messages of one request: same scope, same filter, and resume tokens bound to them. Messages can be concatenated:
-    two that follow each other may be sent as one."""
+    """Writes the messages of one request: same scope, same filter, resume tokens bound to them. Two messages that follow each
+    other may be sent as one, by concatenation."""
 
     def change(self, change: Change, events: Sequence[FeedEvent], before: Position) -> list[bytes]:
-        """A change with those of its events that are wanted: one message, or several where it is larger than MOST_FRAME_BYTES, of
-        which all but the last bear the token of `before`, what precedes the change for this subscriber."""
+        """A change with those of its events that are wanted: one message, or several where it is larger than MOST_FRAME_BYTES,
+        of which all but the last bear the token of `before`, what precedes the change for this subscriber."""
         ...
 
     def checkpoint(self, kind: CheckpointKind, position: Position) -> bytes: ...

@@ -1,0 +1,139 @@
+"""What the subscribers of one request share: its messages, written once, the newest of them kept."""
+
+from __future__ import annotations
+
+import asyncio
+from collections import deque
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
+
+from ..domain.feed import Change, FeedEvent, FeedScope, Position
+from ..domain.filters import EventFilter, matches
+from .frames import MOST_FRAME_BYTES, Renderer
+
+
+class Frame(NamedTuple):
+    """Messages for consecutive changes. Whoever is before `first` gets them all and is at `end` afterwards; whoever is between
+    the two has had some of them."""
+
+    first: Position
+    end: Position
+    messages: Sequence[bytes]
+    size: int
+
+
+def rendered(
+    changes: Sequence[tuple[Change, Sequence[FeedEvent]]], before: Position, wanted: EventFilter, renderer: Renderer
+) -> list[bytes]:
+    """The messages for these changes, with those of their events that are wanted; small ones joined."""
+    messages: list[bytes] = []
+    joined: list[bytes] = []
+    size = 0
+    for change, events in changes:
+        found = [event for event in events if matches(event, wanted)]
+        if change.adds_only and not found:
+            continue
+        for message in renderer.change(change, found, before):
+            if size and size + len(message) > MOST_FRAME_BYTES:
+                messages.append(b"".join(joined))
+                joined, size = [], 0
+            joined.append(message)
+            size += len(message)
+        before = change.position
+    if joined:
+        messages.append(b"".join(joined))
+    return messages
+
+
+class Channel:
+    """Frames of one scope and filter, numbered from 0 on as they are made. They are complete behind `covered`.
+
+    Kept by the tail, which alone changes it. A subscriber reads at its own pace and never holds a frame back: the oldest are
+    dropped when the tail needs the room.
+    """
+
+    def __init__(self, key: str, scope: FeedScope, wanted: EventFilter, renderer: Renderer, covered: Position) -> None:
+        self.key = key
+        self.scope = scope
+        self.wanted = wanted
+        self.renderer = renderer
+        self.covered = covered
+        self.subscribers = 0
+        self.dropped = 0
+        """The number of the oldest frame that is kept."""
+        self.beats = 0
+        self._frames: deque[Frame] = deque()
+        self._told = asyncio.Event()
+        self._heartbeat: asyncio.TimerHandle | None = None
+        self._quiet_since = 0.0
+
+    @property
+    def end(self) -> int:
+        """The number that the next frame will bear."""
+        return self.dropped + len(self._frames)
+
+    def after(self, position: Position) -> int:
+        """The number of the first frame that somebody at this position needs; the position must not be before `covered`."""
+        number = self.end
+        for frame in reversed(self._frames):
+            if frame.end <= position:
+                break
+            number -= 1
+        return number
+
+    def frame(self, number: int) -> Frame:
+        return self._frames[number - self.dropped]
+
+    async def wait(self) -> None:
+        """Until there is something new: a frame, a heartbeat, or an end."""
+        await self._told.wait()
+
+    # --- the tail's
+
+    def publish(self, frame: Frame) -> None:
+        self._frames.append(frame)
+        self._quiet_since = asyncio.get_running_loop().time()
+        self.wake()
+
+    def wake(self) -> None:
+        # Whoever waits is woken; whoever looks in between finds what it looks for without waiting.
+        self._told.set()
+        self._told.clear()
+
+    def drop(self) -> int:
+        """Drops the oldest frame; its size."""
+        frame = self._frames.popleft()
+        self.dropped += 1
+        self.covered = frame.end
+        return frame.size
+
+    def restart(self, position: Position) -> None:
+        """Frames before this position will never be made: whoever needs them reads the feed."""
+        self.dropped = self.end + 1
+        self._frames.clear()
+        self.covered = position
+        self.wake()
+
+    def kept(self) -> Iterator[Frame]:
+        return iter(self._frames)
+
+    def beat_every(self, seconds: float) -> None:
+        """From now on `beats` counts the times that nothing was published for so long. One timer for all subscribers."""
+        loop = asyncio.get_running_loop()
+        self._quiet_since = loop.time()
+
+        def look() -> None:
+            quiet = loop.time() - self._quiet_since
+            if quiet >= seconds:
+                self.beats += 1
+                self._quiet_since = loop.time()
+                quiet = 0.0
+                self.wake()
+            self._heartbeat = loop.call_later(seconds - quiet, look)
+
+        self._heartbeat = loop.call_later(seconds, look)
+
+    def close(self) -> None:
+        if self._heartbeat is not None:
+            self._heartbeat.cancel()
+        self._frames.clear()

@@ -1,0 +1,132 @@
+"""Watching: who may follow what, from where, and how many at once."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import AsyncIterator, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Protocol
+
+from ..domain.errors import QuotaExceeded, ResumePositionExpired
+from ..domain.feed import BEGINNING, FeedScope, FeedTrimmed, Position
+from ..domain.filters import EventFilter
+from ..domain.model import Caller, SessionRef
+from ..feed.frames import Renderer
+from ..feed.subscription import Subscription
+from ..feed.tail import Tail
+from ..store.base import Store
+from .access import own_ref, own_user
+
+
+@dataclass(frozen=True, slots=True)
+class Start:
+    """Where to start; at most one is set, none is with what is committed from now on."""
+
+    resume_token: str = ""
+    after_seq: int | None = None
+    from_beginning: bool = False
+
+
+class Dialect(Protocol):
+    """How the subscribers of one request are spoken to. Tokens are bound to the scope and to the request's filter."""
+
+    def renderer(self, scope: FeedScope) -> Renderer: ...
+
+    def token(self, scope: FeedScope, position: Position) -> str: ...
+
+    def read_token(self, scope: FeedScope, token: str) -> Position:
+        """Raises InvalidResumeToken."""
+        ...
+
+
+class Quota:
+    """How many of something there may be at once: of all callers, and of one."""
+
+    def __init__(self, name: str, *, most: int, most_per_caller: int) -> None:
+        self._name = name
+        self._most = most
+        self._most_per_caller = most_per_caller
+        self._held: Counter[Caller] = Counter()
+        self._total = 0
+
+    @contextmanager
+    def one(self, caller: Caller) -> Iterator[None]:
+        """Holds one while the context is open. Raises QuotaExceeded."""
+        if self._held[caller] >= self._most_per_caller:
+            raise QuotaExceeded(f"{self._name}_per_caller", self._most_per_caller)
+        if self._total >= self._most:
+            raise QuotaExceeded(self._name, self._most)
+        self._held[caller] += 1
+        self._total += 1
+        try:
+            yield
+        finally:
+            self._total -= 1
+            self._held[caller] -= 1
+            if not self._held[caller]:
+                del self._held[caller]
+
+
+class SubscriptionService:
+    """Use cases of watching. Both streams are without end; they raise what is wrong with the request when first asked."""
+
+    def __init__(self, store: Store, tail: Tail, quota: Quota) -> None:
+        self._store = store
+        self._tail = tail
+        self._quota = quota
+
+    async def watch_session(
+        self, caller: Caller, ref: SessionRef, wanted: EventFilter, start: Start, dialect: Dialect
+    ) -> AsyncIterator[bytes]:
+        """A session's changes. One that is named by its id alone must exist."""
+        ref = own_ref(caller, ref)
+        if ref.is_bare:
+            ref = (await self._store.get_session(caller.tenant, ref)).ref
+        scope = FeedScope(caller.tenant, *ref)
+        async for message in self._watch(caller, scope, wanted, start, dialect):
+            yield message
+
+    async def watch_all(
+        self,
+        caller: Caller,
+        app: str | None,
+        user_id: str | None,
+        labels: Mapping[str, str],
+        wanted: EventFilter,
+        start: Start,
+        dialect: Dialect,
+    ) -> AsyncIterator[bytes]:
+        """The changes of all sessions of a user, an app or the tenant."""
+        user_id = own_user(caller, user_id, "scope.user_id")
+        scope = FeedScope(caller.tenant, app, user_id, labels=tuple(sorted(labels.items())))
+        async for message in self._watch(caller, scope, wanted, start, dialect):
+            yield message
+
+    async def _watch(
+        self, caller: Caller, scope: FeedScope, wanted: EventFilter, start: Start, dialect: Dialect
+    ) -> AsyncIterator[bytes]:
+        with self._quota.one(caller):
+            try:
+                position = await self._position(scope, start, dialect)
+                # A token for the beginning is the same for equal requests only.
+                key = dialect.token(scope, BEGINNING)
+                channel = await self._tail.attach(key, scope, wanted, dialect.renderer(scope))
+                try:
+                    subscription = Subscription(self._store, self._tail, channel, position, start.after_seq or 0)
+                    async for message in subscription.messages():
+                        yield message
+                finally:
+                    self._tail.detach(channel)
+            except FeedTrimmed as trimmed:
+                oldest = {"oldest_resume_token": dialect.token(scope, trimmed.floor)}
+                if trimmed.oldest_seq is not None:
+                    oldest["oldest_seq"] = str(trimmed.oldest_seq)
+                raise ResumePositionExpired(**oldest) from None
+
+    async def _position(self, scope: FeedScope, start: Start, dialect: Dialect) -> Position:
+        if start.resume_token:
+            return dialect.read_token(scope, start.resume_token)
+        if start.after_seq is not None and scope.ref is not None:
+            return await self._store.locate(scope.tenant, scope.ref, start.after_seq)
+        return await (self._store.feed_floor() if start.from_beginning else self._store.feed_head())

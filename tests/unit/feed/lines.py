@@ -1,0 +1,93 @@
+"""Subscribers whose messages are lines of text, on the reference store."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager
+from typing import Self
+
+from recollect_server.domain.feed import Change, FeedEvent, FeedScope, Position
+from recollect_server.domain.filters import ALL, EventFilter
+from recollect_server.feed.channel import Channel
+from recollect_server.feed.frames import CheckpointKind
+from recollect_server.feed.subscription import Subscription
+from recollect_server.feed.tail import Tail
+from recollect_server.store.feed import FeedStore
+from tests.support.sessions import TENANT
+
+EVERYTHING = FeedScope(TENANT)
+
+
+class Lines:
+    """A Renderer. A change is "APPENDED s1 1,2 @3", a checkpoint "#STARTED @2"."""
+
+    def change(self, change: Change, events: Sequence[FeedEvent], before: Position) -> list[bytes]:
+        seqs = ",".join(str(event.seq) for event in events)
+        return [f"{change.kind.name} {change.ref.session_id} {seqs} @{change.position.change}\n".encode()]
+
+    def checkpoint(self, kind: CheckpointKind, position: Position) -> bytes:
+        return f"#{kind.name} @{position.change}\n".encode()
+
+
+@asynccontextmanager
+async def tailing(store: FeedStore, **options: float) -> AsyncIterator[Tail]:
+    tail = Tail(store, **{"poll": 0.05, "heartbeat": 60.0, **options})
+    running = asyncio.create_task(tail.run())
+    try:
+        yield tail
+    finally:
+        running.cancel()
+        await asyncio.wait([running])
+
+
+class Watcher:
+    """A subscriber that reads when it is told to."""
+
+    def __init__(
+        self,
+        store: FeedStore,
+        tail: Tail,
+        scope: FeedScope = EVERYTHING,
+        wanted: EventFilter = ALL,
+        *,
+        start: Position,
+        skip_seq: int = 0,
+    ) -> None:
+        self._store = store
+        self._tail = tail
+        self._scope = scope
+        self._wanted = wanted
+        self._start = start
+        self._skip_seq = skip_seq
+        self.channel: Channel | None = None
+
+    async def __aenter__(self) -> Self:
+        self.channel = await self._tail.attach(f"{self._scope} {self._wanted}", self._scope, self._wanted, Lines())
+        subscription = Subscription(self._store, self._tail, self.channel, self._start, self._skip_seq)
+        self._messages = subscription.messages()
+        self._left: list[str] = []
+        return self
+
+    async def __aexit__(self, *exc: object) -> None:
+        await self._messages.aclose()  # type: ignore[attr-defined]
+        assert self.channel is not None
+        self._tail.detach(self.channel)
+
+    async def line(self) -> str:
+        """The next one."""
+        while not self._left:
+            async with asyncio.timeout(5):
+                self._left = (await anext(self._messages)).decode().splitlines()
+        return self._left.pop(0)
+
+    async def lines(self, count: int) -> list[str]:
+        return [await self.line() for _ in range(count)]
+
+    async def caught_up(self) -> list[str]:
+        """Everything up to the live edge, without checkpoints."""
+        lines: list[str] = []
+        while not (line := await self.line()).startswith("#CAUGHT_UP"):
+            if not line.startswith("#"):
+                lines.append(line)
+        return lines
