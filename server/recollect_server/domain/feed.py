@@ -63,6 +63,11 @@ class Change:
     after: Session | None = None
     compaction: Compaction | None = None
 
+    @property
+    def adds_only(self) -> bool:
+        """Whether there is nothing to it but its events."""
+        return self.kind is ChangeKind.APPENDED
+
 
 @dataclass(slots=True)
 class FeedEvent(EventFacts):
