@@ -99,12 +99,12 @@ def partition_of(session: int, partitions: int) -> int:
 def fair_share(partitions: int, held: Mapping[str, int], member_id: str) -> FairShare:
     """What the member may take and what it should give back, where each of the members holds so many partitions.
 
-    It may have partitions / members, rounded up, and should give back what is beyond that; as long as another member holds less
-    than partitions / members, rounded down, also what it has itself beyond that.
+    Its share is partitions / members, rounded up; rounded down as long as another member holds less than that.
     """
-    mine, fewest, most = held[member_id], partitions // len(held), -(-partitions // len(held))
-    starving = min(held.values()) < fewest
-    return FairShare(take=max(0, most - mine), surplus=max(0, mine - (fewest if starving else most)))
+    fewest = partitions // len(held)
+    starving = any(count < fewest for name, count in held.items() if name != member_id)
+    share = fewest if starving else -(-partitions // len(held))
+    return FairShare(take=max(0, share - held[member_id]), surplus=max(0, held[member_id] - share))
 
 
 class ConsumerStore(Protocol):
