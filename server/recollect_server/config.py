@@ -117,7 +117,8 @@ class Settings(FeedSettings, CompactionSettings):
         description="host:port that gRPC listens on. Port 0 picks a free one; 0.0.0.0 listens on all interfaces.",
     )
     http_address: str = Field(
-        default="127.0.0.1:7480", description="host:port for JSON, Connect, gRPC-Web, /healthz and /readyz. Empty: no HTTP."
+        default="127.0.0.1:7480",
+        description="host:port for JSON, Connect, gRPC-Web, /healthz, /readyz and /metrics. Empty: no HTTP.",
     )
     auth_tokens: dict[str, Principal] = Field(
         default_factory=dict,

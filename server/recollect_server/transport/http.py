@@ -10,6 +10,7 @@ import math
 import socket
 import ssl
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, MutableMapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 from urllib.parse import parse_qs, urlsplit
@@ -20,6 +21,7 @@ from ..domain.errors import RecollectError, ServerDraining, StoreUnavailable, Un
 from .auth import Authenticator
 from .connect_adapter import ASGIApp, Receive, Scope, Send, connect_app
 from .errors import as_domain_error
+from .metrics import CONTENT_TYPE, Metrics
 from .rpc import Method, Service
 
 Ready = Callable[[], Awaitable[None]]
@@ -36,6 +38,7 @@ _STREAM = frozenset({b"application/connect+json", b"application/connect+proto"})
 _ENCODINGS = frozenset({"json", "proto"})
 _EXAMPLE = "`curl -d '{...}'`"
 _EXPOSED = b"grpc-status, grpc-message, grpc-status-details-bin, content-encoding, connect-content-encoding"
+_ALSO_HERE = {"/healthz": "the process lives", "/readyz": "it can serve", "/metrics": "for Prometheus"}
 _LOOPBACK = frozenset({"localhost", "127.0.0.1", "::1"})
 
 
@@ -44,7 +47,9 @@ class AddressInUse(OSError):
 
 
 class _Gateway:
-    def __init__(self, services: Sequence[Service], authenticator: Authenticator, ready: Ready, max_bytes: int) -> None:
+    def __init__(
+        self, services: Sequence[Service], authenticator: Authenticator, ready: Ready, max_bytes: int, metrics: Metrics | None
+    ) -> None:
         self._rpcs = connect_app(services, authenticator, max_bytes=max_bytes)
         methods = [method for service in services for method in service.methods()]
         self._kinds = {method.path: _kinds(method) for method in methods}
@@ -52,6 +57,8 @@ class _Gateway:
         self._ready = ready
         self._open = _is_open(authenticator)
         self._pages = {"/": self._home, "/healthz": self._healthz, "/readyz": self._readyz}
+        if metrics is not None:
+            self._pages["/metrics"] = partial(_send_metrics, metrics)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         # Only leaving cancels a call. It is answered by then, and the line that tells how many were cut off says enough.
@@ -143,7 +150,8 @@ class _Gateway:
         lines += [f"  {path}" for path, kinds in sorted(self._kinds.items()) if kinds is not _STREAM]
         lines += ["", "Streams, for SDKs, gRPC on its own port, Connect (application/connect+json) and gRPC-Web:"]
         lines += [f"  {path}" for path, kinds in sorted(self._kinds.items()) if kinds is _STREAM]
-        lines += ["", "Also here: /healthz (the process lives) and /readyz (it can serve).", ""]
+        also = [f"{path} ({what})" for path, what in _ALSO_HERE.items() if path in self._pages]
+        lines += ["", f"Also here: {', '.join(also)}.", ""]
         await _send(send, 200, _TEXT, "\n".join(lines).encode())
 
     async def _healthz(self, send: Send) -> None:
@@ -172,9 +180,16 @@ _FOREIGN_ORIGIN = {
 }
 
 
-def http_app(services: Sequence[Service], authenticator: Authenticator, *, ready: Ready, max_bytes: int) -> ASGIApp:
+def http_app(
+    services: Sequence[Service],
+    authenticator: Authenticator,
+    *,
+    ready: Ready,
+    max_bytes: int,
+    metrics: Metrics | None = None,
+) -> ASGIApp:
     """The whole HTTP port. `ready` raises what keeps the server from serving; a request over `max_bytes` is refused."""
-    return _Gateway(services, authenticator, ready, max_bytes)
+    return _Gateway(services, authenticator, ready, max_bytes, metrics)
 
 
 @contextlib.asynccontextmanager
@@ -327,6 +342,10 @@ def _with_line_end(send: Send) -> Send:
         await send(event)
 
     return sending
+
+
+async def _send_metrics(metrics: Metrics, send: Send) -> None:
+    await _send(send, 200, CONTENT_TYPE.encode(), await metrics.page())
 
 
 async def _send_json(send: Send, status: int, value: object) -> None:

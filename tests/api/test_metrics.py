@@ -1,0 +1,224 @@
+"""The page for Prometheus: what it tells, to whom, and what it leaves out when the database does not answer."""
+
+from __future__ import annotations
+
+import asyncio
+import http.client
+import logging
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field, replace
+
+import pytest
+from prometheus_client.parser import text_string_to_metric_families
+
+from recollect_server.domain.errors import StoreUnavailable
+from recollect_server.domain.feed import BEGINNING, FeedState, Position
+from recollect_server.domain.model import SECOND_NS, Caller
+from recollect_server.feed.tail import Tail, TailStats
+from recollect_server.store.base import StoreInfo
+from recollect_server.store.memory import MemoryStore
+from recollect_server.transport import metrics as page
+from recollect_server.transport.auth import Authenticator
+from recollect_server.transport.http import http_app, serve_http
+from recollect_server.transport.metrics import Metrics, Sources
+from tests.support.clock import NOW, Clock
+from tests.support.codec import CODEC, draft
+from tests.support.sessions import TENANT, session_with
+
+OF_THE_DATABASE = {
+    "recollect_feed_head",
+    "recollect_feed_unsettled_changes",
+    "recollect_feed_oldest_change_age_seconds",
+    "recollect_search_index_lag_batches",
+    "recollect_feed_tail_lag_changes",
+}
+OF_THE_SERVER = {
+    'recollect_subscriptions{state="live"}',
+    'recollect_subscriptions{state="catching_up"}',
+    "recollect_subscription_fell_behind_total",
+    "recollect_subscription_channels",
+    "recollect_subscription_kept_bytes",
+    "recollect_consumer_members",
+}
+FEED = FeedState(BEGINNING, Position(900, 120), 3, NOW - 90 * SECOND_NS)
+STORE = StoreInfo("store", "sqlite", "FULL", 3, indexed=True, index_lag=7, totals=None)
+TAIL = TailStats(5, 2, 4, 3, 2048, Position(890, 110))
+
+
+@dataclass
+class Facts:
+    """What the sources say; a failure is raised instead, once the database has been asked."""
+
+    feed: FeedState = FEED
+    store: StoreInfo = STORE
+    tail: TailStats = TAIL
+    failure: Exception | None = None
+    hangs: bool = False
+    asked: int = 0
+    monotonic: float = 0.0
+    clock: Clock = field(default_factory=Clock)
+    begun: asyncio.Event = field(default_factory=asyncio.Event)
+
+    def metrics(self) -> Metrics:
+        sources = Sources(self._feed, self._store, lambda: self.tail, lambda: 6)
+        return Metrics(sources, clock=self.clock, monotonic=lambda: self.monotonic)
+
+    async def samples(self) -> dict[str, float]:
+        return parsed(await self.metrics().page())
+
+    async def _feed(self) -> FeedState:
+        self.asked += 1
+        self.begun.set()
+        await asyncio.sleep(60 if self.hangs else 0)
+        if self.failure is not None:
+            raise self.failure
+        return self.feed
+
+    async def _store(self) -> StoreInfo:
+        return self.store
+
+
+def parsed(text: bytes) -> dict[str, float]:
+    """Values by sample: its name and its labels."""
+    samples = {}
+    for family in text_string_to_metric_families(text.decode()):
+        assert family.documentation
+        for sample in family.samples:
+            labels = ",".join(f'{name}="{value}"' for name, value in sorted(sample.labels.items()))
+            samples[sample.name + (f"{{{labels}}}" if labels else "")] = sample.value
+    return samples
+
+
+@asynccontextmanager
+async def served(metrics: Metrics | None, tokens: dict[str, Caller] | None = None) -> AsyncIterator[int]:
+    async def ready() -> None:
+        pass
+
+    app = http_app([], Authenticator(tokens or {}), ready=ready, max_bytes=1000, metrics=metrics)
+    async with serve_http(app, "127.0.0.1", 0) as port:
+        yield port
+
+
+def _get(port: int, path: str, **headers: str) -> tuple[int, str, bytes]:
+    connection = http.client.HTTPConnection("127.0.0.1", port, timeout=10)
+    try:
+        connection.request("GET", path, headers=headers)
+        response = connection.getresponse()
+        return response.status, response.getheader("content-type", ""), response.read()
+    finally:
+        connection.close()
+
+
+async def test_every_number_is_there_under_its_name() -> None:
+    assert await Facts().samples() == {
+        "recollect_up": 1,
+        "recollect_feed_head": 120,
+        "recollect_feed_unsettled_changes": 3,
+        "recollect_feed_oldest_change_age_seconds": 90,
+        "recollect_search_index_lag_batches": 7,
+        'recollect_subscriptions{state="live"}': 3,
+        'recollect_subscriptions{state="catching_up"}': 2,
+        "recollect_subscription_fell_behind_total": 4,
+        "recollect_subscription_channels": 3,
+        "recollect_subscription_kept_bytes": 2048,
+        "recollect_feed_tail_lag_changes": 10,
+        "recollect_consumer_members": 6,
+    }
+
+
+async def test_an_empty_feed_is_of_no_age() -> None:
+    samples = await Facts(feed=FeedState(BEGINNING, BEGINNING, 0, None)).samples()
+    assert (samples["recollect_feed_head"], samples["recollect_feed_oldest_change_age_seconds"]) == (0, 0)
+
+
+@pytest.mark.parametrize(
+    ("position", "lag"),
+    [(Position(900, 120), 0), (Position(901, 119), 0), (Position(890, 125), 0), (Position(899, 119), 1)],
+)
+async def test_the_tail_lags_behind_what_is_settled_and_is_never_ahead_of_it(position: Position, lag: int) -> None:
+    """On PostgreSQL the order is not that of the numbers."""
+    facts = Facts(tail=replace(TAIL, position=position))
+    assert (await facts.samples())["recollect_feed_tail_lag_changes"] == lag
+
+
+async def test_what_nobody_has_is_left_out() -> None:
+    facts = Facts(tail=replace(TAIL, subscribers=0, behind=0), store=replace(STORE, indexed=False))
+    samples = await facts.samples()
+    assert "recollect_feed_tail_lag_changes" not in samples, "the tail rests"
+    assert "recollect_search_index_lag_batches" not in samples
+    assert samples['recollect_subscriptions{state="live"}'] == 0
+
+
+@pytest.mark.parametrize("failure", [StoreUnavailable("the disk is full"), RuntimeError("postgresql://u:hush@host")])
+async def test_without_the_database_it_tells_what_the_server_knows(
+    failure: Exception, caplog: pytest.LogCaptureFixture
+) -> None:
+    facts = Facts(failure=failure)
+    async with served(facts.metrics()) as port:
+        status, _, text = await asyncio.to_thread(_get, port, "/metrics")
+    samples = parsed(text)
+    assert status == 200
+    assert samples.pop("recollect_up") == 0
+    assert set(samples) == OF_THE_SERVER
+    assert "hush" not in caplog.text + text.decode()
+    warned = [record for record in caplog.records if record.levelno >= logging.WARNING]
+    assert len(warned) == isinstance(failure, RuntimeError), "a fault of ours is told, a lost database is by others"
+
+
+async def test_a_database_that_hangs_is_waited_for_a_while(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(page, "_TIMEOUT_S", 0.01)
+    async with asyncio.timeout(5):
+        samples = await Facts(hangs=True).samples()
+    assert samples["recollect_up"] == 0
+    assert not OF_THE_DATABASE & set(samples)
+
+
+async def test_a_server_that_leaves_still_answers() -> None:
+    facts = Facts(hangs=True)
+    asking = asyncio.create_task(facts.metrics().page())
+    await asyncio.wait_for(facts.begun.wait(), 5)
+    asking.cancel()
+    assert parsed(await asking)["recollect_up"] == 0
+
+
+async def test_however_many_ask_the_database_is_asked_once_a_second() -> None:
+    facts = Facts()
+    metrics = facts.metrics()
+    pages = await asyncio.gather(*(metrics.page() for _ in range(10)))
+    assert (len(set(pages)), facts.asked) == (1, 1)
+    facts.feed = replace(FEED, unsettled=99)
+    facts.monotonic = 0.9
+    assert await metrics.page() == pages[0]
+    facts.monotonic = 1.0
+    assert parsed(await metrics.page())["recollect_feed_unsettled_changes"] == 99
+    assert facts.asked == 2
+
+
+async def test_prometheus_needs_no_token_and_gets_its_format() -> None:
+    async with served(Facts().metrics(), {"tok-1": Caller("acme", "ann")}) as port:
+        status, kind, text = await asyncio.to_thread(_get, port, "/metrics")
+        home = await asyncio.to_thread(_get, port, "/")
+    assert (status, kind) == (200, "text/plain; version=0.0.4; charset=utf-8")
+    assert parsed(text)["recollect_up"] == 1
+    assert b"/metrics (for Prometheus)" in home[2]
+
+
+async def test_a_port_without_metrics_has_no_such_page() -> None:
+    async with served(None) as port:
+        assert (await asyncio.to_thread(_get, port, "/metrics"))[0] == 404
+        assert b"/metrics" not in (await asyncio.to_thread(_get, port, "/"))[2]
+
+
+async def test_a_store_and_a_tail_give_the_numbers_without_a_name_in_them() -> None:
+    store = MemoryStore(CODEC)
+    tail = Tail(store)
+    metrics = Metrics(Sources(store.feed_state, lambda: store.info(TENANT, totals=False), tail.stats), clock=Clock())
+    await session_with(store, draft("one"), draft("two"), session_id="hush-session", user="hush-user", app="hush-app")
+    text = await metrics.page()
+    samples = parsed(text)
+    assert samples["recollect_up"] == 1
+    assert samples["recollect_feed_head"] == (await store.feed_head()).change == 3
+    assert samples["recollect_feed_unsettled_changes"] == 0
+    assert b"hush" not in text
+    assert TENANT.encode() not in text
