@@ -42,7 +42,9 @@ class _Lease:
         self.partition = replace(self.partition, attempts=self.partition.attempts + 1, reason=reason)
 
     def move(self, position: Position) -> None:
-        self.partition = replace(self.partition, position=position, attempts=0, reason="")
+        """On, never back: of two acknowledgements the earlier may come later."""
+        if position >= self.partition.position:
+            self.partition = replace(self.partition, position=position, attempts=0, reason="")
 
     def give_back(self) -> None:
         self.partition, self.until = replace(self.partition, owner=""), 0
@@ -98,12 +100,13 @@ class MemoryConsumers(MemoryLogs):
                 lease.count_attempt(LOST)
         known = member_id in group.members
         _enter(group, member_id, now, until)
+        if not known:
+            return Share(())
         held = {name: len(group.held(name)) for name in group.members}
         share = fair_share(len(group.leases), held, member_id)
-        if known:
-            free = [lease for lease in group.leases if not lease.owner]
-            for lease in free[: share.take]:
-                lease.take(member_id)
+        free = [lease for lease in group.leases if not lease.owner]
+        for lease in free[: share.take]:
+            lease.take(member_id)
         mine = group.held(member_id)
         for lease in mine:
             lease.until = until
