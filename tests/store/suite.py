@@ -4,9 +4,9 @@ A test file derives from StoreSuite and gives it a `store` fixture with an empty
 derives from DurableSuite too and gives it `open_again`; one that several servers can use at once from SharedSuite. Tests bear
 the numbers of the rows of the semantics that they hold.
 
-The rows S-11, S-13 to S-15, S-21, S-26 to S-30 and Z-10 need triggers and strategies, Z-11 and Z-12 subscriptions; S-23 and
-S-24 are a client's opt-in; F-35 to F-39, R-18 and R-19 are regular expressions, which are not on the wire; Z-17 is measured by
-the bench.
+The rows S-11, S-13 to S-15, S-21, S-26 to S-30 and Z-10 need triggers and strategies; Z-11 and Z-12 are subscriptions', and
+held here by the feed; S-23 and S-24 are a client's opt-in; F-35 to F-39, R-18 and R-19 are regular expressions, which are not
+on the wire; Z-17 is measured by the bench.
 """
 
 from __future__ import annotations
@@ -14,6 +14,9 @@ from __future__ import annotations
 from tests.store.rows.append import AppendRows, ConcurrencyRows, CreatingRows, PreconditionRows, ReplayRows
 from tests.store.rows.compaction import CompactionConcurrencyRows, CompactionRows, RecordRows, RefusalRows
 from tests.store.rows.durable import DurableRows, SharedRows
+from tests.store.rows.feed import FeedDetailRows, FeedRows
+from tests.store.rows.feed_places import FeedDeletionRows, FeedHintRows, FeedLocateRows, FeedTrimRows
+from tests.store.rows.feed_reading import FeedEventRows, FeedPagingRows, FeedScopeRows
 from tests.store.rows.filters import BranchRows, FilterRows
 from tests.store.rows.insertion import CompactedSearchRows, InsertionRows
 from tests.store.rows.policies import LeaseRows, ListenerRows, PolicyRows
@@ -51,6 +54,15 @@ class StoreSuite(
     PolicyRows,
     LeaseRows,
     ListenerRows,
+    FeedRows,
+    FeedDetailRows,
+    FeedPagingRows,
+    FeedScopeRows,
+    FeedEventRows,
+    FeedDeletionRows,
+    FeedLocateRows,
+    FeedTrimRows,
+    FeedHintRows,
 ):
     """Every promise of the contract."""
 

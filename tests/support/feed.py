@@ -1,0 +1,87 @@
+"""Reading the feed to its end, whichever store keeps it."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+
+from recollect_server.domain.feed import BEGINNING, Change, ChangeKind, ChangePage, FeedEvent, FeedScope, Position
+from recollect_server.store.base import Store
+from tests.support.sessions import TENANT
+
+OURS = FeedScope(TENANT)
+KINDS = {
+    ChangeKind.CREATED: "created",
+    ChangeKind.UPDATED: "updated",
+    ChangeKind.APPENDED: "appended",
+    ChangeKind.COMPACTED: "compacted",
+    ChangeKind.DELETED: "deleted",
+}
+
+
+async def settled(store: Store) -> Position:
+    """The head once everything that is committed is settled: another server's transaction may hold it up for a moment."""
+    for _ in range(1000):
+        if (await store.feed_state()).unsettled == 0:
+            return await store.feed_head()
+        await asyncio.sleep(0.005)
+    raise AssertionError("the feed does not settle")
+
+
+async def pages(
+    store: Store,
+    scope: FeedScope | None = OURS,
+    *,
+    after: Position = BEGINNING,
+    upto: Position | None = None,
+    limit: int = 1000,
+) -> list[ChangePage]:
+    """Page by page, to `upto` or the end."""
+    end = await settled(store) if upto is None else upto
+    found = []
+    while True:
+        page = await store.changes(after, limit, scope, upto)
+        assert len(page.changes) <= limit
+        assert page.reached >= max([after, *(change.position for change in page.changes)])
+        found.append(page)
+        if page.reached >= end or not page.more:
+            return found
+        assert page.reached > after, "a page with more to come gets on"
+        after = page.reached
+
+
+async def follow(
+    store: Store,
+    scope: FeedScope | None = OURS,
+    *,
+    after: Position = BEGINNING,
+    upto: Position | None = None,
+    limit: int = 1000,
+) -> list[Change]:
+    """Every change from one position to another, or to the end."""
+    read = await pages(store, scope, after=after, upto=upto, limit=limit)
+    return [change for page in read for change in page.changes]
+
+
+def kinds(changes: Sequence[Change]) -> str:
+    return " ".join(KINDS[change.kind] for change in changes)
+
+
+async def events_of(store: Store, change: Change, *, with_text: bool = True) -> Sequence[FeedEvent]:
+    (events,) = await store.change_events([change], with_text=with_text)
+    return events
+
+
+async def seqs_of(store: Store, changes: Sequence[Change]) -> list[list[int]]:
+    """The seqs of the events that each of the changes added."""
+    return [[event.seq for event in events] for events in await store.change_events(changes, with_text=False)]
+
+
+async def trim(store: Store, before: int, limit: int = 1000) -> int:
+    """Trims once nothing of the store's own needs the changes any more."""
+    await settled(store)
+    for _ in range(1000):
+        if (await store.info(TENANT, totals=False)).index_lag == 0:
+            return await store.trim_feed(before, limit)
+        await asyncio.sleep(0.005)
+    raise AssertionError("the index does not catch up")
