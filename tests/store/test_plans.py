@@ -177,7 +177,7 @@ async def _steps_of(store: SqlStore, names: Sequence[str]) -> int:
         raw = driver(connection)
         raw.set_progress_handler(step, 1)
         try:
-            compact_unit.compact(connection, CODEC, request)
+            compact_unit.compact(connection, store._engine, CODEC, request)
         finally:
             raw.set_progress_handler(None, 0)
 

@@ -10,22 +10,18 @@ from sqlalchemy import BigInteger, Connection, Row, Text, bindparam
 from sqlalchemy.sql import ClauseElement, Select
 
 from .prepared import Statements
-from .schema import changes, events, sessions
+from .schema import COUNTED, changes, events, sessions
 
 # Parameters of one statement; every engine takes twice as many.
 _MOST_PAIRS = 4096
 _MOST_KEYS = 8192
 _MOST_HEADS = 256
 
-_HEAD_NAMES = [
-    column.name
-    for column in sessions.c
-    if column.name in ("log_version", "last_seq", "update_time") or column.name.startswith("window_")
-    if column.name != "window_version"
-]
+_HEAD_NAMES = ["log_version", "last_seq", "update_time", *(f"window_{what}" for what in COUNTED)]
 _USAGE_NAMES = [column.name for column in sessions.c if column.name.startswith("usage_")]
 _EVENT_NAMES = [column.name for column in events.c if column.name != "id"]
-_CHANGE_NAMES = [column.name for column in changes.c if column.name not in ("id", "xid")]
+# What other kinds of change tell beyond this is null.
+_CHANGE_NAMES = [column.name for column in changes.c if not column.nullable and column.name not in ("id", "xid")]
 
 
 class AppendStatements:
@@ -83,7 +79,7 @@ def _chunks(items: Sequence[Any], most: int) -> Iterator[Sequence[Any]]:
 
 def _lock_query(size: int) -> Select[Any]:
     keys = [bindparam(f"key_{i}", type_=BigInteger) for i in range(size)]
-    columns = [sessions.c.id, *(sessions.c[name] for name in _HEAD_NAMES)]
+    columns = [sessions.c.id, sessions.c.window_version, *(sessions.c[name] for name in _HEAD_NAMES)]
     return sa.select(*columns).where(sessions.c.id.in_(keys)).order_by(sessions.c.id).with_for_update()
 
 

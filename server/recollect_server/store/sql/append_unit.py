@@ -1,7 +1,8 @@
 """The group commit's unit of work: many appends, of any sessions, in one transaction.
 
-Sessions are locked first (in one order, so that groups of two servers cannot deadlock), then ids are looked up, then each
-request is decided in turn, then everything is written. A request that fails is answered with its error and writes nothing.
+Turns at all sessions are taken first (see Engine.take_turns), then sessions are found or made and locked, then ids are looked
+up, then each request is decided, then everything is written. A request that fails is answered with its error and writes
+nothing.
 """
 
 from __future__ import annotations
@@ -14,9 +15,10 @@ import sqlalchemy as sa
 from sqlalchemy import Connection, Row
 
 from ...domain.errors import AmbiguousSession, EventIdConflict, RecollectError, SessionNotFound, VersionMismatch
-from ...domain.model import NO_USAGE, Counters, EventDraft, NewSession, SessionRef, Usage
+from ...domain.model import NO_USAGE, Counters, EventDraft, SessionRef, Usage
 from ..base import Appended, AppendedEvent, AppendRequest, Codec
 from . import append_statements
+from .engine import Engine
 from .prepared import Statements
 from .rows import named
 from .schema import APPENDED, INSERTED, POSITION_STEP, events, sessions
@@ -31,6 +33,7 @@ class _Head:
     """A locked session while the group is decided."""
 
     id: int
+    window_version: int = 0
     log_version: int = 0
     last_seq: int = 0
     update_time: int = 0
@@ -60,6 +63,24 @@ class _Head:
             "log_version": self.log_version,
             "last_seq": self.last_seq,
             "update_time": self.update_time,
+            "window_events": self.window_events,
+            "window_turns": self.window_turns,
+            "window_bytes": self.window_bytes,
+            "window_tokens": self.window_tokens,
+        }
+
+    def change(self, request: AppendRequest, first: int, size: int) -> dict[str, Any]:
+        """The parameters of the statement that tells the feed of the append that has just been taken in."""
+        return {
+            "kind": APPENDED,
+            "session": self.id,
+            "time": request.now,
+            "first": first,
+            "last": self.last_seq,
+            "size": size,
+            "log_version": self.log_version,
+            "window_version": self.window_version,
+            "last_seq": self.last_seq,
             "window_events": self.window_events,
             "window_turns": self.window_turns,
             "window_bytes": self.window_bytes,
@@ -112,13 +133,15 @@ class AppendUnit:
     """Callable on a connection with a group of requests. Remembers which row a ref means: the id of a committed row is never
     used again, and a remembered row that is gone is looked up anew."""
 
-    def __init__(self, codec: Codec, statements: Statements) -> None:
+    def __init__(self, engine: Engine, codec: Codec, statements: Statements) -> None:
+        self._engine = engine
         self._codec = codec
         self._statements = append_statements.AppendStatements(statements)
         self._keys: dict[tuple[str, SessionRef], int] = {}
 
     def __call__(self, connection: Connection, requests: Sequence[AppendRequest]) -> Decided:
         group = _Group()
+        self._engine.take_turns(connection, [(request.tenant, request.ref.session_id) for request in requests])
         keys = self._resolve(connection, requests, group)
         self._load_known(connection, requests, keys, group)
         outcomes: list[Outcome] = []
@@ -148,7 +171,9 @@ class AppendUnit:
         if not found and request.create is not None:
             if (mismatch := _unmet(connection, request, _NOTHING)) is not None:
                 return mismatch
-            found = self._create(connection, request, request.create, group)
+            found = [insert_session(connection, request.tenant, request.create)]
+            group.heads |= self._lock(connection, set(found))
+            group.heads[found[0]].created = True
         if not found:
             return SessionNotFound(request.ref)
         key = int(found[0])
@@ -159,14 +184,6 @@ class AppendUnit:
         if not request.ref.is_bare:  # another session may come to bear a bare id
             group.learned[name] = key
         return key
-
-    def _create(self, connection: Connection, request: AppendRequest, new: NewSession, group: _Group) -> Sequence[int]:
-        created = insert_session(connection, request.tenant, new)
-        if created is None:  # another server was faster; its session is as good
-            return connection.execute(sa.select(sessions.c.id).where(named(request.tenant, request.ref))).scalars().all()
-        group.heads |= self._lock(connection, {created})
-        group.heads[created].created = True
-        return [created]
 
     def _lock(self, connection: Connection, keys: set[int]) -> dict[int, _Head]:
         return {row.id: _head(row) for row in self._statements.lock(connection, sorted(keys))}
@@ -220,7 +237,7 @@ class AppendUnit:
         return Appended(answers, head.log_version, head.last_seq, window, created)
 
     def _stage(self, request: AppendRequest, group: _Group, head: _Head, fresh: Sequence[EventDraft]) -> None:
-        first = head.last_seq + 1
+        first, bytes_before = head.last_seq + 1, head.window_bytes
         for draft in fresh:
             head.advance(draft)
             group.known[head.id, draft.event_id] = _Known(head.last_seq, draft.body)
@@ -230,7 +247,7 @@ class AppendUnit:
         head.update_time = max(head.update_time, request.now)
         head.last_event_id = fresh[-1].event_id
         group.touched[head.id] = head
-        group.changes.append({"kind": APPENDED, "session": head.id, "time": request.now, "first": first, "last": head.last_seq})
+        group.changes.append(head.change(request, first, head.window_bytes - bytes_before))
 
 
 def event_row(codec: Codec, draft: EventDraft, session: int, seq: int, now: int, position: int) -> dict[str, Any]:
@@ -263,6 +280,7 @@ _NOTHING = _Head(0)
 def _head(row: Row[Any]) -> _Head:
     return _Head(
         row.id,
+        row.window_version,
         row.log_version,
         row.last_seq,
         row.update_time,

@@ -26,7 +26,9 @@ from ..windows import (
     parted,
     spread,
 )
+from . import change_details
 from .append_unit import event_row
+from .engine import Engine
 from .rows import counters_of, require, usage_of
 from .schema import COMPACTED, COUNTED, POSITION_STEP, USED, changes, compactions, events, sessions
 
@@ -34,7 +36,8 @@ _e = events.c
 _IDS_AT_ONCE = 500
 
 
-def compact(connection: Connection, codec: Codec, request: CompactionRequest) -> Compacted:
+def compact(connection: Connection, engine: Engine, codec: Codec, request: CompactionRequest) -> Compacted:
+    engine.take_turns(connection, [(request.tenant, request.ref.session_id)])
     session = require(connection, request.tenant, request.ref, columns=sa.select(sessions).with_for_update())
     replayed = _stored(connection, session.id, request.compaction_id)
     if replayed is not None:
@@ -104,10 +107,22 @@ class _Application:
             if placed.drafts:
                 inserted += self._insert(placed, None if placed.before is None else anchors[placed.before].id)
         self._write_session(compaction)
-        span = {"first": min(inserted, default=0), "last": max(inserted, default=0)}
-        change = {"kind": COMPACTED, "session": self._session.id, "time": self._request.now}
-        self._connection.execute(changes.insert(), change | span)
-        self._connection.execute(compactions.insert(), _row(compaction) | {"session": self._session.id})
+        record = compactions.insert().values(_row(compaction) | {"session": self._session.id}).returning(compactions.c.id)
+        self._record(compaction, self._connection.execute(record).scalar_one(), inserted)
+
+    def _record(self, compaction: Compaction, record: int, inserted: Sequence[int]) -> None:
+        """Adds the change to the feed."""
+        after = Versions(compaction.log_version, compaction.window_version, self._last_seq, compaction.after)
+        change = {
+            "kind": COMPACTED,
+            "session": self._session.id,
+            "time": self._request.now,
+            "first": min(inserted, default=0),
+            "last": max(inserted, default=0),
+            "size": sum(len(draft.body) for draft in self._request.drafts),
+            "detail": change_details.compacted(record, len(inserted)),
+        }
+        self._connection.execute(changes.insert(), change | change_details.standing(after))
 
     def _insert(self, placed: Placed, anchor: int | None) -> Sequence[int]:
         """The row ids of what was inserted."""

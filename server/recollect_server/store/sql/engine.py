@@ -6,7 +6,7 @@ PostgreSQL in a greenlet over asyncpg. So there is one implementation of every q
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol, TypeVar
 
@@ -17,6 +17,8 @@ from .text_index import TextIndex
 
 T = TypeVar("T")
 Unit = Callable[[Connection], T]
+SessionName = tuple[str, str]
+"""A tenant, and a session id: of however many users."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,6 +62,18 @@ class Engine(Protocol):
 
     async def index(self, unit: Unit[T]) -> T:
         """Like write, for units that write derived tables only: they never hold up writes to the log."""
+        ...
+
+    def take_turns(self, connection: Connection, names: Collection[SessionName]) -> None:
+        """Waits until no other transaction has a turn at a session of these names; the turns end with the transaction.
+
+        Whoever records a change of a session takes a turn at its name before anything that writes or locks rows, and once
+        in a transaction: so that the feed's order is the order of the session's log (see settled), of those who make a
+        session one comes first, and nobody waits for somebody who waits for him."""
+        ...
+
+    def take_free_turns(self, connection: Connection, names: Collection[SessionName]) -> Collection[SessionName]:
+        """Like take_turns, but waits for nobody, so it may be called again: the names that it has now turns at."""
         ...
 
     def fetch(self, connection: Connection, sql: str, params: Sequence[Any]) -> Sequence[Sequence[Any]]:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-from collections.abc import Callable, Sequence
+import hashlib
+from collections.abc import Callable, Collection, Sequence
 from typing import Any, TypeVar
 
 import asyncpg
@@ -14,7 +15,7 @@ from sqlalchemy.ext.asyncio import AsyncEngine, create_async_engine
 from sqlalchemy.sql import ColumnElement
 from sqlalchemy.util import await_only
 
-from .engine import SqlOptions, Unit
+from .engine import SessionName, SqlOptions, Unit
 from .postgres_listener import PostgresListener
 from .schema import DERIVED, changes
 from .text_index import TextIndex, postgres_index
@@ -115,6 +116,17 @@ class PostgresEngine:
                 await asyncio.sleep(0.01 * 2**attempt)
         raise AssertionError("unreachable")
 
+    def take_turns(self, connection: sa.Connection, names: Collection[SessionName]) -> None:
+        # Advisory locks, for those of rows give the transaction its xid. Taken in one order, or two could wait for each other.
+        keys = sorted({_turn_key(name) for name in names})
+        connection.exec_driver_sql("SELECT pg_advisory_xact_lock(key) FROM unnest($1::bigint[]) AS key", (keys,))
+
+    def take_free_turns(self, connection: sa.Connection, names: Collection[SessionName]) -> Collection[SessionName]:
+        keys = {name: _turn_key(name) for name in names}
+        free = "SELECT key FROM unnest($1::bigint[]) AS key WHERE pg_try_advisory_xact_lock(key)"
+        mine = set(connection.exec_driver_sql(free, (list(set(keys.values())),)).scalars())
+        return {name for name, key in keys.items() if key in mine}
+
     def fetch(self, connection: sa.Connection, sql: str, params: Sequence[Any]) -> Sequence[Sequence[Any]]:
         if connection.get_execution_options().get("isolation_level") == _AUTOCOMMIT:
             # Straight to the driver, for a read outside a transaction: SQLAlchemy's way to it costs as much again. A broken
@@ -157,6 +169,12 @@ class PostgresEngine:
     async def aclose(self) -> None:
         await asyncio.gather(*self._writing, return_exceptions=True)
         await self._engine.dispose()
+
+
+def _turn_key(name: SessionName) -> int:
+    tenant, session_id = name
+    digest = hashlib.blake2b(f"{len(tenant)}:{tenant}{session_id}".encode(), digest_size=8).digest()
+    return int.from_bytes(digest, signed=True)
 
 
 def _sqlstate(error: DBAPIError | asyncpg.PostgresError) -> str | None:

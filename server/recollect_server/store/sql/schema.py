@@ -132,9 +132,9 @@ ADDING = (APPENDED, COMPACTED)
 
 
 def _change_columns() -> list[Column[Any]]:
-    """What a change is. `first` and `last` are seqs of what was appended, or row ids (events.id) of what a compaction inserted or of
-    what was deleted; 0 if nothing was. Versions and counters are the session's after it. `detail` is JSON: see change_details.
-    The session's name is there for DELETED only, when no other row has it any more."""
+    """What a change is. `first` and `last` are seqs of what was appended, or row ids (events.id) of what a compaction inserted
+    or of what was deleted; 0 if nothing was. Versions and counters are the session's after it. `detail` is JSON: see
+    change_details. The session's name is there for DELETED only, when no other row has it any more."""
     numbers = ("size", "log_version", "window_version", "last_seq", *(f"window_{what}" for what in COUNTED))
     return [
         Column("kind", SmallInteger, nullable=False),

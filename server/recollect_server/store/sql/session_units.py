@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 
 import sqlalchemy as sa
-from sqlalchemy import Connection
-from sqlalchemy.exc import IntegrityError
+from sqlalchemy import ColumnElement, Connection, Row
 
 from ...domain.errors import SessionAlreadyExists
 from ...domain.model import NewSession, Session, SessionChange, SessionRef
 from ..base import SessionPage, SessionQuery, Totals
+from . import change_details
+from .engine import Engine
 from .policy_units import forget_policy
 from .rows import find, labels_bytes, ref_of, require, session_of
-from .schema import DELETED, changes, compactions, events, leases, session_labels, sessions
+from .schema import CREATED, DELETED, UPDATED, changes, compactions, events, leases, session_labels, sessions
 
 _ZEROS = {
     column.name: 0
@@ -23,8 +23,8 @@ _ZEROS = {
 }
 
 
-def insert_session(connection: Connection, tenant: str, new: NewSession) -> int | None:
-    """The new row's id, or None if another transaction was faster."""
+def insert_session(connection: Connection, tenant: str, new: NewSession) -> int:
+    """The new row's id. Its name's turn has been taken, and nobody has the name."""
     values: dict[str, Any] = _ZEROS | {
         "tenant": tenant,
         "app": new.ref.app,
@@ -38,16 +38,15 @@ def insert_session(connection: Connection, tenant: str, new: NewSession) -> int 
         "labels_json": labels_bytes(new.labels),
         "context_bytes": new.context_bytes,
     }
-    try:
-        with connection.begin_nested():
-            key = connection.execute(sessions.insert().values(values).returning(sessions.c.id)).scalar_one()
-    except IntegrityError:
-        return None
-    _set_labels(connection, key, new.labels)
-    return int(key)
+    row = connection.execute(sessions.insert().values(values).returning(sessions)).one()
+    _set_labels(connection, row.id, new.labels)
+    after = session_of(row)
+    _record(connection, CREATED, row.id, new.create_time, after, change_details.created(after))
+    return int(row.id)
 
 
-def create(connection: Connection, tenant: str, new: NewSession, return_existing: bool) -> tuple[Session, bool]:
+def create(connection: Connection, engine: Engine, tenant: str, new: NewSession, return_existing: bool) -> tuple[Session, bool]:
+    engine.take_turns(connection, [(tenant, new.ref.session_id)])
     exact = sa.and_(
         sessions.c.tenant == tenant,
         sessions.c.app == new.ref.app,
@@ -55,10 +54,17 @@ def create(connection: Connection, tenant: str, new: NewSession, return_existing
         sessions.c.session_id == new.ref.session_id,
     )
     stored = connection.execute(sa.select(sessions).where(exact)).one_or_none()
-    created = stored is None and insert_session(connection, tenant, new) is not None
-    if not created and not return_existing:
+    if stored is None:
+        insert_session(connection, tenant, new)
+    elif not return_existing:
         raise SessionAlreadyExists(new.ref)
-    return session_of(stored or connection.execute(sa.select(sessions).where(exact)).one()), created
+    return session_of(stored or connection.execute(sa.select(sessions).where(exact)).one()), stored is None
+
+
+def _record(connection: Connection, kind: int, key: int, time: int, after: Session, detail: bytes, **columns: Any) -> None:
+    """Adds a change to the feed."""
+    row = {"kind": kind, "session": key, "time": time, "first": 0, "last": 0, "detail": detail}
+    connection.execute(changes.insert(), row | change_details.standing(after.versions) | columns)
 
 
 def _set_labels(connection: Connection, key: int, labels: Any) -> None:
@@ -68,23 +74,23 @@ def _set_labels(connection: Connection, key: int, labels: Any) -> None:
         connection.execute(session_labels.insert(), rows)
 
 
-def update(connection: Connection, tenant: str, ref: SessionRef, change: SessionChange) -> Session:
-    # Locked first, so that of two changes at once the labels of one and the columns of the other never mix.
-    key = require(connection, tenant, ref, columns=sa.select(sessions.c.id).with_for_update()).id
-    values: dict[str, Any] = {
-        "update_time": sa.case((sessions.c.update_time > change.update_time, sessions.c.update_time), else_=change.update_time)
-    }
+def update(connection: Connection, engine: Engine, tenant: str, ref: SessionRef, change: SessionChange) -> Session:
+    engine.take_turns(connection, [(tenant, ref.session_id)])
+    row = require(connection, tenant, ref)
+    values: dict[str, Any] = {"update_time": max(row.update_time, change.update_time)}
     if "expiry" in change.fields:
         values["expire_time"] = change.expire_time
     if "metadata_json" in change.fields:
         values["metadata_json"] = change.metadata_json.encode()
     if "labels" in change.fields:
         values["labels_json"] = labels_bytes(change.labels)
-        _set_labels(connection, key, change.labels)
+        _set_labels(connection, row.id, change.labels)
     if "context_bytes" in change.fields:
         values["context_bytes"] = change.context_bytes
-    connection.execute(sessions.update().where(sessions.c.id == key).values(values))
-    return session_of(require(connection, tenant, ref))
+    changed = sessions.update().where(sessions.c.id == row.id).values(values).returning(sessions)
+    before, after = session_of(row), session_of(connection.execute(changed).one())
+    _record(connection, UPDATED, row.id, change.update_time, after, change_details.updated(after, before))
+    return after
 
 
 def list_page(connection: Connection, tenant: str, query: SessionQuery) -> SessionPage:
@@ -104,37 +110,62 @@ def list_page(connection: Connection, tenant: str, query: SessionQuery) -> Sessi
     return SessionPage([session_of(row) for row in page], page[-1].id if len(rows) > len(page) else None)
 
 
-def delete(connection: Connection, tenant: str, ref: SessionRef, now: int) -> int | None:
-    row = find(connection, tenant, ref, columns=sa.select(sessions.c.id))
-    return None if row is None else _delete_rows(connection, [row.id], now).get(row.id)
+def delete(connection: Connection, engine: Engine, tenant: str, ref: SessionRef, now: int) -> int | None:
+    engine.take_turns(connection, [(tenant, ref.session_id)])
+    row = find(connection, tenant, ref)
+    return None if row is None else _delete_row(connection, row, now, expired=False)
 
 
-def delete_expired(connection: Connection, tenant: str | None, now: int, limit: int) -> int:
+def delete_expired(connection: Connection, engine: Engine, tenant: str | None, now: int, limit: int) -> int:
+    rows = _free_expired(connection, engine, tenant, now, limit)
+    for row in rows:
+        _delete_row(connection, row, now, expired=True)
+    return len(rows)
+
+
+def _free_expired(connection: Connection, engine: Engine, tenant: str | None, now: int, limit: int) -> list[Row[Any]]:
+    """Expired sessions at which this transaction has taken turns. Those that another server is sweeping, or that somebody is
+    extending, are left to them."""
     expired = [sessions.c.expire_time <= now, *([] if tenant is None else [sessions.c.tenant == tenant])]
-    # Rows that another server is sweeping, or that somebody is extending, are left to them.
-    candidates = sa.select(sessions.c.id).where(*expired).order_by(sessions.c.expire_time).limit(limit)
-    keys = list(connection.execute(candidates.with_for_update(skip_locked=True)).scalars())
-    return len(_delete_rows(connection, keys, now))
+    order = (sessions.c.expire_time, sessions.c.id)
+    ahead: list[ColumnElement[bool]] = []
+    taken: list[Row[Any]] = []
+    while len(taken) < limit:
+        columns = (sessions.c.id, sessions.c.tenant, sessions.c.session_id, sessions.c.expire_time)
+        query = sa.select(*columns).where(*expired, *ahead).order_by(*order).limit(limit - len(taken))
+        candidates = connection.execute(query).all()
+        if not candidates:
+            break
+        free = engine.take_free_turns(connection, {(row.tenant, row.session_id) for row in candidates})
+        keys = [row.id for row in candidates if (row.tenant, row.session_id) in free]
+        # Asked anew: whoever had the turn a moment ago may have extended or deleted it.
+        taken += connection.execute(sa.select(sessions).where(*expired, sessions.c.id.in_(keys))).all()
+        ahead = [sa.tuple_(*order) > sa.tuple_(sa.literal(candidates[-1].expire_time), sa.literal(candidates[-1].id))]
+    return taken
 
 
-def _delete_rows(connection: Connection, keys: Sequence[int], now: int) -> dict[int, int]:
-    """Deletes sessions with their logs; how many events each had. A session that is already gone is not in the answer."""
-    gone: dict[int, int] = {}
-    for key in keys:
-        locked = connection.execute(sa.select(sessions).where(sessions.c.id == key).with_for_update()).one_or_none()
-        if locked is None:
-            continue
-        # In a query of their own, or PostgreSQL would look for the lowest and the highest id among everybody's events.
-        ids = sa.select(events.c.id).where(events.c.session == key).offset(sa.literal_column("0")).subquery()
-        first, last = connection.execute(sa.select(sa.func.min(ids.c.id), sa.func.max(ids.c.id))).one()
-        gone[key] = connection.execute(events.delete().where(events.c.session == key)).rowcount
-        for table in (session_labels, compactions, leases):
-            connection.execute(table.delete().where(table.c.session == key))
-        forget_policy(connection, locked.tenant, ref_of(locked), now)
-        connection.execute(sessions.delete().where(sessions.c.id == key))
-        entry = {"kind": DELETED, "session": key, "time": now, "first": first or 0, "last": last or 0}
-        connection.execute(changes.insert(), entry)
-    return gone
+def _delete_row(connection: Connection, row: Row[Any], now: int, *, expired: bool) -> int:
+    """Deletes a session, at whose name a turn has been taken, with its log; how many events it had."""
+    key = row.id
+    # Whoever gives it a policy or a lease takes no turn, but locks the row.
+    connection.execute(sa.select(sessions.c.id).where(sessions.c.id == key).with_for_update())
+    # In a query of their own, or PostgreSQL would look for the lowest and the highest id among everybody's events.
+    ids = sa.select(events.c.id).where(events.c.session == key).offset(sa.literal_column("0")).subquery()
+    first, last = connection.execute(sa.select(sa.func.min(ids.c.id), sa.func.max(ids.c.id))).one()
+    count = connection.execute(events.delete().where(events.c.session == key)).rowcount
+    for table in (session_labels, compactions, leases):
+        connection.execute(table.delete().where(table.c.session == key))
+    ref = ref_of(row)
+    forget_policy(connection, row.tenant, ref, now)
+    connection.execute(sessions.delete().where(sessions.c.id == key))
+    # Nobody reads them any more, and what they tell of the session is to be gone as well.
+    told = (changes.c.session == key, changes.c.kind.in_((CREATED, UPDATED)))
+    connection.execute(changes.update().where(*told).values(detail=None))
+    gone = session_of(row)
+    name = {"tenant": row.tenant, "app": ref.app, "user_id": ref.user_id, "session_id": ref.session_id}
+    span = {"first": first or 0, "last": last or 0}
+    _record(connection, DELETED, key, now, gone, change_details.deleted(gone, expired=expired), **name, **span)
+    return count
 
 
 def totals(connection: Connection, tenant: str) -> Totals:

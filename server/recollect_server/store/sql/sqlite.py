@@ -7,7 +7,7 @@ import errno
 import fcntl
 import os
 import sqlite3
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import replace
 from functools import partial
 from itertools import chain
@@ -18,7 +18,7 @@ import sqlalchemy as sa
 from sqlalchemy.pool import NullPool
 from sqlalchemy.sql import ColumnElement
 
-from .engine import SqlOptions, Unit
+from .engine import SessionName, SqlOptions, Unit
 from .lane import Lane, driver, end
 from .schema import DERIVED, changes
 from .text_index import TextIndex, sqlite_index
@@ -186,6 +186,12 @@ class SqliteEngine:
 
     async def index(self, unit: Unit[T]) -> T:
         return await self._indexer.run(unit, interruptible=False)
+
+    def take_turns(self, connection: sa.Connection, names: Collection[SessionName]) -> None:
+        """BEGIN IMMEDIATE was the turn."""
+
+    def take_free_turns(self, connection: sa.Connection, names: Collection[SessionName]) -> Collection[SessionName]:
+        return names
 
     # Straight to the driver: SQLAlchemy's way to a cursor costs more than most of these statements do.
     def fetch(self, connection: sa.Connection, sql: str, params: Sequence[Any]) -> Sequence[Sequence[Any]]:

@@ -8,12 +8,10 @@ import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from functools import partial
-from typing import TypeVar
 
 import sqlalchemy as sa
 from sqlalchemy import Connection
 
-from ...domain.errors import RecollectError, StoreUnavailable
 from ...domain.model import Compaction, NewSession, Session, SessionChange, SessionRef, StoredEvent
 from ...domain.windows import ContextSpec
 from ..base import (
@@ -32,21 +30,19 @@ from ..base import (
 from ..windows import Compacted, CompactionPage, CompactionRequest, ContextPage, StoredPolicy, WindowRead
 from . import admin, compact_unit, context_unit, list_unit, policy_units, search_unit, session_units
 from .append_unit import AppendUnit, Outcome
-from .engine import Engine, SqlOptions, Unit
+from .consumer_store import SqlConsumers
+from .engine import Engine, SqlOptions
+from .feed_store import SqlFeed
 from .indexer import Indexer, lag
 from .open import open_engine
-from .prepared import Statements
 from .rows import require, session_of
+from .running import FEW_ROWS, explained
 from .scan import Scanner
 from .text_index import TextIndex
 from .writer import Writer
 
-T = TypeVar("T")
 
-_FEW_ROWS = 200
-
-
-class SqlStore:
+class SqlStore(SqlFeed, SqlConsumers):
     """Store on a database. Made by `open_store`, which owns what runs beside it."""
 
     def __init__(
@@ -58,13 +54,11 @@ class SqlStore:
         options: SqlOptions,
         store_id: str,
     ) -> None:
-        self._engine = engine
-        self._codec = codec
+        super().__init__(engine, codec, indexed=index is not None)
         self._clock = clock
         self._index = index
         self._store_id = store_id
-        self._statements = Statements(engine)
-        self._append = AppendUnit(codec, self._statements)
+        self._append = AppendUnit(engine, codec, self._statements)
         self._writer = Writer(self._commit, engine.problem, max_pending_bytes=options.max_pending_bytes)
         self._indexer = None if index is None else Indexer(engine, index, codec, busy=self._writer.busy)
         self._listeners: list[Listener] = []
@@ -74,11 +68,12 @@ class SqlStore:
         self._tasks.append(asyncio.create_task(self._writer.run(), name="writer"))
         if self._indexer is not None:
             self._tasks.append(asyncio.create_task(self._indexer.run(), name="indexer"))
+        self._tasks.append(asyncio.create_task(self._engine.listen(self._hear), name="listener"))
 
     async def aclose(self) -> None:
         self._writer.close()
         for task in reversed(self._tasks):
-            if task.get_name() == "indexer":
+            if task.get_name() != "writer":
                 task.cancel()
             with contextlib.suppress(asyncio.CancelledError):
                 await task
@@ -87,7 +82,11 @@ class SqlStore:
     # --- sessions
 
     async def create_session(self, tenant: str, new: NewSession, *, return_existing: bool) -> tuple[Session, bool]:
-        return await self._write(lambda connection: session_units.create(connection, tenant, new, return_existing))
+        made = await self._write(
+            lambda connection: session_units.create(connection, self._engine, tenant, new, return_existing)
+        )
+        self._changed()
+        return made
 
     async def get_session(self, tenant: str, ref: SessionRef) -> Session:
         return session_of(await self._read(lambda connection: require(connection, tenant, ref)))
@@ -96,16 +95,20 @@ class SqlStore:
         return await self._read(lambda connection: session_units.list_page(connection, tenant, query))
 
     async def update_session(self, tenant: str, ref: SessionRef, change: SessionChange) -> Session:
-        return await self._write(lambda connection: session_units.update(connection, tenant, ref, change))
+        updated = await self._write(lambda connection: session_units.update(connection, self._engine, tenant, ref, change))
+        self._changed()
+        return updated
 
     async def delete_session(self, tenant: str, ref: SessionRef) -> int | None:
         now = self._clock()
-        deleted = await self._write(lambda connection: session_units.delete(connection, tenant, ref, now))
+        deleted = await self._write(lambda connection: session_units.delete(connection, self._engine, tenant, ref, now))
         self._changed()
         return deleted
 
     async def delete_expired(self, tenant: str | None, now: int, limit: int) -> int:
-        deleted = await self._write(lambda connection: session_units.delete_expired(connection, tenant, now, limit))
+        deleted = await self._write(
+            lambda connection: session_units.delete_expired(connection, self._engine, tenant, now, limit)
+        )
         self._changed()
         return deleted
 
@@ -119,7 +122,7 @@ class SqlStore:
 
     async def list_events(self, tenant: str, ref: SessionRef, query: EventQuery) -> EventPage:
         streams = bool(query.filter.terms)
-        short = not streams and list_unit.most_rows(query) <= _FEW_ROWS
+        short = not streams and list_unit.most_rows(query) <= FEW_ROWS
         unit = partial(list_unit.list_events, tenant=tenant, ref=ref, query=query)
         return await self._scan(unit, snapshot=streams, short=short)
 
@@ -127,13 +130,13 @@ class SqlStore:
 
     async def get_context(self, tenant: str, ref: SessionRef, spec: ContextSpec, default_bytes: int) -> ContextPage:
         unit = partial(context_unit.get_context, tenant=tenant, ref=ref, spec=spec, default_bytes=default_bytes)
-        return await self._scan(unit, short=spec.last_n is not None and spec.last_n <= _FEW_ROWS)
+        return await self._scan(unit, short=spec.last_n is not None and spec.last_n <= FEW_ROWS)
 
     async def read_window(self, tenant: str, ref: SessionRef) -> WindowRead:
         return await self._scan(lambda scanner: context_unit.read_window(scanner, tenant, ref), snapshot=True)
 
     async def compact(self, request: CompactionRequest) -> Compacted:
-        compacted = await self._write(lambda connection: compact_unit.compact(connection, self._codec, request))
+        compacted = await self._write(lambda connection: compact_unit.compact(connection, self._engine, self._codec, request))
         self._changed()
         return compacted
 
@@ -190,7 +193,7 @@ class SqlStore:
     # --- plumbing
 
     async def _commit(self, requests: Sequence[AppendRequest]) -> list[Outcome]:
-        short = sum(len(request.drafts) for request in requests) <= _FEW_ROWS
+        short = sum(len(request.drafts) for request in requests) <= FEW_ROWS
         decided = await self._engine.write(lambda connection: self._append(connection, requests), short=short)
         self._append.remember(decided.learned)
         self._changed()
@@ -201,20 +204,14 @@ class SqlStore:
         return decided.outcomes
 
     def _changed(self) -> None:
+        """Something was committed here."""
+        self._engine.announce()
+        self._hear()
+
+    def _hear(self) -> None:
         if self._indexer is not None:
             self._indexer.hint()
-
-    async def _scan(self, unit: Callable[[Scanner], T], *, snapshot: bool = False, short: bool = False) -> T:
-        def scan(connection: Connection) -> T:
-            return unit(Scanner(connection, self._engine, self._codec, self._statements))
-
-        return await self._read(scan, snapshot=snapshot, short=short)
-
-    async def _read(self, unit: Unit[T], *, snapshot: bool = False, short: bool = False) -> T:
-        return await explained(self._engine, self._engine.read(unit, snapshot=snapshot, short=short))
-
-    async def _write(self, unit: Unit[T]) -> T:
-        return await explained(self._engine, self._engine.write(unit))
+        super()._hear()
 
 
 @asynccontextmanager
@@ -244,16 +241,3 @@ async def _prepare(engine: Engine, options: SqlOptions) -> tuple[TextIndex | Non
     await engine.index(admin.alone(engine, index.prepare))
     store_id = await engine.read(lambda connection: admin.get(connection, "store_id"))
     return (index if options.search_index else None), store_id or ""
-
-
-async def explained(engine: Engine, work: Awaitable[T]) -> T:
-    """Awaits work on the database; raises StoreUnavailable where the database is what failed."""
-    try:
-        return await work
-    except RecollectError:
-        raise
-    except Exception as exc:
-        problem = engine.problem(exc)
-        if problem is None:
-            raise
-        raise StoreUnavailable(problem) from exc

@@ -1,0 +1,101 @@
+"""What change rows say of a session: the columns of where it stood, and `changes.detail`, the JSON of what has no column."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from ...domain.model import Counters, Session, SessionRef, Usage, Versions
+from .schema import COUNTED, USED
+
+
+@dataclass(frozen=True, slots=True)
+class Detail:
+    """What a change's detail tells. `compaction` is the row of its record, `inserted` how many events it inserted."""
+
+    after: Session | None = None
+    labels_before: Mapping[str, str] | None = None
+    expired: bool = False
+    compaction: int | None = None
+    inserted: int = 0
+
+
+def standing(versions: Versions) -> dict[str, int]:
+    """The columns of where a session stands after a change."""
+    columns = {"log_version": versions.log_version, "window_version": versions.window_version, "last_seq": versions.last_seq}
+    return columns | {f"window_{what}": getattr(versions.window, what) for what in COUNTED}
+
+
+def created(after: Session) -> bytes:
+    return _dump({"after": _snapshot(after)})
+
+
+def updated(after: Session, before: Session) -> bytes:
+    detail: dict[str, Any] = {"after": _snapshot(after)}
+    if before.labels != after.labels:
+        detail["before"] = dict(before.labels)
+    return _dump(detail)
+
+
+def deleted(last: Session, *, expired: bool) -> bytes:
+    """Without its metadata: what is deleted is to be gone."""
+    return _dump({"after": _snapshot(last) | {"metadata_json": ""}, "expired": expired})
+
+
+def compacted(compaction: int, inserted: int) -> bytes:
+    return _dump({"compaction": compaction, "inserted": inserted})
+
+
+def read(detail: bytes | None) -> Detail:
+    """Appends have none, and neither have changes of the first schemas."""
+    if detail is None:
+        return Detail()
+    told = json.loads(detail)
+    after = told.get("after")
+    return Detail(
+        after=None if after is None else _session(after),
+        labels_before=told.get("before"),
+        expired=told.get("expired", False),
+        compaction=told.get("compaction"),
+        inserted=told.get("inserted", 0),
+    )
+
+
+# Of a stored session, as its fields are called.
+_PLAIN = (
+    "uid",
+    "create_time",
+    "update_time",
+    "expire_time",
+    "metadata_json",
+    "context_bytes",
+    "log_version",
+    "window_version",
+    "last_seq",
+)
+
+
+def _snapshot(session: Session) -> dict[str, Any]:
+    nouns = {
+        "ref": list(session.ref),
+        "labels": dict(session.labels),
+        "window": [getattr(session.window, what) for what in COUNTED],
+        "usage": [getattr(session.usage, kind) for kind in USED],
+    }
+    return {name: getattr(session, name) for name in _PLAIN} | nouns
+
+
+def _session(told: Mapping[str, Any]) -> Session:
+    return Session(
+        ref=SessionRef(*told["ref"]),
+        labels=told["labels"],
+        window=Counters(*told["window"]),
+        usage=Usage(*told["usage"]),
+        **{name: told[name] for name in _PLAIN},
+    )
+
+
+def _dump(detail: dict[str, Any]) -> bytes:
+    return json.dumps(detail, ensure_ascii=False, separators=(",", ":")).encode()
