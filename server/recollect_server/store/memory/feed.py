@@ -48,6 +48,8 @@ class MemoryFeed(MemoryLogs):
 
     async def locate(self, tenant: str, ref: SessionRef, after_seq: int) -> Position:
         log = self._find(tenant, ref)
+        if log is None and ref.is_bare:
+            raise errors.SessionNotFound(ref)
         if log is None:
             return self._head
         last_seq = log.session.last_seq
