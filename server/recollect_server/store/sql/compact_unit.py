@@ -202,7 +202,7 @@ def get_compaction(connection: Connection, tenant: str, ref: SessionRef, compact
 def _stored(connection: Connection, session: int, compaction_id: str) -> Compaction | None:
     same = sa.and_(compactions.c.session == session, compactions.c.compaction_id == compaction_id)
     row = connection.execute(sa.select(compactions).where(same)).one_or_none()
-    return None if row is None else _compaction(row)
+    return None if row is None else record_of(row)
 
 
 def list_compactions(connection: Connection, tenant: str, ref: SessionRef, limit: int, cursor: int | None) -> CompactionPage:
@@ -211,7 +211,7 @@ def list_compactions(connection: Connection, tenant: str, ref: SessionRef, limit
     query = sa.select(compactions).where(*wanted).order_by(compactions.c.id.desc()).limit(limit + 1)
     rows = connection.execute(query).all()
     page = rows[:limit]
-    return CompactionPage([_compaction(row) for row in page], page[-1].id if len(rows) > len(page) else None)
+    return CompactionPage([record_of(row) for row in page], page[-1].id if len(rows) > len(page) else None)
 
 
 _PLAIN = (
@@ -235,7 +235,7 @@ def _row(compaction: Compaction) -> dict[str, Any]:
     return row | {f"usage_{kind}": getattr(compaction.usage, kind) for kind in USED}
 
 
-def _compaction(row: Row[Any]) -> Compaction:
+def record_of(row: Row[Any]) -> Compaction:
     plain: dict[str, Any] = {name: getattr(row, name) for name in _PLAIN}
     counters = {when: Counters(**{what: getattr(row, f"{when}_{what}") for what in COUNTED}) for when in ("before", "after")}
     return Compaction(**plain | counters, inserted=tuple(json.loads(row.inserted_json)), usage=usage_of(row))

@@ -30,7 +30,6 @@ from ..base import (
 from ..windows import Compacted, CompactionPage, CompactionRequest, ContextPage, StoredPolicy, WindowRead
 from . import admin, compact_unit, context_unit, list_unit, policy_units, search_unit, session_units
 from .append_unit import AppendUnit, Outcome
-from .consumer_store import SqlConsumers
 from .engine import Engine, SqlOptions
 from .feed_store import SqlFeed
 from .indexer import Indexer, lag
@@ -42,7 +41,7 @@ from .text_index import TextIndex
 from .writer import Writer
 
 
-class SqlStore(SqlFeed, SqlConsumers):
+class SqlStore(SqlFeed):
     """Store on a database. Made by `open_store`, which owns what runs beside it."""
 
     def __init__(
@@ -238,6 +237,6 @@ async def _prepare(engine: Engine, options: SqlOptions) -> tuple[TextIndex | Non
     await admin.prepare(engine)
     index = await engine.open_index()
     # Also where no index is wanted: text filters look into the derived tables for what an earlier server may have put there.
-    await engine.index(admin.alone(engine, index.prepare))
+    await engine.index(admin.alone(engine, lambda connection: index.prepare(connection, engine)))
     store_id = await engine.read(lambda connection: admin.get(connection, "store_id"))
     return (index if options.search_index else None), store_id or ""

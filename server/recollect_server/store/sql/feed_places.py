@@ -1,0 +1,128 @@
+"""Units of work on the feed's ends: where a session's events are in it, and trimming it."""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from itertools import takewhile
+from typing import Any
+
+import sqlalchemy as sa
+from sqlalchemy import Connection, Row, Select
+
+from ...domain.errors import InvalidField, SessionNotFound
+from ...domain.feed import FeedState, FeedTrimmed, Position
+from ...domain.model import SessionRef
+from . import change_details
+from .engine import Engine
+from .feed_reading import ends_statement, floor_of, head_of, not_beyond, of_session
+from .indexer import beyond
+from .rows import find
+from .scan import Scanner
+from .schema import ADDING, APPENDED, changes, feed_floor, index_progress, sessions
+
+
+def read_ends(scanner: Scanner) -> FeedState:
+    prepared = scanner.statements.get("feed ends", scanner.connection, lambda: ends_statement(scanner.engine))
+    row = prepared.run(scanner.connection, {})[0]
+    return FeedState(floor_of(row), head_of(row), row.unsettled, row.oldest_time)
+
+
+def locate(scanner: Scanner, tenant: str, ref: SessionRef, after_seq: int) -> Position:
+    """In a snapshot."""
+    ends = read_ends(scanner)
+    row = find(scanner.connection, tenant, ref, columns=sa.select(sessions.c.id, sessions.c.last_seq))
+    if row is None:
+        if ref.is_bare:
+            raise SessionNotFound(ref)
+        return ends.head
+    if after_seq > row.last_seq:
+        raise InvalidField("after_seq", f"is beyond the session's last seq, {row.last_seq}")
+    return _History(scanner.connection, scanner.engine, row.id, ends.floor).locate(after_seq, row.last_seq)
+
+
+class _History:
+    """The changes of one session that are kept, in order; last_seq ascends with it."""
+
+    def __init__(self, connection: Connection, engine: Engine, key: int, floor: Position) -> None:
+        self._connection = connection
+        self._lead = engine.change_order[0]
+        self._up = (changes.c.xid, changes.c.id)
+        self._down = (changes.c.xid.desc(), changes.c.id.desc())
+        self._floor = floor
+        kept = beyond(engine, sa.literal(floor.xid), sa.literal(floor.change))
+        self._query = sa.select(changes, self._lead.label("lead")).where(*of_session(engine, sa.literal(key)), kept)
+
+    def locate(self, after_seq: int, last_seq: int) -> Position:
+        first = self._one(self._query.order_by(*self._up))
+        oldest_seq = last_seq if first is None else _starts_after(first)
+        if after_seq < oldest_seq:
+            raise FeedTrimmed(self._floor, oldest_seq)
+        if first is None:
+            return self._floor
+        if after_seq == 0:
+            return _just_before(first)  # which is its creation, if that is kept
+        return self._behind(after_seq, first)
+
+    def _behind(self, after_seq: int, first: Row[Any]) -> Position:
+        """The end of the last change that added something and nothing beyond the seq."""
+        newest = self._before(None)
+        low, high = first.lead, first.lead if newest is None else newest.lead
+        while low < high:
+            middle = (low + high) // 2
+            found = self._before(middle)
+            if found is not None and found.last_seq > after_seq:
+                high = found.lead
+            else:
+                low = middle + 1
+        adding = self._query.where(self._lead <= high, changes.c.last_seq <= after_seq, changes.c.first > 0)
+        found = self._one(adding.where(changes.c.kind.in_(ADDING)).order_by(*self._down))
+        if found is not None:
+            return Position(found.xid, found.id)
+        beyond_it = self._one(self._query.where(self._lead >= high, changes.c.last_seq > after_seq).order_by(*self._up))
+        return self._floor if beyond_it is None else _just_before(beyond_it)
+
+    def _before(self, lead: int | None) -> Row[Any] | None:
+        """The last change up to there."""
+        return self._one((self._query if lead is None else self._query.where(self._lead <= lead)).order_by(*self._down))
+
+    def _one(self, query: Select[Any]) -> Row[Any] | None:
+        return self._connection.execute(query.limit(1)).one_or_none()
+
+
+def _just_before(row: Row[Any]) -> Position:
+    """Whether or not there is a change that ends there."""
+    return Position(row.xid, row.id - 1)
+
+
+def _starts_after(row: Row[Any]) -> int:
+    """The seq up to which the log was there before the change."""
+    if row.kind == APPENDED:
+        return int(row.first) - 1
+    return int(row.last_seq) - change_details.read(row.detail).inserted
+
+
+# --- retention
+
+
+def indexed_up_to(connection: Connection) -> Position:
+    """What the text index has come to, and looks for when it is opened again."""
+    row = connection.execute(sa.select(index_progress.c.xid, index_progress.c.change)).one()
+    return Position(row.xid, row.change)
+
+
+def trim(connection: Connection, engine: Engine, before: int, limit: int, keep: Position | None) -> int:
+    """Deletes the oldest changes, and none from `keep` on."""
+    # Locked, so that of two servers one trims after the other.
+    row = connection.execute(sa.select(feed_floor).with_for_update()).one()
+    oldest = sa.select(changes.c.xid, changes.c.id, changes.c.time).where(engine.settled())
+    found = connection.execute(oldest.order_by(*engine.change_order).limit(limit))
+    old = [Position(xid, change) for xid, change, _ in takewhile(lambda each: each.time < before, found)]
+    if keep is not None:
+        old = old[: bisect_left(old, keep)]
+    if not old:
+        return 0
+    last = old[-1]
+    connection.execute(changes.delete().where(not_beyond(engine, sa.literal(last.xid), sa.literal(last.change))))
+    floor = max(last, Position(row.xid, row.change))
+    connection.execute(feed_floor.update().values(xid=floor.xid, change=floor.change))
+    return len(old)
