@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from tests.store.rows.append import AppendRows, ConcurrencyRows, CreatingRows, PreconditionRows, ReplayRows
 from tests.store.rows.compaction import CompactionConcurrencyRows, CompactionRows, RecordRows, RefusalRows
+from tests.store.rows.consumers import BalanceRows, JoiningRows
 from tests.store.rows.durable import DurableRows, SharedRows
 from tests.store.rows.feed import FeedDetailRows, FeedRows
 from tests.store.rows.feed_places import FeedDeletionRows, FeedHintRows, FeedLocateRows, FeedTrimRows
@@ -20,6 +21,7 @@ from tests.store.rows.feed_reading import FeedEventRows, FeedPagingRows, FeedSco
 from tests.store.rows.filters import BranchRows, FilterRows
 from tests.store.rows.insertion import CompactedSearchRows, InsertionRows
 from tests.store.rows.policies import LeaseRows, ListenerRows, PolicyRows
+from tests.store.rows.progress import ParkingRows, ProgressRows
 from tests.store.rows.reading import FidelityRows, PagingRows
 from tests.store.rows.search import SearchPagingRows, SearchRows, TextRows
 from tests.store.rows.sessions import ExpiryRows, NamingRows, SessionRows
@@ -54,6 +56,10 @@ class StoreSuite(
     PolicyRows,
     LeaseRows,
     ListenerRows,
+    JoiningRows,
+    BalanceRows,
+    ProgressRows,
+    ParkingRows,
     FeedRows,
     FeedDetailRows,
     FeedPagingRows,

@@ -89,6 +89,8 @@ class FairShare(NamedTuple):
 
 
 LOST = "its member was lost"
+MOST_REPLAYS = 100
+"""What a member gets to replay at once; the rest comes when these are finished."""
 
 
 def partition_of(session: int, partitions: int) -> int:

@@ -1,0 +1,154 @@
+"""Units of work on parked changes. They are kept whole: the feed may trim them, and their sessions may be deleted."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Collection, Sequence
+from dataclasses import asdict, replace
+from typing import Any
+
+import sqlalchemy as sa
+from sqlalchemy import Connection, Row
+from sqlalchemy.sql import ColumnElement
+
+from ...domain.feed import Change, ChangeKind, Position
+from ...domain.model import Compaction, Counters, Session, SessionRef, Usage
+from ..consumers import MOST_REPLAYS, ConsumerKey, Parked, partition_of
+from .consumer_units import hold, require, storable
+from .schema import consumer_partitions, parked_changes
+
+_p, _k = consumer_partitions.c, parked_changes.c
+
+_NUMBERS = (
+    "session",
+    "time",
+    "first",
+    "last",
+    "size",
+    "log_version",
+    "window_version",
+    "last_seq",
+    "window_events",
+    "window_turns",
+    "window_bytes",
+    "window_tokens",
+)
+
+
+def park(connection: Connection, key: ConsumerKey, member_id: str, change: Change, reason: str, now: int) -> bool:
+    consumer = require(connection, key)
+    number = partition_of(change.session, consumer.partitions)
+    mine = (_p.consumer == consumer.id, _p.number == number, _p.owner == member_id)
+    stands = connection.execute(sa.select(consumer_partitions).where(*mine).with_for_update()).one_or_none()
+    if stands is None:
+        require(connection, key)  # deleted meanwhile?
+        return False
+    if Position(stands.xid, stands.change) >= change.position:
+        return True  # done by an earlier call, whose answer got lost
+    moved = {"xid": change.position.xid, "change": change.position.change, "attempts": 0, "reason": ""}
+    connection.execute(consumer_partitions.update().where(*mine).values(moved))
+    entry = {
+        "consumer": consumer.id,
+        "number": number,
+        "attempts": stands.attempts,
+        "reason": storable(reason),
+        "park_time": now,
+        "replaying": False,
+    }
+    connection.execute(parked_changes.insert().values(entry | _columns(change)))
+    return True
+
+
+def listed(connection: Connection, key: ConsumerKey, limit: int, after: int) -> Sequence[Parked]:
+    consumer = require(connection, key).id
+    return _found(connection, sa.and_(_k.consumer == consumer, _k.id > after), limit)
+
+
+def replays(connection: Connection, consumer: int, partitions: Collection[int]) -> Sequence[Parked]:
+    """What is to be replayed in these partitions, the oldest first."""
+    wanted = sa.and_(_k.consumer == consumer, _k.replaying, _k.number.in_(partitions))
+    return _found(connection, wanted, MOST_REPLAYS) if partitions else ()
+
+
+def _found(connection: Connection, which: ColumnElement[bool], limit: int) -> Sequence[Parked]:
+    query = sa.select(parked_changes).where(which).order_by(_k.id).limit(limit)
+    return [
+        Parked(row.id, row.number, _change(row), row.attempts, row.reason, row.park_time, row.replaying)
+        for row in connection.execute(query)
+    ]
+
+
+def finish_replay(connection: Connection, key: ConsumerKey, parked_id: int, failed: str | None, now: int) -> None:
+    this = (_k.consumer == require(connection, key).id, _k.id == parked_id)
+    if failed is None:
+        connection.execute(parked_changes.delete().where(*this))
+        return
+    values = {"attempts": _k.attempts + 1, "reason": storable(failed), "park_time": now, "replaying": False}
+    connection.execute(parked_changes.update().where(*this).values(values))
+
+
+# Of two calls on several rows at once, such as one for these and one for all, one waits for the other: see hold.
+
+
+def replay(connection: Connection, key: ConsumerKey, parked_ids: Sequence[int] | None) -> int:
+    those = _chosen(connection, key, parked_ids)
+    return connection.execute(parked_changes.update().where(*those).values(replaying=True)).rowcount
+
+
+def delete(connection: Connection, key: ConsumerKey, parked_ids: Sequence[int] | None) -> int:
+    those = _chosen(connection, key, parked_ids)
+    return connection.execute(parked_changes.delete().where(*those)).rowcount
+
+
+def _chosen(connection: Connection, key: ConsumerKey, parked_ids: Sequence[int] | None) -> list[ColumnElement[bool]]:
+    of_consumer = _k.consumer == hold(connection, key).id
+    return [of_consumer] if parked_ids is None else [of_consumer, _k.id.in_(parked_ids)]
+
+
+# --- changes, whole
+
+
+def _columns(change: Change) -> dict[str, Any]:
+    detail = {
+        "labels": dict(change.labels),
+        "labels_before": None if change.labels_before is None else dict(change.labels_before),
+        "expired": change.expired,
+        "after": None if change.after is None else asdict(replace(change.after, labels=dict(change.after.labels))),
+        "compaction": None if change.compaction is None else asdict(change.compaction),
+    }
+    return {
+        "change_xid": change.position.xid,
+        "change_id": change.position.change,
+        "kind": int(change.kind),
+        "tenant": change.tenant,
+        **change.ref._asdict(),
+        **{name: getattr(change, name) for name in _NUMBERS},
+        "detail": json.dumps(detail).encode(),
+    }
+
+
+def _change(row: Row[Any]) -> Change:
+    detail = json.loads(row.detail)
+    after, compaction = detail["after"], detail["compaction"]
+    return Change(
+        position=Position(row.change_xid, row.change_id),
+        kind=ChangeKind(row.kind),
+        tenant=row.tenant,
+        ref=SessionRef(row.app, row.user_id, row.session_id),
+        **{name: getattr(row, name) for name in _NUMBERS},
+        labels=detail["labels"],
+        labels_before=detail["labels_before"],
+        expired=detail["expired"],
+        after=None if after is None else _session(after),
+        compaction=None if compaction is None else _compaction(compaction),
+    )
+
+
+def _session(told: dict[str, Any]) -> Session:
+    nouns = {"ref": SessionRef(*told["ref"]), "window": Counters(**told["window"]), "usage": Usage(**told["usage"])}
+    return Session(**told | nouns)
+
+
+def _compaction(told: dict[str, Any]) -> Compaction:
+    counters = {when: Counters(**told[when]) for when in ("before", "after")}
+    return Compaction(**told | counters | {"inserted": tuple(told["inserted"]), "usage": Usage(**told["usage"])})
