@@ -18,7 +18,8 @@ RULES = (
     (r"import grpc\.aio\n", ""),
     (r"\bgrpc\.aio\b", "grpc"),
     (r"import asyncio\b", "import threading"),
-    (r"\basyncio\.(?=Lock|Semaphore)", "threading."),
+    (r"\basyncio\.(?=Lock|Semaphore|Event)", "threading."),
+    (r"\b(_frames|_worker)_aio\b", r"\1_threads"),
     (r"(?m)return \(await (.*)\)(\.\w+)$", r"return \1\2"),
     (r"\(await (self\.\w+\(\))\)", r"\1"),
     (r"\n\n\nasync def _each\((?s:.*)\Z", "\n"),
@@ -33,7 +34,7 @@ RULES = (
     (r"\bAsyncIterable, AsyncIterator, Iterable\b", "Iterable, Iterator"),
     (r"\bAwaitable, ", ""),
     (r"\bAwaitable\[(\w+)\]", r"\1"),
-    (r"\bAsync(?=Iterable|Iterator|Client|Connection|Windows)", ""),
+    (r"\bAsync(?=Iterable|Iterator|Generator|Client|Connection|Windows|Subscriptions|Consumers)", ""),
     (r"\basynchronous\b", "synchronous"),
     (r", which then belongs to the running event loop", ""),
 )

@@ -7,6 +7,7 @@ from importlib.metadata import version as _version
 from . import compaction, errors
 from ._async.client import AsyncClient
 from ._convert import CreateOptions
+from ._deliveries import Park
 from ._sync.client import Client
 from .errors import RecollectError, error_of
 from .filters import event_filter, exclude, include
@@ -46,6 +47,15 @@ from .v1.compaction_service_pb2 import (
     PolicyScope,
     ReplaceEventsResponse,
 )
+from .v1.consumer_pb2 import Consumer, ConsumerMember, ConsumerPartition, ParkedChange
+from .v1.consumer_service_pb2 import (
+    DeleteConsumerResponse,
+    DeleteParkedChangesResponse,
+    GetConsumerResponse,
+    ListConsumersResponse,
+    ListParkedChangesResponse,
+    ReplayParkedChangesResponse,
+)
 from .v1.context_pb2 import ContextSpec, MemoryMode
 from .v1.error_reason_pb2 import ErrorReason
 from .v1.event_pb2 import NativeContent, SessionEvent
@@ -63,6 +73,16 @@ from .v1.recall_service_pb2 import SearchEventsResponse, SearchHit
 from .v1.server_service_pb2 import GetServerInfoResponse, ServerLimits
 from .v1.session_pb2 import Session, SessionParent, SessionRef, TokenUsage, WindowCounters
 from .v1.session_service_pb2 import DeleteExpiredSessionsResponse, DeleteSessionResponse, ListSessionsResponse
+from .v1.subscription_pb2 import (
+    Change,
+    Checkpoint,
+    CheckpointKind,
+    CompactionNotice,
+    EventBatch,
+    SessionChange,
+    SessionChangeKind,
+    SessionVersions,
+)
 
 __version__ = _version("recollect")
 
@@ -74,29 +94,42 @@ __all__ = [
     "AsyncClient",
     "AuthorFilter",
     "AuthorSet",
+    "Change",
     "ChatMessage",
+    "Checkpoint",
+    "CheckpointKind",
     "Client",
     "CompactSessionResponse",
     "Compaction",
     "CompactionInsert",
+    "CompactionNotice",
     "CompactionPlan",
     "CompactionPolicy",
     "CompactionStrategy",
     "CompactionTrigger",
+    "Consumer",
+    "ConsumerMember",
+    "ConsumerPartition",
     "ContextFields",
     "ContextSpec",
     "CreateOptions",
+    "DeleteConsumerResponse",
     "DeleteExpiredSessionsResponse",
+    "DeleteParkedChangesResponse",
     "DeleteSessionResponse",
     "ErrorReason",
+    "EventBatch",
     "EventFields",
     "EventFilter",
     "GetCompactionPolicyResponse",
+    "GetConsumerResponse",
     "GetContextResponse",
     "GetServerInfoResponse",
     "KeywordMatch",
     "ListCompactionsResponse",
+    "ListConsumersResponse",
     "ListEventsResponse",
+    "ListParkedChangesResponse",
     "ListSessionsResponse",
     "LogView",
     "MemoryFilter",
@@ -104,19 +137,25 @@ __all__ = [
     "MemoryProvider",
     "NativeContent",
     "PageWindow",
+    "Park",
+    "ParkedChange",
     "Part",
     "PlanCompactionResponse",
     "PolicyScope",
     "RecollectError",
     "ReplaceEventsResponse",
+    "ReplayParkedChangesResponse",
     "Role",
     "SearchEventsResponse",
     "SearchHit",
     "ServerLimits",
     "Session",
+    "SessionChange",
+    "SessionChangeKind",
     "SessionEvent",
     "SessionParent",
     "SessionRef",
+    "SessionVersions",
     "SortOrder",
     "SummaryPrompt",
     "TokenUsage",

@@ -12,10 +12,12 @@ from google.protobuf.descriptor_pb2 import MethodOptions
 
 from .v1 import (
     compaction_service_pb2,
+    consumer_service_pb2,
     event_service_pb2,
     recall_service_pb2,
     server_service_pb2,
     session_service_pb2,
+    subscription_service_pb2,
 )
 
 DEFAULT_ADDRESS = "127.0.0.1:7443"
@@ -51,17 +53,19 @@ def credentials(tls: bool | grpc.ChannelCredentials) -> grpc.ChannelCredentials 
 
 
 def retryable_methods() -> Iterator[dict[str, str]]:
-    """The unary methods whose idempotency_level lets a client send them again."""
+    """The methods whose idempotency_level lets a client send them again. Not streams: those are resumed, not repeated."""
     for module in (
         session_service_pb2,
         event_service_pb2,
         compaction_service_pb2,
         recall_service_pb2,
         server_service_pb2,
+        subscription_service_pb2,
+        consumer_service_pb2,
     ):
         for service in module.DESCRIPTOR.services_by_name.values():
             for method in service.methods:
-                if method.GetOptions().idempotency_level in RETRYABLE:
+                if method.GetOptions().idempotency_level in RETRYABLE and not method.server_streaming:
                     yield {"service": service.full_name, "method": method.name}
 
 
@@ -73,6 +77,8 @@ def channel_options(extra: Sequence[tuple[str, Any]] = ()) -> list[tuple[str, An
         "grpc.service_config": json.dumps(config),
         # The default, 256 KiB, would silently exempt larger appends from the retry policy.
         "grpc.per_rpc_retry_buffer_size": MAX_MESSAGE_BYTES,
+        # The default waits for up to two minutes before it looks for a server again that was away.
+        "grpc.max_reconnect_backoff_ms": 5_000,
         "grpc.keepalive_time_ms": 30_000,
         "grpc.keepalive_timeout_ms": 10_000,
         "grpc.max_receive_message_length": MAX_MESSAGE_BYTES,

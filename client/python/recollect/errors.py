@@ -30,6 +30,13 @@ class _Number(_Text):
         return int(super().__get__(error, owner) or 0)
 
 
+class _Seconds(_Text):
+    """The same as a float; 0.0 when the server did not send it."""
+
+    def __get__(self, error: RecollectError | None, owner: type) -> float:  # type: ignore[override]
+        return float(super().__get__(error, owner) or 0)
+
+
 class RecollectError(Exception):
     """Base of all errors of calls; raised itself for codes and reasons that this version has no class for.
 
@@ -184,6 +191,51 @@ class StoreUnavailable(Unavailable):
     problem = _Text()
 
 
+class InvalidResumeToken(RecollectError):
+    """The resume token belongs to another scope, filter or server. Start anew."""
+
+    reason = "INVALID_RESUME_TOKEN"
+    field, problem = _Text(), _Text()
+
+
+class ResumePositionExpired(RecollectError):
+    """The feed no longer holds what comes next, so changes would be missed. Read the sessions again, then start at the oldest.
+
+    `oldest_resume_token` is where the feed begins; `oldest_seq`, of one session, the seq after which it can be followed.
+    """
+
+    reason = "RESUME_POSITION_EXPIRED"
+    oldest_resume_token, oldest_seq = _Text(), _Number()
+
+
+class WatchTooSlow(RecollectError):
+    """A member of a consumer did not acknowledge within `ack_timeout_s` seconds, and its work is given to others."""
+
+    reason = "WATCH_TOO_SLOW"
+    ack_timeout_s = _Seconds()
+
+
+class QuotaExceeded(RecollectError):
+    """The caller has `limit` of what `quota` names, as many as it may. Close some, or have the limit raised."""
+
+    reason = "QUOTA_EXCEEDED"
+    quota, limit = _Text(), _Number()
+
+
+class ConsumerNotFound(RecollectError):
+    """No consumer `name`. The first member that joins makes it."""
+
+    reason = "CONSUMER_NOT_FOUND"
+    name = _Text()
+
+
+class ConsumerMismatch(RecollectError):
+    """The consumer `name` exists with another `field`. Join with what it has, take another name, or delete it."""
+
+    reason = "CONSUMER_MISMATCH"
+    name, field = _Text(), _Text()
+
+
 class RateLimited(RecollectError):
     """More calls wait than the server will hold; `limit` names which. Retry after `retry_after`."""
 
@@ -214,6 +266,7 @@ _BY_CODE: Mapping[grpc.StatusCode, type[RecollectError]] = {
     grpc.StatusCode.PERMISSION_DENIED: PermissionDenied,
     grpc.StatusCode.INTERNAL: Internal,
 }
+_BROKEN = ("from Core", "RST_STREAM", "Stream removed")
 _CODES: Mapping[int, grpc.StatusCode] = {code.value[0]: code for code in grpc.StatusCode}
 
 
@@ -225,8 +278,8 @@ def from_rpc_error(error: grpc.RpcError, address: str) -> RecollectError:
     if info is not None:
         kind = BY_REASON.get(info.reason, RecollectError)
         return kind(message, reason=info.reason, code=code, metadata=info.metadata, retry_after=retry_after)
-    if code is grpc.StatusCode.INTERNAL and "from Core" in message:
-        # gRPC's own words for a connection that broke as a stream began; a fault of the server carries an ErrorInfo.
+    if code in (grpc.StatusCode.INTERNAL, grpc.StatusCode.UNKNOWN) and any(words in message for words in _BROKEN):
+        # gRPC's own words for a connection that broke under a stream; a fault of the server carries an ErrorInfo.
         code = grpc.StatusCode.UNAVAILABLE
     if code is grpc.StatusCode.UNAVAILABLE:
         message = f"no server at {address} ({message}); start one with `recollect serve`"

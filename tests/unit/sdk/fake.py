@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -17,13 +18,25 @@ from grpc_status import rpc_status
 
 from recollect.v1 import (
     compaction_service_pb2,
+    consumer_service_pb2,
     event_service_pb2,
     recall_service_pb2,
     server_service_pb2,
     session_service_pb2,
+    subscription_service_pb2,
 )
 
-MODULES = (session_service_pb2, event_service_pb2, compaction_service_pb2, recall_service_pb2, server_service_pb2)
+MODULES = (
+    session_service_pb2,
+    event_service_pb2,
+    compaction_service_pb2,
+    recall_service_pb2,
+    server_service_pb2,
+    subscription_service_pb2,
+    consumer_service_pb2,
+)
+HANG = object()
+"""In the script of a stream: nothing more is said until the client ends it."""
 
 
 class Fail(Exception):
@@ -53,21 +66,23 @@ class Fail(Exception):
 class FakeServer:
     """`answers[method]` are given in turn: a message, a Fail, or seconds to sleep first; the default is an empty response.
 
-    `stream` answers AppendStream. `calls` holds (method, request), `metadata` that of the latest call.
+    A stream of the server takes a list of these, or HANG, for each call; Consume takes a function like `stream`, which answers
+    AppendStream. `calls` holds (method, request), `metadata` that of the latest call, `ended` counts their ends.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, port: int = 0) -> None:
         self.answers: dict[str, list[Any]] = {}
         self.calls: list[tuple[str, Any]] = []
         self.metadata: dict[str, Any] = {}
+        self.ended = threading.Semaphore(0)
         self.stream: Callable[[Iterator[Any], grpc.ServicerContext], Iterator[Any]] = lambda requests, context: iter(())
-        self._server = grpc.server(ThreadPoolExecutor(8), options=[("grpc.max_receive_message_length", -1)])
+        self._server = grpc.server(ThreadPoolExecutor(16), options=[("grpc.max_receive_message_length", -1)])
         for module in MODULES:
             for service in module.DESCRIPTOR.services_by_name.values():
                 handlers = {method.name: self._handler(module, method) for method in service.methods}
                 generic = grpc.method_handlers_generic_handler(service.full_name, handlers)
                 self._server.add_generic_rpc_handlers((generic,))
-        self.address = f"127.0.0.1:{self._server.add_insecure_port('127.0.0.1:0')}"
+        self.address = f"127.0.0.1:{self._server.add_insecure_port(f'127.0.0.1:{port}')}"
         self._server.start()
 
     def stop(self) -> None:
@@ -80,14 +95,21 @@ class FakeServer:
         request, response = getattr(module, method.input_type.name), getattr(module, method.output_type.name)
         if method.client_streaming:
 
-            def stream(requests: Iterator[Any], context: grpc.ServicerContext) -> Iterator[Any]:
-                return self.stream(requests, context)
+            def converse(requests: Iterator[Any], context: grpc.ServicerContext) -> Iterator[Any]:
+                scripted = self.answers[method.name].pop(0) if method.name in self.answers else self.stream
+                return scripted(requests, context)
 
-            return grpc.stream_stream_rpc_method_handler(stream, request.FromString, response.SerializeToString)
+            return grpc.stream_stream_rpc_method_handler(converse, request.FromString, response.SerializeToString)
+        if method.server_streaming:
+
+            def tell(message: Any, context: grpc.ServicerContext) -> Iterator[Any]:
+                self._note(method.name, message, context)
+                return self._play(self.answers[method.name].pop(0), context)
+
+            return grpc.unary_stream_rpc_method_handler(tell, request.FromString, response.SerializeToString)
 
         def unary(message: Any, context: grpc.ServicerContext) -> Any:
-            self.calls.append((method.name, message))
-            self.metadata = dict(context.invocation_metadata())
+            self._note(method.name, message, context)
             answers = self.answers.get(method.name, [])
             answer = answers.pop(0) if answers else response()
             if isinstance(answer, float):
@@ -98,3 +120,26 @@ class FakeServer:
             return answer
 
         return grpc.unary_unary_rpc_method_handler(unary, request.FromString, response.SerializeToString)
+
+    def _note(self, method: str, message: Any, context: grpc.ServicerContext) -> None:
+        self.calls.append((method, message))
+        self.metadata = dict(context.invocation_metadata())
+
+    def _play(self, script: list[Any], context: grpc.ServicerContext) -> Iterator[Any]:
+        over = threading.Event()
+
+        def end() -> None:
+            over.set()
+            self.ended.release()
+
+        if not context.add_callback(end):
+            end()
+        for item in script:
+            if isinstance(item, Fail):
+                item.abort(context)
+            elif item is HANG:
+                over.wait()
+            elif isinstance(item, float):
+                over.wait(item)
+            else:
+                yield item

@@ -8,7 +8,7 @@ from typing import Any, Self
 
 import recollect
 
-ITERATORS = ("sessions", "events", "search", "append_stream", "compactions")
+ITERATORS = ("sessions", "events", "search", "append_stream", "compactions", "watch", "consumers", "parked")
 FLAVOURS = ("async", "sync")
 _END = object()
 

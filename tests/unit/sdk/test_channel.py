@@ -28,6 +28,12 @@ def test_the_retry_policy_names_what_the_protos_mark() -> None:
         "CompactionService.GetCompactionPolicy",
         "RecallService.SearchEvents",
         "ServerService.GetServerInfo",
+        "ConsumerService.ListConsumers",
+        "ConsumerService.GetConsumer",
+        "ConsumerService.DeleteConsumer",
+        "ConsumerService.ListParkedChanges",
+        "ConsumerService.ReplayParkedChanges",
+        "ConsumerService.DeleteParkedChanges",
     }
 
 
@@ -36,6 +42,11 @@ def test_the_service_config_holds_the_policy() -> None:
     assert config["retryPolicy"]["maxAttempts"] == 5
     assert config["retryPolicy"]["retryableStatusCodes"] == ["UNAVAILABLE"]
     assert config["name"] == list(_channel.retryable_methods())
+
+
+def test_a_server_that_comes_back_is_looked_for_within_seconds() -> None:
+    """The default of gRPC is two minutes, in which whoever resumes a stream is told that there is no server."""
+    assert dict(_channel.channel_options())["grpc.max_reconnect_backoff_ms"] <= 5_000
 
 
 def test_given_options_win() -> None:

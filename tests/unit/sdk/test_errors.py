@@ -71,6 +71,7 @@ def test_metadata_is_read_as_attributes() -> None:
     error = errors.EventIdConflict("m", metadata={"event_id": "e", "seq": "7", "field": "events[0].event_id"})
     assert (error.event_id, error.seq, error.field) == ("e", 7, "events[0].event_id")
     assert (errors.EventTooLarge("m").size, errors.EventTooLarge("m").field) == (0, "")
+    assert errors.WatchTooSlow("m", metadata={"ack_timeout_s": "1.5"}).ack_timeout_s == 1.5
 
 
 def test_draining_and_a_lost_store_are_unavailable() -> None:
@@ -89,5 +90,10 @@ def test_a_connection_that_breaks_as_a_stream_sends_is_unavailable() -> None:
     error = errors.from_rpc_error(Raised(grpc.StatusCode.INTERNAL, "Internal error from Core"), "host:1")
     assert type(error) is errors.Unavailable
     assert error.code is grpc.StatusCode.UNAVAILABLE
+    for code, words in (
+        (grpc.StatusCode.INTERNAL, "Received RST_STREAM with error code 2"),
+        (grpc.StatusCode.UNKNOWN, "Stream removed"),
+    ):
+        assert type(errors.from_rpc_error(Raised(code, words), "host:1")) is errors.Unavailable
     fault = errors.from_rpc_error(Raised(grpc.StatusCode.INTERNAL, "something else"), "host:1")
     assert type(fault) is errors.Internal

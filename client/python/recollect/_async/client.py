@@ -21,12 +21,14 @@ from ..v1 import session_service_pb2 as ss
 from ..v1.event_pb2 import SessionEvent
 from ..v1.filter_pb2 import EventFilter
 from ..v1.session_pb2 import Session, SessionRef
+from .consumers import AsyncConsumers
+from .subscriptions import AsyncSubscriptions
 from .windows import AsyncWindows
 
 Item = TypeVar("Item")
 
 
-class AsyncClient(AsyncWindows):
+class AsyncClient(AsyncWindows, AsyncSubscriptions, AsyncConsumers):
     """A client of one server; share one instance, and close it or use it as a context manager.
 
     address: "host:port"; by default the value of RECOLLECT_ADDRESS, else 127.0.0.1:7443.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self, TypeVar, cast
 
@@ -15,18 +15,23 @@ from .._channel import address_or_default, call_metadata, channel_options, crede
 from .._convert import SessionLike, session_ref
 from ..errors import from_rpc_error
 from ..v1.compaction_service_pb2_grpc import CompactionServiceStub
+from ..v1.consumer_service_pb2_grpc import ConsumerServiceStub
 from ..v1.event_service_pb2_grpc import EventServiceStub
 from ..v1.recall_service_pb2_grpc import RecallServiceStub
 from ..v1.server_service_pb2_grpc import ServerServiceStub
 from ..v1.session_pb2 import SessionRef
 from ..v1.session_service_pb2_grpc import SessionServiceStub
+from ..v1.subscription_service_pb2 import ChangeScope
+from ..v1.subscription_service_pb2_grpc import SubscriptionServiceStub
 
 if TYPE_CHECKING:  # they exist in the stub files alone
     from ..v1.compaction_service_pb2_grpc import CompactionServiceAsyncStub
+    from ..v1.consumer_service_pb2_grpc import ConsumerServiceAsyncStub
     from ..v1.event_service_pb2_grpc import EventServiceAsyncStub
     from ..v1.recall_service_pb2_grpc import RecallServiceAsyncStub
     from ..v1.server_service_pb2_grpc import ServerServiceAsyncStub
     from ..v1.session_service_pb2_grpc import SessionServiceAsyncStub
+    from ..v1.subscription_service_pb2_grpc import SubscriptionServiceAsyncStub
 
 Request = TypeVar("Request")
 Response = TypeVar("Response")
@@ -42,6 +47,8 @@ class _Stubs:
         self.compaction = cast("CompactionServiceAsyncStub", CompactionServiceStub(channel))
         self.recall = cast("RecallServiceAsyncStub", RecallServiceStub(channel))
         self.server = cast("ServerServiceAsyncStub", ServerServiceStub(channel))
+        self.subscriptions = cast("SubscriptionServiceAsyncStub", SubscriptionServiceStub(channel))
+        self.consumers = cast("ConsumerServiceAsyncStub", ConsumerServiceStub(channel))
 
 
 class AsyncConnection:
@@ -86,6 +93,14 @@ class AsyncConnection:
 
     def _ref(self, session: SessionLike) -> SessionRef:
         return session_ref(session, self.app, self.user_id)
+
+    def _scope(self, user_id: str | None, app: str | None, labels: Mapping[str, str] | None) -> ChangeScope:
+        """Whose changes: by default of the client's user and app; "" is any user, or no app."""
+        return ChangeScope(
+            app=(self.app or None) if app is None else app,
+            user_id=self.user_id if user_id is None else user_id,
+            labels=labels,
+        )
 
     async def _stubs(self) -> _Stubs:
         """The stubs; the first call makes the channel, which then belongs to the running event loop."""

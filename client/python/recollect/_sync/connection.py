@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import threading
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from types import TracebackType
 from typing import Any, Self, TypeVar
 
@@ -15,11 +15,14 @@ from .._channel import address_or_default, call_metadata, channel_options, crede
 from .._convert import SessionLike, session_ref
 from ..errors import from_rpc_error
 from ..v1.compaction_service_pb2_grpc import CompactionServiceStub
+from ..v1.consumer_service_pb2_grpc import ConsumerServiceStub
 from ..v1.event_service_pb2_grpc import EventServiceStub
 from ..v1.recall_service_pb2_grpc import RecallServiceStub
 from ..v1.server_service_pb2_grpc import ServerServiceStub
 from ..v1.session_pb2 import SessionRef
 from ..v1.session_service_pb2_grpc import SessionServiceStub
+from ..v1.subscription_service_pb2 import ChangeScope
+from ..v1.subscription_service_pb2_grpc import SubscriptionServiceStub
 
 Request = TypeVar("Request")
 Response = TypeVar("Response")
@@ -35,6 +38,8 @@ class _Stubs:
         self.compaction = CompactionServiceStub(channel)
         self.recall = RecallServiceStub(channel)
         self.server = ServerServiceStub(channel)
+        self.subscriptions = SubscriptionServiceStub(channel)
+        self.consumers = ConsumerServiceStub(channel)
 
 
 class Connection:
@@ -79,6 +84,14 @@ class Connection:
 
     def _ref(self, session: SessionLike) -> SessionRef:
         return session_ref(session, self.app, self.user_id)
+
+    def _scope(self, user_id: str | None, app: str | None, labels: Mapping[str, str] | None) -> ChangeScope:
+        """Whose changes: by default of the client's user and app; "" is any user, or no app."""
+        return ChangeScope(
+            app=(self.app or None) if app is None else app,
+            user_id=self.user_id if user_id is None else user_id,
+            labels=labels,
+        )
 
     def _stubs(self) -> _Stubs:
         """The stubs; the first call makes the channel."""

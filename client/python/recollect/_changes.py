@@ -1,0 +1,108 @@
+"""Following changes: what a subscription asks for, and what it remembers so that each change is handed out once and whole."""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+
+from ._convert import check
+from .v1.filter_pb2 import EventFilter
+from .v1.session_pb2 import SessionRef
+from .v1.subscription_pb2 import SESSION_CHANGE_KIND_UPDATED, Change
+from .v1.subscription_service_pb2 import ChangeScope, WatchAllRequest, WatchSessionRequest
+
+SILENCE = 30.0
+"""Seconds without a frame after which a stream is taken for dead: two heartbeats of the server."""
+REMEMBERED = 4096
+"""Sessions whose last version is remembered."""
+
+WatchRequest = WatchSessionRequest | WatchAllRequest
+
+
+def watch_request(
+    whose: SessionRef | ChangeScope,
+    event_filter: EventFilter | None,
+    *,
+    resume_token: str | None,
+    after_seq: int | None,
+    from_beginning: bool,
+) -> WatchRequest:
+    """The request for what `watch` was told. Raises ValueError where it was told several places to start at."""
+    if (resume_token is not None) + (after_seq is not None) + from_beginning > 1:
+        raise ValueError("give at most one of resume_token, after_seq and from_beginning")
+    request: WatchRequest
+    if isinstance(whose, SessionRef):
+        request = WatchSessionRequest(session=whose, filter=event_filter)
+        if after_seq is not None or from_beginning:
+            request.after_seq = 0 if after_seq is None else check(after_seq, int, "after_seq")
+    elif after_seq is not None:
+        raise ValueError("after_seq is a place in one session: give session")
+    else:
+        request = WatchAllRequest(scope=whose, filter=event_filter)
+        if from_beginning:
+            request.from_beginning = True
+    if resume_token is not None:
+        request.resume_token = check(resume_token, str, "resume_token")
+    elif request.WhichOneof("start") is None:
+        request.live_only = True
+    return request
+
+
+class Cursor:
+    """Where a subscription stands: its last resume token, the parts of a change that is arriving, and what was handed out."""
+
+    def __init__(self) -> None:
+        self._token = ""
+        self._parts: list[Change] = []
+        self._versions: OrderedDict[tuple[str, str, str], int] = OrderedDict()
+
+    def take(self, change: Change) -> Change | None:
+        """The change if it is whole and new. None: parts are missing, or it is a repetition or of an unknown kind."""
+        kind = change.WhichOneof("kind")
+        if (kind == "batch" and change.batch.continues) or (kind == "compaction" and change.compaction.continues):
+            self._parts.append(change)
+            return None
+        if self._parts and kind in ("batch", "compaction"):
+            change = _joined([*self._parts, change])
+            self._parts.clear()
+        if change.resume_token:
+            self._token = change.resume_token
+        return change if kind is not None and self._is_new(change) else None
+
+    def resume(self, request: WatchRequest) -> None:
+        """Has the request go on where this stands. A change of which parts arrived will come again as a whole."""
+        self._parts.clear()
+        if self._token:
+            request.resume_token = self._token
+
+    def _is_new(self, change: Change) -> bool:
+        """The resume token makes repetitions impossible; a session's versions, which only grow, make sure of it."""
+        ref = change.session
+        key = (ref.app, ref.user_id, ref.session_id)
+        if change.HasField("session_change") and change.session_change.kind != SESSION_CHANGE_KIND_UPDATED:
+            self._versions.pop(key, None)  # a session of this name begins or ends, and with it its versions
+        version = change.versions.log_version
+        if not version:
+            return True
+        if version <= self._versions.get(key, 0):
+            return False
+        self._versions[key] = version
+        self._versions.move_to_end(key)
+        if len(self._versions) > REMEMBERED:
+            self._versions.popitem(last=False)
+        return True
+
+
+def _joined(parts: list[Change]) -> Change:
+    """One change from its parts: the last one's token, time and versions, the events of all."""
+    whole = Change()
+    whole.CopyFrom(parts[-1])
+    if whole.HasField("compaction"):
+        whole.compaction.compaction.CopyFrom(parts[0].compaction.compaction)
+        del whole.compaction.inserted[:]
+        for part in parts:
+            whole.compaction.inserted.extend(part.compaction.inserted)
+    else:
+        del whole.batch.events[:]
+        for part in parts:
+            whole.batch.events.extend(part.batch.events)
+    return whole

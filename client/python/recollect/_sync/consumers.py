@@ -1,0 +1,166 @@
+# Generated from _async by `make sync-client`. Do not edit.
+"""What a client does with named consumers: working for one, and looking after them; see `client`."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator, Callable, Iterable, Mapping
+from datetime import timedelta
+from typing import Any
+
+from google.protobuf.duration_pb2 import Duration
+
+from .._convert import check
+from .._worker_threads import Worker
+from ..v1 import consumer_service_pb2 as ns
+from ..v1.consumer_pb2 import Consumer, ParkedChange
+from ..v1.filter_pb2 import EventFilter
+from ..v1.subscription_pb2 import Change
+from .connection import Connection
+
+
+class Consumers(Connection):
+    """The calls on named consumers."""
+
+    def consume(
+        self,
+        name: str,
+        handler: Callable[[Change], object],
+        *,
+        user_id: str | None = None,
+        app: str | None = None,
+        labels: Mapping[str, str] | None = None,
+        filter: EventFilter | None = None,  # noqa: A002
+        from_beginning: bool = False,
+        member_id: str = "",
+        concurrency: int = 8,
+        max_outstanding: int = 0,
+        max_attempts: int = 0,
+        ack_timeout: timedelta | None = None,
+        partitions: int = 0,
+        stop: threading.Event | None = None,
+    ) -> None:
+        """Work for the consumer `name`: call `handler` with every change, at least once, and acknowledge what it returned from.
+
+        Members of one name share the sessions. The changes of a session come in order, one at a time; `concurrency` handlers
+        run at once, for different sessions. When `handler` raises, its change comes again after a pause, with what follows it,
+        and is parked when it has failed `max_attempts` times; `raise Park("why")` parks it at once. See `list_parked`.
+
+        It runs until `stop` is set: then it begins nothing more, waits for the handlers that run, and up to 10 seconds for
+        their acknowledgements to be confirmed. A task that is cancelled cancels its handlers; what they had comes again. The
+        synchronous client runs handlers in threads, which are always let finish; it ends by `stop` or when it is closed.
+
+        When the stream breaks, or the server found the member too slow, it joins again, after pauses as in `watch` and for
+        ever. Handlers that still run go on, and their session waits for them; their change comes again.
+
+        `user_id`, `app`, `labels`, `filter`: whose changes and which events, as in `watch`; the same for all members.
+        `from_beginning`: where a new consumer starts, by default with what is committed from now on. `member_id`: shown to
+        operators, by default of the server's making. `max_outstanding`: deliveries unacknowledged at once; 0 is 256, at most
+        10,000. Only the first member's count: `max_attempts` (0 is 5, at most 1,000), `ack_timeout`, in which each delivery
+        is to be acknowledged (60 seconds; 1 second to 1 day), and `partitions`, into which sessions are spread and which limit
+        how many handlers can run at once (0 is 32, at most 256).
+
+        Raises ConsumerMismatch, ConsumerNotFound when it is deleted, ResumePositionExpired when the feed no longer holds what
+        comes next, and QuotaExceeded.
+        """
+        if check(concurrency, int, "concurrency") < 1:
+            raise ValueError("concurrency must be at least 1")
+        join = ns.JoinConsumer(
+            name=name,
+            scope=self._scope(user_id, app, labels),
+            filter=filter,
+            from_beginning=from_beginning,
+            member_id=member_id,
+            max_outstanding=max_outstanding,
+            max_attempts=max_attempts,
+            partitions=partitions,
+        )
+        if ack_timeout is not None:
+            timeout = Duration()
+            timeout.FromTimedelta(check(ack_timeout, timedelta, "ack_timeout"))
+            join.ack_timeout.CopyFrom(timeout)
+
+        def open_stream(requests: Iterator[ns.ConsumeRequest]) -> Any:
+            return self._stubs().consumers.Consume(requests, metadata=self._metadata)
+
+        Worker(open_stream, handler, concurrency, stop, self.address).run(join)
+
+    def list_consumers(
+        self, *, page_size: int = 0, page_token: str = "", timeout: float | None = None
+    ) -> ns.ListConsumersResponse:
+        """One page of consumers, by name; `page_size` 0 is 100, at most 1,000. Raises InvalidPageToken."""
+        request = ns.ListConsumersRequest(page_size=page_size, page_token=page_token)
+        return self._call(self._stubs().consumers.ListConsumers, request, timeout)
+
+    def consumers(self, *, page_size: int = 0, timeout: float | None = None) -> Iterator[Consumer]:
+        """All consumers that `list_consumers` finds, page after page."""
+        token, more = "", True
+        while more:
+            page = self.list_consumers(page_size=page_size, page_token=token, timeout=timeout)
+            for consumer in page.consumers:
+                yield consumer
+            token, more = page.next_page_token, bool(page.next_page_token)
+
+    def get_consumer(self, name: str, *, timeout: float | None = None) -> ns.GetConsumerResponse:
+        """A consumer, who works for it, how far each partition has come and how much is parked. Raises ConsumerNotFound."""
+        request = ns.GetConsumerRequest(name=name)
+        return self._call(self._stubs().consumers.GetConsumer, request, timeout)
+
+    def delete_consumer(self, name: str, *, timeout: float | None = None) -> ns.DeleteConsumerResponse:
+        """Delete a consumer, its place and what it parked; deleting what is not there succeeds, with `deleted` false."""
+        request = ns.DeleteConsumerRequest(name=name)
+        return self._call(self._stubs().consumers.DeleteConsumer, request, timeout)
+
+    def list_parked(
+        self, name: str, *, page_size: int = 0, page_token: str = "", timeout: float | None = None
+    ) -> ns.ListParkedChangesResponse:
+        """One page of what the consumer parked, oldest first; `page_size` 0 is 100, at most 1,000.
+
+        Raises ConsumerNotFound, InvalidPageToken.
+        """
+        request = ns.ListParkedChangesRequest(name=name, page_size=page_size, page_token=page_token)
+        return self._call(self._stubs().consumers.ListParkedChanges, request, timeout)
+
+    def parked(self, name: str, *, page_size: int = 0, timeout: float | None = None) -> Iterator[ParkedChange]:
+        """All that `list_parked` finds, page after page."""
+        token, more = "", True
+        while more:
+            page = self.list_parked(name, page_size=page_size, page_token=token, timeout=timeout)
+            for parked in page.parked_changes:
+                yield parked
+            token, more = page.next_page_token, bool(page.next_page_token)
+
+    def replay_parked(
+        self, name: str, parked_ids: Iterable[str] | None = None, *, timeout: float | None = None
+    ) -> ns.ReplayParkedChangesResponse:
+        """Have parked changes delivered again, by default all, outside the order of their sessions; at most 1,000 ids.
+
+        `replayed` says how many; ids that are not parked do not count. Naming none replays none. Raises ConsumerNotFound.
+        """
+        ids = _some(parked_ids)
+        if ids is None:
+            return ns.ReplayParkedChangesResponse()
+        request = ns.ReplayParkedChangesRequest(name=name, parked_ids=ids)
+        return self._call(self._stubs().consumers.ReplayParkedChanges, request, timeout)
+
+    def delete_parked(
+        self, name: str, parked_ids: Iterable[str] | None = None, *, timeout: float | None = None
+    ) -> ns.DeleteParkedChangesResponse:
+        """Forget parked changes, by default all; at most 1,000 ids. `deleted` says how many there were.
+
+        Naming none deletes none. Raises ConsumerNotFound.
+        """
+        ids = _some(parked_ids)
+        if ids is None:
+            return ns.DeleteParkedChangesResponse()
+        request = ns.DeleteParkedChangesRequest(name=name, parked_ids=ids)
+        return self._call(self._stubs().consumers.DeleteParkedChanges, request, timeout)
+
+
+def _some(ids: Iterable[str] | None) -> list[str] | None:
+    """The ids to send, where an empty list means all. None: the caller named none, which must not become all."""
+    if ids is None:
+        return []
+    if isinstance(ids, str):
+        raise TypeError("parked_ids must be several ids, not str")
+    return list(ids) or None

@@ -1,0 +1,45 @@
+from __future__ import annotations
+
+import random
+
+import pytest
+
+from recollect import _backoff, _changes, errors
+from recollect.v1 import subscription_pb2 as su
+from recollect.v1.session_pb2 import SessionRef
+
+
+class Steady(random.Random):
+    """Draws the upper end of every range."""
+
+    def uniform(self, a: float, b: float) -> float:
+        return b
+
+
+def test_pauses_double_up_to_a_bound_and_begin_anew(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(_backoff, "FIRST", 0.1)
+    monkeypatch.setattr(_backoff, "LONGEST", 5.0)
+    lost, asked = errors.Unavailable("m"), errors.Unavailable("m", retry_after=2.0)
+    with monkeypatch.context() as patched:
+        patched.setattr(_backoff.random, "uniform", Steady().uniform)
+        backoff = _backoff.Backoff()
+        assert [round(backoff.pause(lost), 3) for _ in range(8)] == [0.1, 0.2, 0.4, 0.8, 1.6, 3.2, 5.0, 5.0]
+        backoff.reset()
+        assert [round(backoff.pause(asked), 3) for _ in range(2)] == [2.1, 2.2]
+    drawn = [_backoff.Backoff().pause(lost) for _ in range(300)]
+    assert min(drawn) < 0.03 < 0.07 < max(drawn) <= 0.1
+    for _ in range(5000):  # for ever does not overflow
+        backoff.pause(lost)
+
+
+def test_what_is_remembered_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
+    def first(n: int) -> su.Change:
+        return su.Change(
+            session=SessionRef(session_id=f"s{n}"), batch=su.EventBatch(), versions=su.SessionVersions(log_version=1)
+        )
+
+    monkeypatch.setattr(_changes, "REMEMBERED", 10)
+    cursor = _changes.Cursor()
+    assert all(cursor.take(first(n)) for n in range(100))
+    assert cursor.take(first(99)) is None
+    assert len(cursor._versions) == 10

@@ -1,0 +1,386 @@
+from __future__ import annotations
+
+import asyncio
+import threading
+import time
+from collections import defaultdict
+from collections.abc import Callable
+from datetime import timedelta
+from typing import Any
+
+import grpc
+import pytest
+
+import recollect
+from recollect import _backoff, _changes, _deliveries, errors
+from recollect.v1 import consumer_service_pb2 as ns
+from recollect.v1 import subscription_pb2 as su
+from recollect.v1.subscription_service_pb2 import ChangeScope
+
+from .consuming import END, GONE, Consuming, Stream, delivery, leave
+from .fake import Fail, FakeServer
+
+
+@pytest.fixture(autouse=True)
+def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(_backoff, "FIRST", 0.001)
+    monkeypatch.setattr(_backoff, "LONGEST", 0.01)
+    monkeypatch.setattr(_deliveries, "FAREWELL", 5.0)
+
+
+@pytest.fixture
+def consume(client: Any, flavour: str) -> Callable[..., Consuming]:
+    return lambda handler, **options: Consuming(client, flavour, handler, **options)
+
+
+async def test_it_joins_with_what_it_was_told(consume: Callable[..., Consuming], fake: FakeServer) -> None:
+    plain, full = Stream(fake), Stream(fake)
+    consuming = consume(print)
+    assert await plain.joined() == ns.JoinConsumer(name="indexer", scope=ChangeScope(app="shop", user_id="alice"))
+    await leave(consuming, plain)
+    only = recollect.event_filter(roles=["user"])
+    options = {"from_beginning": True, "member_id": "m1", "max_outstanding": 9, "max_attempts": 3, "partitions": 4}
+    consuming = consume(
+        print, user_id="", app="", labels={"a": "b"}, filter=only, ack_timeout=timedelta(seconds=1.5), **options
+    )
+    join = await full.joined()
+    assert (join.scope.HasField("app"), join.scope.app, join.scope.user_id, dict(join.scope.labels)) == (
+        True,
+        "",
+        "",
+        {"a": "b"},
+    )
+    assert {name: getattr(join, name) for name in options} == options
+    assert join.filter == only
+    assert join.ack_timeout.ToTimedelta() == timedelta(seconds=1.5)
+    await leave(consuming, full)
+
+
+async def test_what_was_handled_is_acknowledged_and_not_before(consume: Callable[..., Consuming], fake: FakeServer) -> None:
+    stream, finish = Stream(fake), threading.Event()
+    consuming = consume(lambda change: finish.wait(20))
+    await stream.joined()
+    stream.deliver(delivery(1))
+    await asyncio.sleep(0.2)
+    assert stream.received.empty()
+    finish.set()
+    assert await stream.acknowledged(1) == [1]
+    await leave(consuming, stream)
+
+
+async def test_each_partition_in_order_and_several_at_a_time(consume: Callable[..., Consuming], fake: FakeServer) -> None:
+    running: set[int] = set()
+    most, mixed = 0, False
+    lock = threading.Lock()
+    seen: dict[int, list[int]] = defaultdict(list)
+
+    def handle(change: su.Change) -> None:
+        nonlocal most, mixed
+        number = change.versions.log_version
+        partition = number % 5
+        with lock:
+            mixed = mixed or partition in running
+            running.add(partition)
+            most = max(most, len(running))
+            seen[partition].append(number)
+        time.sleep(0.005)
+        with lock:
+            running.discard(partition)
+
+    stream = Stream(fake)
+    consuming = consume(handle, concurrency=3)
+    await stream.joined()
+    numbers = list(range(100))
+    for start in range(0, 100, 20):
+        stream.deliver(*(delivery(n, n % 5) for n in numbers[start : start + 20]))
+    acknowledged = await stream.acknowledged(100)
+    assert sorted(acknowledged) == numbers
+    for partition in range(5):
+        assert seen[partition] == numbers[partition::5]
+        assert [n for n in acknowledged if n % 5 == partition] == numbers[partition::5]
+    assert (most, mixed) == (3, False)
+    await leave(consuming, stream)
+
+
+async def test_a_partition_that_waits_does_not_hold_up_the_others(consume: Callable[..., Consuming], fake: FakeServer) -> None:
+    stream, finish = Stream(fake), threading.Event()
+    consuming = consume(lambda change: change.versions.log_version != 1 or finish.wait(20), concurrency=2)
+    await stream.joined()
+    stream.deliver(delivery(1, 0), delivery(2, 0), delivery(3, 1), delivery(4, 2))
+    assert sorted(await stream.acknowledged(2)) == [3, 4]
+    finish.set()
+    assert await stream.acknowledged(2) == [1, 2]
+    await leave(consuming, stream)
+
+
+async def test_what_fails_is_rejected_and_what_follows_it_waits(consume: Callable[..., Consuming], fake: FakeServer) -> None:
+    failures = 1
+    seen: list[int] = []
+
+    def handle(change: su.Change) -> None:
+        nonlocal failures
+        seen.append(change.versions.log_version)
+        if change.versions.log_version == 1 and failures:
+            failures -= 1
+            raise ValueError("no such index")
+
+    stream = Stream(fake)
+    consuming = consume(handle)
+    await stream.joined()
+    stream.deliver(delivery(1), delivery(2))
+    assert (await stream.hear()).reject == ns.Reject(delivery_id=1, reason="ValueError: no such index")
+    # The third was on its way when the first failed; all three come again.
+    stream.deliver(delivery(3))
+    stream.deliver(delivery(1, attempt=2), delivery(2), delivery(3))
+    assert await stream.acknowledged(3) == [1, 2, 3]
+    assert seen == [1, 1, 2, 3]
+    await leave(consuming, stream)
+
+
+async def test_after_the_last_attempt_the_partition_goes_on(consume: Callable[..., Consuming], fake: FakeServer) -> None:
+    def handle(change: su.Change) -> None:
+        if change.versions.log_version == 1:
+            raise KeyError("k")
+
+    stream = Stream(fake, max_attempts=3)
+    consuming = consume(handle)
+    await stream.joined()
+    stream.deliver(delivery(1, attempt=3), delivery(2))
+    assert (await stream.hear()).reject.delivery_id == 1
+    assert await stream.acknowledged(1) == [2]
+    await leave(consuming, stream)
+
+
+async def test_a_handler_can_park(consume: Callable[..., Consuming], fake: FakeServer) -> None:
+    def handle(change: su.Change) -> None:
+        if change.versions.log_version == 1:
+            raise recollect.Park("poison")
+
+    stream = Stream(fake)
+    consuming = consume(handle)
+    await stream.joined()
+    stream.deliver(delivery(1), delivery(2))
+    assert (await stream.hear()).reject == ns.Reject(delivery_id=1, reason="poison", park=True)
+    assert await stream.acknowledged(1) == [2]
+    await leave(consuming, stream)
+
+
+async def test_a_replay_that_fails_holds_nothing_up(consume: Callable[..., Consuming], fake: FakeServer) -> None:
+    def handle(change: su.Change) -> None:
+        if change.versions.log_version == 1:
+            raise OSError
+
+    stream = Stream(fake)
+    consuming = consume(handle)
+    await stream.joined()
+    stream.deliver(delivery(1, parked_id="7"), delivery(2))
+    assert (await stream.hear()).reject.delivery_id == 1
+    assert await stream.acknowledged(1) == [2]
+    await leave(consuming, stream)
+
+
+@pytest.mark.parametrize(
+    "failure",
+    [
+        GONE,
+        Fail(grpc.StatusCode.UNAVAILABLE, "SERVER_DRAINING", retry_after=0.01),
+        Fail(grpc.StatusCode.RESOURCE_EXHAUSTED, "WATCH_TOO_SLOW", retry_after=0.01, ack_timeout_s="1.5"),
+        END,
+    ],
+)
+async def test_it_joins_again_when_the_stream_breaks(consume: Callable[..., Consuming], fake: FakeServer, failure: Any) -> None:
+    """What runs goes on, what waits is forgotten, and the partition's next delivery waits for what runs."""
+    finish, entered = threading.Event(), threading.Semaphore(0)
+    seen: list[int] = []
+
+    def handle(change: su.Change) -> None:
+        seen.append(change.versions.log_version)
+        entered.release()
+        if len(seen) == 1:
+            finish.wait(20)
+
+    first, second = Stream(fake), Stream(fake)
+    consuming = consume(handle)
+    await first.joined()
+    first.deliver(delivery(1), delivery(2))
+    await asyncio.to_thread(entered.acquire, timeout=20)
+    first.say(failure)
+    assert (await second.joined()).name == "indexer"
+    second.deliver(delivery(1, attempt=2), delivery(2), delivery(3, 1))
+    assert await second.acknowledged(1) == [3]
+    assert seen == [1, 3]
+    finish.set()
+    assert await second.acknowledged(2) == [1, 2]
+    assert seen == [1, 3, 1, 2]
+    await leave(consuming, second)
+
+
+async def test_a_silent_stream_is_left(
+    consume: Callable[..., Consuming], fake: FakeServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    first, second = Stream(fake), Stream(fake)
+    monkeypatch.setattr(_changes, "SILENCE", 0.3)
+    consuming = consume(print)
+    await first.joined()
+    await second.joined()
+    assert first.broken.wait(10)
+    await leave(consuming, second)
+
+
+@pytest.mark.parametrize(
+    ("code", "reason", "kind"),
+    [
+        (grpc.StatusCode.FAILED_PRECONDITION, "CONSUMER_MISMATCH", errors.ConsumerMismatch),
+        (grpc.StatusCode.NOT_FOUND, "CONSUMER_NOT_FOUND", errors.ConsumerNotFound),
+        (grpc.StatusCode.OUT_OF_RANGE, "RESUME_POSITION_EXPIRED", errors.ResumePositionExpired),
+        (grpc.StatusCode.RESOURCE_EXHAUSTED, "QUOTA_EXCEEDED", errors.QuotaExceeded),
+    ],
+)
+async def test_what_does_not_pass_is_raised(
+    consume: Callable[..., Consuming], fake: FakeServer, code: grpc.StatusCode, reason: str, kind: type[errors.RecollectError]
+) -> None:
+    stream = Stream(fake)
+    consuming = consume(print)
+    await stream.joined()
+    stream.say(Fail(code, reason, name="indexer", field="filter"))
+    with pytest.raises(kind):
+        await consuming.task
+
+
+async def test_a_clean_stop_finishes_what_runs_and_waits_for_the_server(
+    consume: Callable[..., Consuming], fake: FakeServer
+) -> None:
+    finish, entered = threading.Event(), threading.Event()
+    seen: list[int] = []
+
+    def handle(change: su.Change) -> None:
+        seen.append(change.versions.log_version)
+        entered.set()
+        finish.wait(20)
+
+    stream = Stream(fake)
+    consuming = consume(handle)
+    await stream.joined()
+    stream.deliver(delivery(1), delivery(2))
+    await asyncio.to_thread(entered.wait, 20)
+    consuming.stop.set()
+    await asyncio.sleep(0.3)
+    stream.deliver(delivery(3, 1))
+    assert stream.received.empty()
+    finish.set()
+    assert await stream.acknowledged(1) == [1]
+    assert await stream.hear() is END
+    await asyncio.sleep(0.2)
+    assert not consuming.task.done(), "it did not wait for the confirmation"
+    stream.say(ns.ConsumeResponse(acknowledged_ids=[1]))
+    stream.say(END)
+    await consuming.end()
+    assert seen == [1]
+
+
+async def test_a_server_that_confirms_nothing_is_left_after_a_while(
+    consume: Callable[..., Consuming], fake: FakeServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(_deliveries, "FAREWELL", 0.3)
+    stream = Stream(fake)
+    consuming = consume(print)
+    await stream.joined()
+    await consuming.end()
+    assert stream.broken.wait(10)
+
+
+async def test_it_can_be_stopped_while_there_is_no_server(
+    consume: Callable[..., Consuming], fake: FakeServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    fake.answers["Consume"] = [lambda requests, context: GONE.abort(context)] * 100
+    monkeypatch.setattr(_backoff, "FIRST", 60.0)
+    monkeypatch.setattr(_backoff, "LONGEST", 60.0)
+    consuming = consume(print)
+    await asyncio.sleep(0.3)
+    await consuming.end()
+
+
+async def test_a_consumer_that_is_stopped_already_does_not_join(client: Any, fake: FakeServer, flavour: str) -> None:
+    stop: Any = asyncio.Event() if flavour == "async" else threading.Event()
+    stop.set()
+    await client.consume("indexer", print, stop=stop)
+    assert fake.requests("Consume") == []
+
+
+async def test_cancelling_cancels_the_handlers_and_the_call(fake: FakeServer) -> None:
+    ended: list[str] = []
+    entered = asyncio.Event()
+
+    async def handle(change: su.Change) -> None:
+        entered.set()
+        try:
+            await asyncio.sleep(60)
+        finally:
+            ended.append("handler")
+
+    stream = Stream(fake)
+    async with recollect.AsyncClient(fake.address) as client:
+        task = asyncio.create_task(client.consume("indexer", handle))
+        await stream.joined()
+        stream.deliver(delivery(1))
+        await entered.wait()
+        task.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await task
+        assert ended == ["handler"]
+        assert await asyncio.to_thread(stream.broken.wait, 10)
+
+
+@pytest.mark.parametrize("error", [asyncio.CancelledError(), SystemExit(3)])
+async def test_no_exception_of_a_handler_is_lost(fake: FakeServer, error: BaseException) -> None:
+    """Of a pool's thread, and of a task that was not itself cancelled."""
+
+    def handle(change: su.Change) -> None:
+        raise error
+
+    async def asynchronous(change: su.Change) -> None:
+        handle(change)
+
+    streams = [Stream(fake)]
+    with recollect.Client(fake.address) as client:
+        stop = threading.Event()
+        task = asyncio.create_task(asyncio.to_thread(client.consume, "indexer", handle, stop=stop))
+        await streams[0].joined()
+        streams[0].deliver(delivery(1))
+        assert (await streams[0].hear()).reject.reason.startswith(type(error).__name__)
+        stop.set()
+        streams[0].say(END)
+        await task
+    if isinstance(error, SystemExit):
+        return
+    stream, ending = Stream(fake), asyncio.Event()
+    async with recollect.AsyncClient(fake.address) as aclient:
+        task = asyncio.create_task(aclient.consume("indexer", asynchronous, stop=ending))
+        await stream.joined()
+        stream.deliver(delivery(1))
+        assert (await stream.hear()).reject.reason.startswith("CancelledError")
+        ending.set()
+        stream.say(END)
+        await task
+
+
+def test_the_synchronous_client_refuses_an_asynchronous_handler() -> None:
+    async def handle(change: su.Change) -> None: ...
+
+    with pytest.raises(TypeError, match="AsyncClient"):
+        recollect.Client("nowhere:1").consume("indexer", handle)
+
+
+async def test_at_least_one_handler(client: Any) -> None:
+    with pytest.raises(ValueError, match="concurrency must be at least 1"):
+        await client.consume("indexer", print, concurrency=0)
+
+
+async def test_closing_the_client_ends_it(consume: Callable[..., Consuming], client: Any, fake: FakeServer) -> None:
+    stream = Stream(fake)
+    consuming = consume(print)
+    await stream.joined()
+    await client.close()
+    with pytest.raises(recollect.RecollectError) as caught:
+        await consuming.task
+    assert caught.value.code is grpc.StatusCode.CANCELLED
