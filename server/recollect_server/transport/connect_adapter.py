@@ -6,7 +6,9 @@ the library's runtime sees error details only.
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, MutableMapping, Sequence
+from contextlib import aclosing
 from dataclasses import dataclass
 from typing import Any
 from weakref import WeakKeyDictionary
@@ -122,17 +124,29 @@ class _Calls:
             input=method.request_type,
             output=method.response_type,
             idempotency_level=IdempotencyLevel.NO_SIDE_EFFECTS if method.read_only else level,
-            stream_type=StreamType.BIDI_STREAM if method.streaming else StreamType.UNARY,
+            stream_type=_stream_type(method),
         )
 
         async def unary(request: Message, ctx: RequestContext[Any, Any]) -> _Response:
             return _Response(await method.call(request, self._callers[ctx]), method.response_type)
 
-        async def stream(requests: AsyncIterator[Message], ctx: RequestContext[Any, Any]) -> AsyncIterator[_Response]:
-            async for response in method.call(requests, self._callers[ctx]):
-                yield _Response(response, method.response_type)
+        # One request or a stream of them: the servicer knows which it takes.
+        async def stream(request: Any, ctx: RequestContext[Any, Any]) -> AsyncIterator[_Response]:
+            async with aclosing(method.call(request, self._callers[ctx])) as responses:
+                async for response in responses:
+                    yield _Response(response, method.response_type)
+                    # Sending to a client that is gone returns at once: without a pause nothing would ever learn of it.
+                    await asyncio.sleep(0)
 
-        return Endpoint.bidi_stream(info, stream) if method.streaming else Endpoint.unary(info, unary)
+        if method.client_streaming:
+            return Endpoint.bidi_stream(info, stream)
+        return Endpoint.server_stream(info, stream) if method.server_streaming else Endpoint.unary(info, unary)
+
+
+def _stream_type(method: Method) -> StreamType:
+    if method.client_streaming:
+        return StreamType.BIDI_STREAM
+    return StreamType.SERVER_STREAM if method.server_streaming else StreamType.UNARY
 
 
 class _Application(ConnectASGIApplication[Mapping[str, Any]]):

@@ -10,10 +10,9 @@ from google.protobuf.message import Message
 from google.rpc import error_details_pb2, status_pb2
 
 from ..domain.errors import (
+    ConsumerNotFound,
     EventNotFound,
     Internal,
-    InvalidField,
-    InvalidPageToken,
     Kind,
     RateLimited,
     RecollectError,
@@ -21,10 +20,18 @@ from ..domain.errors import (
     SessionAlreadyExists,
     SessionNotFound,
     StoreUnavailable,
+    WatchTooSlow,
 )
 
 DOMAIN = "recollect.dev"
 _RETRY_AFTER_S = 1
+# By what is missing or in the way: its type, and which of the error's metadata names it.
+_RESOURCES = {
+    ConsumerNotFound: ("recollect.v1.Consumer", "name"),
+    EventNotFound: ("recollect.v1.SessionEvent", "event_id"),
+    SessionAlreadyExists: ("recollect.v1.Session", "session_id"),
+    SessionNotFound: ("recollect.v1.Session", "session_id"),
+}
 _log = logging.getLogger(__name__)
 
 
@@ -41,16 +48,13 @@ def status_of(error: RecollectError) -> status_pb2.Status:
     """The status with exactly one ErrorInfo, and BadRequest, RetryInfo or ResourceInfo where apt."""
     info = error_details_pb2.ErrorInfo(reason=error.reason, domain=DOMAIN, metadata=error.metadata)
     details: list[Message] = [info]
-    if isinstance(error, InvalidField | InvalidPageToken) or (
-        error.kind is Kind.INVALID_ARGUMENT and "field" in error.metadata
-    ):
+    if error.kind is Kind.INVALID_ARGUMENT and "field" in error.metadata:
         violation = error_details_pb2.BadRequest.FieldViolation(field=error.metadata["field"], description=error.message)
         details.append(error_details_pb2.BadRequest(field_violations=[violation]))
-    elif isinstance(error, SessionNotFound | SessionAlreadyExists | EventNotFound):
-        kind = "recollect.v1.SessionEvent" if isinstance(error, EventNotFound) else "recollect.v1.Session"
-        name = error.metadata.get("event_id") or error.metadata["session_id"]
-        details.append(error_details_pb2.ResourceInfo(resource_type=kind, resource_name=name))
-    elif isinstance(error, ServerDraining | StoreUnavailable | RateLimited):
+    elif resource := _RESOURCES.get(type(error)):
+        kind, name = resource
+        details.append(error_details_pb2.ResourceInfo(resource_type=kind, resource_name=error.metadata[name]))
+    elif isinstance(error, ServerDraining | StoreUnavailable | RateLimited | WatchTooSlow):
         details.append(error_details_pb2.RetryInfo(retry_delay=duration_pb2.Duration(seconds=_RETRY_AFTER_S)))
     return status_pb2.Status(code=error.kind.value, message=error.message, details=[_packed(each) for each in details])
 

@@ -53,7 +53,7 @@ class _Gateway:
         self._rpcs = connect_app(services, authenticator, max_bytes=max_bytes)
         methods = [method for service in services for method in service.methods()]
         self._kinds = {method.path: _kinds(method) for method in methods}
-        self._reads = frozenset(method.path for method in methods if method.read_only)
+        self._reads = frozenset(method.path for method in methods if method.read_only and not method.streaming)
         self._ready = ready
         self._open = _is_open(authenticator)
         self._pages = {"/": self._home, "/healthz": self._healthz, "/readyz": self._readyz}
@@ -132,7 +132,7 @@ class _Gateway:
             return f"content-type must be one of {kinds}; gRPC is served on its own port"
         return (
             f"{path} is a stream, which plain JSON cannot carry: use it from an SDK or by gRPC, on its own port, or send "
-            f"frames of one of {kinds}; without a stream, AppendEvents appends by plain JSON"
+            f"frames of one of {kinds}; without a stream, AppendEvents and ListEvents write and read by plain JSON"
         )
 
     def _admits(self, origin: str) -> bool:

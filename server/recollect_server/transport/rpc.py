@@ -20,13 +20,15 @@ Handler = Callable[[Any, Any], Any]
 
 @dataclass(frozen=True, slots=True)
 class Method:
-    """One RPC. Bidirectional ones take an async iterator of requests and return an async iterator of responses."""
+    """One RPC. A stream of requests is handed over as an async iterator. A stream of responses is an async generator, which
+    the transport closes as soon as nobody reads on: what it holds is not left to the garbage collector."""
 
     service: str
     name: str
     request_type: type[Message]
     response_type: type[Message]
-    streaming: bool
+    client_streaming: bool
+    server_streaming: bool
     idempotent: bool
     read_only: bool
     call: Handler
@@ -34,6 +36,10 @@ class Method:
     @property
     def path(self) -> str:
         return f"/{self.service}/{self.name}"
+
+    @property
+    def streaming(self) -> bool:
+        return self.client_streaming or self.server_streaming
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +60,8 @@ class Service:
             name=descriptor.name,
             request_type=GetMessageClass(descriptor.input_type),
             response_type=GetMessageClass(descriptor.output_type),
-            streaming=bool(descriptor.client_streaming or descriptor.server_streaming),
+            client_streaming=bool(descriptor.client_streaming),
+            server_streaming=bool(descriptor.server_streaming),
             idempotent=read_only or options.idempotency_level == options.IDEMPOTENT,
             read_only=read_only,
             call=getattr(self.servicer, descriptor.name),

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
-from contextlib import asynccontextmanager
+from contextlib import aclosing, asynccontextmanager
 from typing import Any
 
 import grpc
@@ -26,6 +26,7 @@ _CONNECTION_AGE_MS = 3_600_000
 _CONNECTION_AGE_GRACE_MS = 60_000
 # Above the largest append, so that a batch that is too large is answered by us, with its field and limit.
 _MESSAGE_SLACK = 4 << 20
+_CANCELLED_WITHIN_S = 1.0
 _CODES = {code.value[0]: code for code in grpc.StatusCode}
 
 Context = grpc.aio.ServicerContext[Any, Any]
@@ -43,8 +44,10 @@ class _Boundary:
         self.draining = False
 
     def handler(self, method: Method) -> grpc.RpcMethodHandler[Any, Any]:
-        if method.streaming:
-            return grpc.stream_stream_rpc_method_handler(self._streaming(method), response_serializer=encode)
+        if method.client_streaming:
+            return grpc.stream_stream_rpc_method_handler(self._bidirectional(method), response_serializer=encode)
+        if method.server_streaming:
+            return grpc.unary_stream_rpc_method_handler(self._server_stream(method), response_serializer=encode)
         return grpc.unary_unary_rpc_method_handler(self._unary(method), response_serializer=encode)
 
     def _unary(self, method: Method) -> Callable[[bytes, Context], Awaitable[Message | bytes]]:
@@ -61,18 +64,31 @@ class _Boundary:
 
         return unary
 
-    def _streaming(self, method: Method) -> Callable[[AsyncIterator[bytes], Context], AsyncIterator[Message | bytes]]:
+    def _server_stream(self, method: Method) -> Callable[[bytes, Context], Awaitable[None]]:
         parse = _parser(method)
 
-        async def streaming(raws: AsyncIterator[bytes], context: Context) -> AsyncIterator[Message | bytes]:
-            try:
-                caller = self._admit(context)
-                async for response in method.call((parse(raw) async for raw in raws), caller):
-                    yield response
-            except Exception as exc:
-                await _abort(context, exc)
+        async def server_stream(raw: bytes, context: Context) -> None:
+            await self._respond(method, lambda: parse(raw), context)
 
-        return streaming
+        return server_stream
+
+    def _bidirectional(self, method: Method) -> Callable[[AsyncIterator[bytes], Context], Awaitable[None]]:
+        parse = _parser(method)
+
+        async def bidirectional(raws: AsyncIterator[bytes], context: Context) -> None:
+            await self._respond(method, lambda: (parse(raw) async for raw in raws), context)
+
+        return bidirectional
+
+    async def _respond(self, method: Method, request: Callable[[], Any], context: Context) -> None:
+        """Writes the responses. grpc would also take them from a generator, but drops it unclosed when the client goes away."""
+        try:
+            caller = self._admit(context)
+            async with aclosing(method.call(request(), caller)) as responses:
+                async for response in responses:
+                    await _write(context, response)
+        except Exception as exc:
+            await _abort(context, exc)
 
     def _admit(self, context: Context) -> Any:
         if self.draining:
@@ -83,6 +99,15 @@ class _Boundary:
             if key == "authorization":
                 return self._authenticator.caller(value if isinstance(value, str) else value.decode("latin-1"))
         return self._authenticator.caller(None)
+
+
+async def _write(context: Context, response: Message | bytes) -> None:
+    try:
+        await context.write(response)
+    except grpc.aio.InternalError:
+        # The client is gone. The cancellation that follows is waited for here, lest it interrupts the closing of the responses.
+        await asyncio.sleep(_CANCELLED_WITHIN_S)
+        raise asyncio.CancelledError from None
 
 
 def _parser(method: Method) -> Callable[[bytes], Message]:

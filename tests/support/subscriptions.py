@@ -1,0 +1,59 @@
+"""A SubscriptionService that tells what it is asked, and when it is free of a subscriber."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+
+from recollect.v1 import subscription_pb2
+from recollect.v1 import subscription_service_pb2 as pb
+from recollect_server.domain.errors import ServerDraining, SessionNotFound
+from recollect_server.domain.model import Caller, SessionRef
+from recollect_server.transport.rpc import Service
+
+WATCH_SESSION = "/recollect.v1.SubscriptionService/WatchSession"
+WATCH_ALL = "/recollect.v1.SubscriptionService/WatchAll"
+FLOOD_BYTES = 1 << 20
+
+
+class FakeSubscriptions:
+    """The session's id says what happens: "gone" is none, "idle" tells nothing but the first frame, "drain" ends after it,
+    "flood" never ends; others have three changes. WatchAll answers with messages, WatchSession with their bytes, as the server does."""
+
+    def __init__(self) -> None:
+        self.open = 0
+        self.sent = 0
+        self.freed = asyncio.Event()
+
+    async def WatchSession(self, request: pb.WatchSessionRequest, caller: Caller) -> AsyncIterator[bytes]:
+        self.open += 1
+        try:
+            async for token in self._tokens(request.session.session_id, caller):
+                change = subscription_pb2.Change(resume_token=token)
+                yield pb.WatchSessionResponse(changes=[change]).SerializeToString()
+                self.sent += 1
+        finally:
+            await asyncio.sleep(0)  # freeing what it holds may take a turn of the loop
+            self.open -= 1
+            self.freed.set()
+
+    async def WatchAll(self, request: pb.WatchAllRequest, caller: Caller) -> AsyncIterator[pb.WatchAllResponse]:
+        async for token in self._tokens(request.scope.user_id, caller):
+            yield pb.WatchAllResponse(changes=[subscription_pb2.Change(resume_token=token)])
+
+    async def _tokens(self, name: str, caller: Caller) -> AsyncIterator[str]:
+        if name == "gone":
+            raise SessionNotFound(SessionRef("", "", name))
+        yield f"{caller.tenant}/{name}"
+        if name == "idle":
+            await asyncio.Event().wait()
+        if name == "drain":
+            raise ServerDraining
+        while name == "flood":
+            yield "x" * FLOOD_BYTES
+        yield "2"
+        yield "3"
+
+
+def service_of(servicer: FakeSubscriptions) -> Service:
+    return Service(pb.DESCRIPTOR.services_by_name["SubscriptionService"], servicer)

@@ -1,0 +1,126 @@
+"""Server streams on the gRPC port: admission, errors, and an end as soon as nobody listens."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+from dataclasses import dataclass, field
+from typing import Any
+
+import grpc
+import pytest
+from google.protobuf.any_pb2 import Any as PackedAny
+from google.rpc import error_details_pb2, status_pb2
+
+from recollect.v1 import subscription_service_pb2 as pb
+from recollect_server.domain.model import Caller
+from recollect_server.transport.auth import Authenticator
+from recollect_server.transport.server import serve_grpc
+from tests.support.subscriptions import WATCH_ALL, WATCH_SESSION, FakeSubscriptions, service_of
+
+TOKEN = (("authorization", "Bearer tok-1"),)
+
+
+@dataclass
+class Server:
+    channel: grpc.aio.Channel
+    servicer: FakeSubscriptions = field(default_factory=FakeSubscriptions)
+
+    def watch(self, session_id: str, metadata: Any = TOKEN) -> Any:
+        request = pb.WatchSessionRequest()
+        request.session.session_id = session_id
+        return self.raw(request.SerializeToString(), metadata)
+
+    def raw(self, request: bytes, metadata: Any = TOKEN) -> Any:
+        call: Any = self.channel.unary_stream(WATCH_SESSION, response_deserializer=pb.WatchSessionResponse.FromString)
+        return call(request, metadata=metadata)
+
+
+@pytest.fixture
+async def server() -> AsyncIterator[Server]:
+    servicer = FakeSubscriptions()
+    authenticator = Authenticator({"tok-1": Caller("acme")})
+    serving = serve_grpc([service_of(servicer)], authenticator, "127.0.0.1:0", max_request_bytes=1 << 20, drain_grace=0.2)
+    async with serving as port, grpc.aio.insecure_channel(f"127.0.0.1:{port}") as channel:
+        yield Server(channel, servicer=servicer)
+
+
+def _tokens(responses: list[Any]) -> list[str]:
+    return [change.resume_token for response in responses for change in response.changes]
+
+
+async def _failure(call: Any, heard: list[Any] | None = None) -> tuple[grpc.StatusCode, str]:
+    """With what the stream ends; what comes before is put into `heard`."""
+    try:
+        async for response in call:
+            if heard is not None:
+                heard.append(response)
+    except grpc.aio.AioRpcError as error:
+        caught = error
+    trailers = dict(caught.trailing_metadata() or ())
+    detail: PackedAny = status_pb2.Status.FromString(trailers["grpc-status-details-bin"]).details[0]
+    info = error_details_pb2.ErrorInfo()
+    detail.Unpack(info)
+    return caught.code(), info.reason
+
+
+async def test_one_request_gets_a_stream_of_responses(server: Server) -> None:
+    assert _tokens([response async for response in server.watch("s1")]) == ["acme/s1", "2", "3"]
+    request = pb.WatchAllRequest()
+    request.scope.user_id = "ann"
+    call = server.channel.unary_stream(WATCH_ALL, pb.WatchAllRequest.SerializeToString, pb.WatchAllResponse.FromString)
+    assert _tokens([response async for response in call(request, metadata=TOKEN)]) == ["acme/ann", "2", "3"]
+
+
+async def test_who_has_no_token_hears_nothing(server: Server) -> None:
+    assert await _failure(server.watch("s1", ())) == (grpc.StatusCode.UNAUTHENTICATED, "UNAUTHENTICATED")
+    assert not server.servicer.freed.is_set()
+
+
+async def test_a_stream_that_cannot_begin_or_go_on_ends_with_the_error(server: Server) -> None:
+    assert await _failure(server.watch("gone")) == (grpc.StatusCode.NOT_FOUND, "SESSION_NOT_FOUND")
+    assert await _failure(server.raw(b"\xff\xff\xff")) == (grpc.StatusCode.INVALID_ARGUMENT, "INVALID_FIELD")
+    heard: list[Any] = []
+    assert await _failure(server.watch("drain"), heard) == (grpc.StatusCode.UNAVAILABLE, "SERVER_DRAINING")
+    assert _tokens(heard) == ["acme/drain"]
+
+
+async def test_a_subscriber_that_leaves_in_silence_is_freed_at_once(server: Server) -> None:
+    call = server.watch("idle")
+    await call.read()
+    assert server.servicer.open == 1
+    call.cancel()
+    await asyncio.wait_for(server.servicer.freed.wait(), 5)
+    assert server.servicer.open == 0
+
+
+async def test_a_subscriber_that_stops_reading_holds_the_stream_back_and_is_freed_when_it_leaves(
+    server: Server, caplog: pytest.LogCaptureFixture
+) -> None:
+    call = server.watch("flood")
+    await call.read()
+    await _settled(server.servicer)
+    assert server.servicer.sent < 16
+    call.cancel()
+    await asyncio.wait_for(server.servicer.freed.wait(), 5)
+    assert server.servicer.open == 0
+    assert not caplog.records
+
+
+async def test_leaving_the_server_frees_its_subscribers() -> None:
+    servicer = FakeSubscriptions()
+    serving = serve_grpc([service_of(servicer)], Authenticator({}), "127.0.0.1:0", max_request_bytes=1, drain_grace=0.2)
+    async with serving as port:
+        channel = grpc.aio.insecure_channel(f"127.0.0.1:{port}")
+        call = Server(channel).watch("idle", ())
+        await call.read()
+    await asyncio.wait_for(servicer.freed.wait(), 5)
+    await channel.close()
+
+
+async def _settled(servicer: FakeSubscriptions) -> None:
+    """Until nothing has been sent for a while."""
+    sent = -1
+    while sent != servicer.sent:
+        sent = servicer.sent
+        await asyncio.sleep(0.3)
