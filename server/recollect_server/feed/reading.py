@@ -1,0 +1,91 @@
+"""Reading the feed for a member: one page serves all of its partitions that want more."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from ..domain.feed import Change, ChangePage, FeedEvent, FeedScope, Position
+from ..domain.filters import EventFilter, matches
+from ..store.consumers import Parked, partition_of
+from ..store.feed import FeedStore
+from .holding import MOST_WAITING_BYTES, Holding
+from .partitions import OwnedPartition, Read
+
+_CHANGES_AT_ONCE = 512
+
+Found = tuple[Change, Sequence[FeedEvent]]
+
+
+class Reader:
+    """Reads what a consumer is interested in."""
+
+    def __init__(self, store: FeedStore, scope: FeedScope, wanted: EventFilter, partitions: int, holding: Holding) -> None:
+        self._store = store
+        self._scope = scope
+        self._wanted = wanted
+        self._partitions = partitions
+        self._holding = holding
+
+    async def read(self, wanting: Sequence[OwnedPartition]) -> Position | None:
+        """Reads these partitions on; where the settled feed ends, if that was reached. Raises FeedTrimmed."""
+        starts = {each.number: each.read_to for each in wanting}
+        page = await self._store.changes(min(starts.values()), _CHANGES_AT_ONCE, self._scope)
+        chosen, reached, full = self._choose(page, wanting)
+        to_the_end = not page.more and reached == page.reached
+        found: dict[int, list[Found]] = {number: [] for number in starts}
+        for change, events in await self._with_events(chosen):
+            found[partition_of(change.session, self._partitions)].append((change, events))
+        self._holding.take(
+            {
+                each.number: Read(found[each.number], full.get(each.number, reached), to_the_end and each.number not in full)
+                for each in wanting
+                # What was dropped, rejected or given up meanwhile is not where the reading began, or wants nothing now.
+                if self._holding.holds(each) and each.read_to == starts[each.number] and not each.leaving and not each.blocked
+            }
+        )
+        return page.reached if to_the_end else None
+
+    async def replays(self, parked: Sequence[Parked]) -> list[tuple[Parked, Sequence[FeedEvent] | None]]:
+        """Parked changes with their events; None where nothing is left to be told."""
+        read = await self._store.change_events([each.change for each in parked], with_text=bool(self._wanted.terms))
+        replays: list[tuple[Parked, Sequence[FeedEvent] | None]] = []
+        for each, events in zip(parked, read, strict=True):
+            found = wanted_events(events, self._wanted)
+            replays.append((each, None if each.change.adds_only and not found else found))
+        return replays
+
+    def _choose(
+        self, page: ChangePage, wanting: Sequence[OwnedPartition]
+    ) -> tuple[list[Change], Position, dict[int, Position]]:
+        """Whose events to load, how far that reaches, and where it ends earlier for partitions that have no more room."""
+        wanted = {each.number: each for each in wanting}
+        room = {each.number: each.room for each in wanting}
+        full: dict[int, Position] = {}
+        chosen: list[Change] = []
+        size = 0
+        passed: Position | None = None
+        for change in page.changes:
+            number = partition_of(change.session, self._partitions)
+            partition = wanted.get(number)
+            if partition is not None and number not in full and change.position > partition.read_to:
+                size += change.size
+                if size > MOST_WAITING_BYTES and chosen and passed is not None:
+                    return chosen, passed, full
+                chosen.append(change)
+                room[number] -= 1
+                if not room[number]:
+                    full[number] = change.position
+            passed = change.position
+        return chosen, page.reached, full
+
+    async def _with_events(self, changes: Sequence[Change]) -> Iterable[Found]:
+        """The changes of which something is wanted, with what is."""
+        if not changes:
+            return ()
+        events = await self._store.change_events(changes, with_text=bool(self._wanted.terms))
+        pairs = ((change, wanted_events(each, self._wanted)) for change, each in zip(changes, events, strict=True))
+        return [(change, each) for change, each in pairs if each or not change.adds_only]
+
+
+def wanted_events(events: Iterable[FeedEvent], wanted: EventFilter) -> list[FeedEvent]:
+    return [event for event in events if matches(event, wanted)]

@@ -1,0 +1,237 @@
+"""Members of a consumer on the store in memory, in simulated time."""
+
+from __future__ import annotations
+
+import asyncio
+from collections import deque
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
+from itertools import count
+from typing import Any
+
+from recollect_server.domain.errors import RecollectError
+from recollect_server.domain.feed import Position
+from recollect_server.domain.model import SECOND_NS, Caller
+from recollect_server.feed.ledger import Pace
+from recollect_server.feed.membership import Membership, Told
+from recollect_server.feed.partitions import Delivery
+from recollect_server.service.consumers import ConsumerService, Join
+from recollect_server.service.subscriptions import Quota
+from recollect_server.store.memory import MemoryStore
+from tests.support.codec import CODEC, draft
+from tests.support.sessions import TENANT, append, create, ref
+from tests.support.simulated import clock
+
+CALLER = Caller(TENANT)
+LEASE_S = 15.0
+NAME = "indexer"
+
+
+class HintedWake:
+    """Wakes by the store's hints alone."""
+
+    def __init__(self, store: MemoryStore) -> None:
+        self._store = store
+        self._heard = asyncio.Event()
+        store.on_change(self._heard.set)
+
+    async def wait_beyond(self, position: Position, timeout: float) -> None:
+        try:
+            async with asyncio.timeout(timeout):
+                while await self._store.feed_head() <= position:
+                    self._heard.clear()
+                    await self._heard.wait()
+        except TimeoutError:
+            pass
+
+
+class Group:
+    """A store, a service on it, and ways to work for a consumer."""
+
+    def __init__(self, *, most_members: int = 100) -> None:
+        self.store = MemoryStore(CODEC, clock)
+        self._ids = count(1)
+        self.quota = Quota("subscriptions", most=most_members, most_per_caller=most_members)
+        self.service = self.server()
+
+    def server(self) -> ConsumerService:
+        """One more server on the store."""
+        return ConsumerService(
+            self.store, HintedWake(self.store), self.quota, clock, self.new_id, round(LEASE_S * SECOND_NS), Pace()
+        )
+
+    def new_id(self) -> str:
+        return f"id-{next(self._ids)}"
+
+    async def write(self, *texts: str, session: str = "s1", user: str = "alice") -> None:
+        """Appends each to the session."""
+        for text in texts:
+            await append(self.store, draft(text), to=ref(session, user=user), now=clock())
+
+    async def session(self, session: str = "s1", **fields: Any) -> None:
+        await create(self.store, session, **fields)
+
+    @asynccontextmanager
+    async def member(self, caller: Caller = CALLER, **join: Any) -> AsyncIterator[Tester]:
+        """A member that has its first partitions, unless it fails at once."""
+        async with self.service.consume(caller, Join(**{"name": NAME, "from_beginning": True} | join)) as membership:
+            yield Tester(membership)
+
+    def crash(self) -> None:
+        """Every server dies, with its members."""
+        for task in list(self.service._working):
+            task.cancel()
+
+
+class Tester:
+    """A member that does as the test says."""
+
+    def __init__(self, membership: Membership) -> None:
+        self.membership = membership
+        self._told = membership.told()
+        self.confirmed: set[int] = set()
+        self.beats = 0
+
+    async def hear(self) -> Told:
+        """The next thing that is told. Raises what ended the stream, StopAsyncIteration if nothing did."""
+        told = await anext(self._told)
+        self.confirmed |= set(told.acknowledged)
+        self.beats += not told.acknowledged and not told.deliveries
+        return told
+
+    async def deliveries(self, number: int, *, within: float = 60.0) -> list[Delivery]:
+        """The next deliveries, exactly so many of them."""
+        got: list[Delivery] = []
+        async with asyncio.timeout(within):
+            while len(got) < number:
+                got += (await self.hear()).deliveries
+        assert len(got) == number
+        return got
+
+    async def nothing(self, seconds: float) -> None:
+        """For so long, no delivery."""
+        end = asyncio.get_running_loop().time() + seconds
+        while asyncio.get_running_loop().time() < end:
+            hearing = asyncio.ensure_future(self.hear())
+            await asyncio.wait([hearing], timeout=max(0.0, end - asyncio.get_running_loop().time()))
+            if not hearing.done():
+                hearing.cancel()
+                await asyncio.wait([hearing])
+                self._told = self.membership.told()
+                return
+            assert not hearing.result().deliveries
+
+    async def acknowledge(self, *deliveries: Delivery) -> None:
+        """Until it is confirmed."""
+        ids = [each.delivery_id for each in deliveries]
+        self.membership.acknowledge(ids)
+        while not self.confirmed.issuperset(ids):
+            assert not (await self.hear()).deliveries
+
+    async def handle(self, number: int) -> list[Delivery]:
+        """Takes so many deliveries and acknowledges each as it comes."""
+        got: list[Delivery] = []
+        async with asyncio.timeout(600):
+            while len(got) < number or not self.confirmed.issuperset(each.delivery_id for each in got):
+                told = await self.hear()
+                got += told.deliveries
+                self.membership.acknowledge([each.delivery_id for each in told.deliveries])
+        assert len(got) == number
+        return got
+
+    async def ended(self) -> RecollectError | None:
+        """What ends the stream."""
+        try:
+            async with asyncio.timeout(3600):
+                while True:
+                    await self.hear()
+        except StopAsyncIteration:
+            return None
+        except RecollectError as error:
+            return error
+
+
+class Record:
+    """What a group did with each change, and what must hold of it whatever happens."""
+
+    def __init__(self) -> None:
+        self.handled: list[Delivery] = []
+        self.confirmed: set[Position] = set()
+        self.repeated = 0
+        self._busy: dict[int, str] = {}
+
+    def begin(self, worker: str, delivery: Delivery) -> None:
+        change = delivery.change
+        assert change.position not in self.confirmed, "delivered again although its acknowledgement was confirmed"
+        assert change.session not in self._busy, "two members work on one session"
+        self._busy[change.session] = worker
+        self.repeated += delivery.attempt > 1
+
+    def finish(self, worker: str, delivery: Delivery, *, handled: bool) -> None:
+        if self._busy.get(delivery.change.session) == worker:
+            del self._busy[delivery.change.session]
+            if handled:
+                self.handled.append(delivery)
+
+    def confirm(self, deliveries: list[Delivery]) -> None:
+        self.confirmed |= {each.change.position for each in deliveries}
+
+    def first_order(self) -> dict[int, list[Position]]:
+        """By session: its changes in the order in which they were handled first."""
+        order: dict[int, dict[Position, None]] = {}
+        for each in self.handled:
+            order.setdefault(each.change.session, {})[each.change.position] = None
+        return {session: list(positions) for session, positions in order.items()}
+
+
+class Worker:
+    """A member as the SDK is one: partitions side by side, one delivery of each at a time, in order."""
+
+    def __init__(self, name: str, member: Membership, record: Record, handle: Callable[[Delivery], Awaitable[str]]) -> None:
+        self.name = name
+        self._member = member
+        self._record = record
+        self._handle = handle
+        self._queues: dict[int, deque[Delivery]] = {}
+        self._lanes: dict[int, asyncio.Task[None]] = {}
+        self._told: dict[int, Delivery] = {}
+        self.error: Exception | None = None
+
+    async def run(self) -> None:
+        try:
+            async for told in self._member.told():
+                self._record.confirm([self._told.pop(each) for each in told.acknowledged])
+                for delivery in told.deliveries:
+                    self._told[delivery.delivery_id] = delivery
+                    self._queues.setdefault(delivery.partition, deque()).append(delivery)
+                    if delivery.partition not in self._lanes:
+                        self._lanes[delivery.partition] = asyncio.create_task(self._lane(delivery.partition))
+        except RecollectError as error:
+            self.error = error
+        finally:
+            self.stop()
+
+    def stop(self) -> None:
+        """What is being handled is dropped."""
+        for number, lane in self._lanes.items():
+            lane.cancel()
+            for delivery in self._queues[number]:
+                self._record.finish(self.name, delivery, handled=False)
+            self._queues[number].clear()
+
+    async def _lane(self, number: int) -> None:
+        queue = self._queues[number]
+        while queue:
+            delivery = queue[0]
+            self._record.begin(self.name, delivery)
+            problem = await self._handle(delivery)
+            if not queue:
+                return  # stopped meanwhile
+            queue.popleft()
+            self._record.finish(self.name, delivery, handled=not problem)
+            if problem:
+                queue.clear()
+                self._member.reject(delivery.delivery_id, problem)
+            else:
+                self._member.acknowledge([delivery.delivery_id])
+        del self._lanes[number]
