@@ -68,10 +68,7 @@ EVENTS = (_event(1, "e1", 1), _event(2, "e2", 2, author="seller"), _event(3, "e3
 
 def build(connection: Connection) -> None:
     """Makes the first schema in an empty database, and its data."""
-    config = Config()
-    config.set_main_option("script_location", str(Path(sql_package.__path__[0]) / "migrations"))
-    config.attributes["connection"] = connection
-    command.upgrade(config, FIRST)
+    _migrate(connection, FIRST)
     meta = (("schema_version", "1"), ("oldest_code", "1"), ("store_id", STORE_ID))
     _insert(connection, "recollect_meta", '"key", "value"', meta)
     _insert(connection, "sessions", SESSION_COLUMNS, SESSIONS)
@@ -82,6 +79,20 @@ def build(connection: Connection) -> None:
     if connection.dialect.name == "postgresql":
         for table in ("sessions", "events", "changes"):
             connection.exec_driver_sql(f"SELECT setval('{table}_id_seq', (SELECT max(id) FROM {table}))")
+
+
+def upgrade(connection: Connection, version: int) -> None:
+    """Brings the database to a later schema, as the code of that schema did."""
+    _migrate(connection, f"{version:04}")
+    for key in ("schema_version", "oldest_code"):
+        connection.exec_driver_sql(f"UPDATE recollect_meta SET value = '{version}' WHERE key = '{key}'")
+
+
+def _migrate(connection: Connection, revision: str) -> None:
+    config = Config()
+    config.set_main_option("script_location", str(Path(sql_package.__path__[0]) / "migrations"))
+    config.attributes["connection"] = connection
+    command.upgrade(config, revision)
 
 
 def _insert(connection: Connection, table: str, columns: str, rows: tuple[tuple[object, ...], ...]) -> None:

@@ -17,7 +17,7 @@ from recollect_server.store.base import AppendRequest, EventQuery, SearchQuery, 
 from recollect_server.store.sql.admin import SchemaTooNew
 from recollect_server.store.sql.engine import Engine, SqlOptions
 from recollect_server.store.sql.open import open_engine
-from recollect_server.store.sql.schema import SCHEMA_VERSION, meta
+from recollect_server.store.sql.schema import SCHEMA_VERSION, changes, feed_floor, meta
 from recollect_server.store.sql.sqlite import DatabaseInUse
 from recollect_server.store.sql.store import SqlStore, open_store
 from tests.support.codec import CODEC, draft, parse, texts
@@ -45,11 +45,13 @@ async def _set(url: str, **values: str) -> None:
         await engine.write(unit)
 
 
-@pytest.fixture
-async def first(empty_url: str) -> str:
-    """A database of the first schema, with data."""
+@pytest.fixture(params=[1, 2])
+async def first(request: pytest.FixtureRequest, empty_url: str) -> str:
+    """A database of the first schema, with data; as it is, or brought to a later one that is not the newest."""
     async with opened(empty_url) as engine:
         await engine.write(first_schema.build)
+        if request.param > 1:
+            await engine.write(lambda connection: first_schema.upgrade(connection, request.param))
     return empty_url
 
 
@@ -91,6 +93,25 @@ async def test_logs_of_the_first_schema_go_on(first: str) -> None:
         assert [(event.seq, event.replayed) for event in appended.events] == [(1, True), (4, False)]
         assert appended.log_version == 3
         assert (await store.append(AppendRequest("default", BOB, [draft("hello")], now=1))).last_seq == 1
+
+
+async def test_the_feed_begins_behind_the_changes_that_older_schemas_made(first: str) -> None:
+    """They do not say where the session stood after them."""
+    async with open_store(first, CODEC) as store:
+        await store.append(AppendRequest("default", ALICE, [draft("more")], now=7))
+        select = sa.select(changes).order_by(changes.c.id)
+        *old, new = await store._engine.read(lambda connection: connection.execute(select).all())
+        floor = await store._engine.read(lambda connection: connection.execute(sa.select(feed_floor)).one())
+    assert (floor.one, floor.xid, floor.change) == (1, old[-1].xid, 2)
+    assert [(row.id, row.log_version, row.detail) for row in old] == [(1, 0, None), (2, 0, None)]
+    assert (new.xid, new.id) > (floor.xid, floor.change)
+    assert (new.log_version, new.last_seq, new.window_events) == (3, 4, 4)
+
+
+async def test_the_feed_of_a_new_database_begins_at_its_beginning(empty_url: str) -> None:
+    async with open_store(empty_url, CODEC) as store:
+        floor = await store._engine.read(lambda connection: connection.execute(sa.select(feed_floor)).all())
+    assert [tuple(row) for row in floor] == [(1, 0, 0)]
 
 
 @pytest.mark.parametrize(

@@ -10,12 +10,12 @@ import asyncio
 import contextlib
 import logging
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import sqlalchemy as sa
-from sqlalchemy import ColumnElement, Connection, Row
+from sqlalchemy import ColumnElement, Connection, Row, Select
 
 from ...domain.text import fold
 from ..base import Codec
@@ -44,6 +44,10 @@ _RETRY_S = 5.0
 # While appends come in, the indexer rests this many times as long as it worked: it may lag, they may not.
 _REST_FACTOR = 9
 _LONGEST_REST_S = 0.5
+
+
+# Of a change. Its detail is the largest part of it.
+_CHANGE = [changes.c[name] for name in ("id", "xid", "kind", "session", "time", "first", "last")]
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,8 +102,22 @@ class Indexer:
         if at is None:
             return _Step(0, True)  # another server is at it
         most = _EVENTS_AT_ONCE_BUSY if busy else _EVENTS_AT_ONCE
+        return self._fill(connection, at, most) if at.filled < at.fill else self._follow(connection, at, most)
+
+    def _fill(self, connection: Connection, at: Row[Any], most: int) -> _Step:
+        """Reads on among the events that were there when the index was begun. One whose session is deleted after this has read
+        it is dropped when the deletion is followed, for it lies beyond the change where following begins."""
+        ids = _texts().where(events.c.id > at.filled, events.c.id <= at.fill).order_by(events.c.id).limit(most)
+        found = connection.execute(ids).all()
+        self._derive(connection, found)
+        reached = found[-1].id if len(found) == most else at.fill
+        connection.execute(index_progress.update().values(filled=reached))
+        return _Step(len(found), False)
+
+    def _follow(self, connection: Connection, at: Row[Any], most: int) -> _Step:
+        """Takes in some of the changes that come next."""
         ahead = beyond(self._engine, sa.literal(at.xid), sa.literal(at.change))
-        query = sa.select(changes).where(ahead, self._engine.settled()).order_by(*self._engine.change_order)
+        query = sa.select(*_CHANGE).where(ahead, self._engine.settled()).order_by(*self._engine.change_order)
         batch, rows = [], 0
         for change in connection.execute(query.limit(most)):
             batch.append(change)
@@ -108,6 +126,7 @@ class Indexer:
                 break
         if not batch:
             return _Step(0, True)
+        # What creations and updates change is read from the sessions themselves.
         for kind in ADDING:
             self._add(connection, kind, [change.id for change in batch if change.kind == kind])
         for change in batch:
@@ -119,16 +138,16 @@ class Indexer:
         return _Step(rows, False)
 
     def _add(self, connection: Connection, kind: int, batch: list[int]) -> None:
-        if not batch:
-            return
-        columns = (events.c.id, events.c.body, sessions.c.tenant, sessions.c.user_id)
-        joined = sa.join(changes, events, added_by(kind)).join(sessions, sessions.c.id == events.c.session)
-        query = sa.select(*columns).select_from(joined).where(changes.c.id.in_(batch))
-        found: list[TextRow] = [
-            (row.id, scope_of(row.tenant, row.user_id), fold(self._codec.text(row.body))) for row in connection.execute(query)
-        ]
+        if batch:
+            # Some of the first may have been there already when the index was begun.
+            fresh = ~sa.exists().where(event_text.c.id == events.c.id)
+            query = _texts().join(changes, added_by(kind)).where(changes.c.id.in_(batch), fresh)
+            self._derive(connection, connection.execute(query).all())
+
+    def _derive(self, connection: Connection, found: Sequence[Row[Any]]) -> None:
         if found:
-            self._index.add(connection, sorted(found))
+            texts = ((row.id, scope_of(row.tenant, row.user_id), fold(self._codec.text(row.body))) for row in found)
+            self._index.add(connection, sorted(texts))
 
     def _remove(self, connection: Connection, change: Row[Any]) -> None:
         """Drops what was derived from a deleted session: in its span of ids, what no event is left for."""
@@ -137,6 +156,12 @@ class Indexer:
         gone: list[TextRow] = [(row.id, row.scope, row.text) for row in connection.execute(query)]
         if gone:
             self._index.remove(connection, gone)
+
+
+def _texts() -> Select[Any]:
+    """Events, and what is needed to derive their texts."""
+    joined = sa.join(events, sessions, sessions.c.id == events.c.session)
+    return sa.select(events.c.id, events.c.body, sessions.c.tenant, sessions.c.user_id).select_from(joined)
 
 
 def added_by(kind: int) -> ColumnElement[bool]:
@@ -160,8 +185,16 @@ def beyond(engine: Engine, xid: ColumnElement[int], change: ColumnElement[int]) 
     return sa.tuple_(*engine.change_order) > sa.tuple_(*(values[column] for column in engine.change_order))
 
 
+def unfilled() -> ColumnElement[bool]:
+    """Events that were there when the index was begun, and that it has not come to."""
+    filled, fill = (sa.select(column).scalar_subquery() for column in (index_progress.c.filled, index_progress.c.fill))
+    return sa.and_(events.c.id > filled, events.c.id <= fill)
+
+
 def lag(connection: Connection, engine: Engine) -> int:
-    """Change batches that are committed and not indexed."""
+    """Change batches that are committed and not indexed. While the index is made anew, also the events that are still to be
+    read, by their ids: it tells how far it is to go, and is 0 at its end."""
     at = connection.execute(sa.select(index_progress)).one()
     ahead = beyond(engine, sa.literal(at.xid), sa.literal(at.change))
-    return int(connection.execute(sa.select(sa.func.count()).select_from(changes).where(ahead)).scalar_one())
+    count = connection.execute(sa.select(sa.func.count()).select_from(changes).where(ahead)).scalar_one()
+    return int(count + at.fill - at.filled)

@@ -303,7 +303,8 @@ event_text = Table(
 )
 
 # How far the indexer has come in the order of `changes`, and what that change was: the file may be left over from another
-# database, or from a later state of this one. One row.
+# database, or from a later state of this one. Before it follows changes it reads the events that were there when it began, by
+# their ids: up to `filled` it has, up to `fill` it will. One row.
 index_progress = Table(
     "index_progress",
     derived,
@@ -313,4 +314,6 @@ index_progress = Table(
     Column("change", BigInteger, nullable=False),
     Column("session", BigInteger, nullable=False),
     Column("time", BigInteger, nullable=False),
+    Column("filled", BigInteger, nullable=False),
+    Column("fill", BigInteger, nullable=False),
 )

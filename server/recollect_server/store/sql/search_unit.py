@@ -15,7 +15,7 @@ from sqlalchemy.sql import ColumnElement, Select
 from ...domain.model import SessionRef
 from ..base import Cursor, EventQuery, SearchCursor, SearchHit, SearchPage, SearchQuery, UserScope
 from .conditions import Conditions, conditions, parameter
-from .indexer import added_by, beyond
+from .indexer import added_by, beyond, unfilled
 from .list_unit import SessionLog
 from .prepared import Prepared, Record
 from .rows import ref_of, require
@@ -86,13 +86,14 @@ class _UserSearch:
         if not connection.in_transaction():
             connection.begin()  # prepared statements do not, and all of an answer is to be of one moment
         # The tail first: what is indexed after this statement is found by the next, so nothing falls between them.
-        behind = self._scanner.statements.get("search behind", connection, self._behind_statement).run(connection, {})
+        behind = self._scanner.statements.get("search behind", connection, self._behind_statement).run(connection, {})[0]
         conditions, indexed = self._indexed(self._index)
         values = conditions.values
-        if not behind:
+        if not any(behind):
             return indexed.run(connection, {**values, "skip": skip, "limit": count})
         most = skip + count
-        tails = [list(islice(self._tail(kind), most)) for kind in ADDING]
+        kinds = [*(ADDING if behind.changes else ()), *([None] if behind.events else ())]
+        tails = [list(islice(self._tail(kind), most)) for kind in kinds]
         rest = indexed.stream(connection, {**values, "skip": 0, "limit": most})
         return _taken(heapq.merge(*tails, rest, key=_sort_key), skip, count)
 
@@ -109,8 +110,8 @@ class _UserSearch:
         shape = ("search indexed", self._conditions.shape, texts.shape)
         return conditions, self._scanner.statements.get(shape, self._scanner.connection, build)
 
-    def _tail(self, kind: int) -> Iterator[Record]:
-        """Matches that changes of this kind added and that are not indexed."""
+    def _tail(self, kind: int | None) -> Iterator[Record]:
+        """Matches that changes of this kind added and that are not indexed; None: that were there when the index was begun."""
         shape = ("search tail", kind, self._conditions.shape)
         tail = self._scanner.statements.get(shape, self._scanner.connection, lambda: self._tail_statement(kind))
         for row in tail.stream(self._scanner.connection, self._conditions.values):
@@ -125,14 +126,20 @@ class _UserSearch:
         return beyond(self._scanner.engine, xid, change)
 
     def _behind_statement(self) -> Select[Any]:
-        return sa.select(changes.c.id).where(self._ahead()).limit(sa.literal_column("1"))
+        """Whether there are changes that are not indexed, and events of before."""
+        at = index_progress.c
+        ahead = sa.exists(sa.select(changes.c.id).where(self._ahead()))
+        columns: list[ColumnElement[Any]] = [ahead.label("changes"), (at.filled < at.fill).label("events")]
+        return sa.select(*columns)
 
     def _candidates(self) -> Select[Any]:
         columns = [*EVENT_COLUMNS, events.c.session, events.c.time, sessions.c.app, sessions.c.user_id, sessions.c.session_id]
         joined = sa.join(events, sessions, events.c.session == sessions.c.id)
         return sa.select(*columns).select_from(joined).where(*self._conditions.where).order_by(*_ORDER)
 
-    def _tail_statement(self, kind: int) -> Select[Any]:
+    def _tail_statement(self, kind: int | None) -> Select[Any]:
+        if kind is None:
+            return self._candidates().where(unfilled())
         return self._candidates().join(changes, added_by(kind)).where(self._ahead())
 
 

@@ -30,6 +30,7 @@ from ..base import (
 from ..windows import Compacted, CompactionPage, CompactionRequest, ContextPage, StoredPolicy, WindowRead
 from . import admin, compact_unit, context_unit, list_unit, policy_units, search_unit, session_units
 from .append_unit import AppendUnit, Outcome
+from .consumer_store import SqlConsumers
 from .engine import Engine, SqlOptions
 from .feed_store import SqlFeed
 from .indexer import Indexer, lag
@@ -41,7 +42,7 @@ from .text_index import TextIndex
 from .writer import Writer
 
 
-class SqlStore(SqlFeed):
+class SqlStore(SqlFeed, SqlConsumers):
     """Store on a database. Made by `open_store`, which owns what runs beside it."""
 
     def __init__(

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Sequence
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 import sqlalchemy as sa
 from sqlalchemy import BindParameter, Connection, Row
@@ -16,10 +16,13 @@ from sqlalchemy.sql import ColumnElement
 
 from ...domain.filters import EventFilter
 from .conditions import Conditions, parameter, text_conditions
-from .schema import DERIVED, changes, derived, event_text, index_progress
+from .schema import DERIVED, changes, derived, event_text, events, feed_floor, index_progress
+
+if TYPE_CHECKING:
+    from .engine import Engine
 
 # Made anew when this changes.
-VERSION = 2
+VERSION = 3
 
 _TRIGRAM = 3
 _MOST_TRIGRAMS = 24  # enough to be selective; a longer phrase narrows no further
@@ -39,7 +42,7 @@ def scope_of(tenant: str, user_id: str) -> str:
 class TextIndex(Protocol):
     """What narrows a search down before texts are compared."""
 
-    def prepare(self, connection: Connection) -> None:
+    def prepare(self, connection: Connection, engine: Engine) -> None:
         """Makes what is missing; makes it anew if another version made it."""
         ...
 
@@ -52,7 +55,7 @@ class TextIndex(Protocol):
         ...
 
 
-def _prepare_tables(connection: Connection) -> bool:
+def _prepare_tables(connection: Connection, engine: Engine) -> bool:
     """Whether they had to be made anew: made by another version, or beside another log than this."""
     derived.create_all(connection)
     columns = {column["name"] for column in sa.inspect(connection).get_columns(index_progress.name, schema=_schema(connection))}
@@ -63,9 +66,19 @@ def _prepare_tables(connection: Connection) -> bool:
     index_progress.drop(connection)
     index_progress.create(connection)
     connection.execute(event_text.delete())
-    start = {"one": 1, "version": VERSION, "xid": 0, "change": 0, "session": 0, "time": 0}
-    connection.execute(index_progress.insert(), start)
+    connection.execute(index_progress.insert(), _start(connection, engine))
     return True
+
+
+def _start(connection: Connection, engine: Engine) -> dict[str, int]:
+    """Where the indexer begins. The feed may have been trimmed, so what is there now is read from the events themselves, and
+    the feed followed from its settled end."""
+    newest = sa.select(changes.c.xid, changes.c.id, changes.c.session, changes.c.time).where(engine.settled())
+    head = connection.execute(newest.order_by(*(column.desc() for column in engine.change_order)).limit(1)).one_or_none()
+    start = dict(zip(("xid", "change", "session", "time"), head or (0, 0, 0, 0), strict=True))
+    # After the head, so that an event is among these or its change is beyond the head. It may be both.
+    fill = connection.execute(sa.select(sa.func.coalesce(sa.func.max(events.c.id), 0))).scalar_one()
+    return start | {"one": 1, "version": VERSION, "filled": 0, "fill": int(fill)}
 
 
 def _schema(connection: Connection) -> str | None:
@@ -75,9 +88,14 @@ def _schema(connection: Connection) -> str | None:
 
 
 def _continues(connection: Connection, at: Row[Any]) -> bool:
-    """Whether the log has the very change that was indexed last. A log restored from a backup has it not, or another."""
+    """Whether the log has the very change that was indexed last, and all that came after it. A log restored from a backup has
+    it not, or another."""
+    floor = connection.execute(sa.select(feed_floor.c.xid, feed_floor.c.change)).one()
+    if tuple(floor) > (at.xid, at.change):
+        return False  # trimmed beyond it, while no index was wanted
     if not at.change:
         return True
+    # Whatever trims the feed leaves this one change where it is, though it be older than what is kept.
     same = sa.and_(changes.c.id == at.change, changes.c.session == at.session, changes.c.time == at.time)
     return connection.execute(sa.select(changes.c.id).where(same)).one_or_none() is not None
 
@@ -85,8 +103,8 @@ def _continues(connection: Connection, at: Row[Any]) -> bool:
 class ScopedTexts:
     """No index but that on scope: the derived text of the scope is scanned."""
 
-    def prepare(self, connection: Connection) -> None:
-        _prepare_tables(connection)
+    def prepare(self, connection: Connection, engine: Engine) -> None:
+        _prepare_tables(connection, engine)
 
     def add(self, connection: Connection, rows: Sequence[TextRow]) -> None:
         values = [{"id": id_, "scope": scope, "text": text} for id_, scope, text in rows]
@@ -104,8 +122,8 @@ class ScopedTexts:
 class Fts5Trigrams(ScopedTexts):
     """SQLite's FTS5. Its tokenizer yields nothing under three characters, so shorter terms scan the scope."""
 
-    def prepare(self, connection: Connection) -> None:
-        if _prepare_tables(connection):
+    def prepare(self, connection: Connection, engine: Engine) -> None:
+        if _prepare_tables(connection, engine):
             connection.exec_driver_sql("DROP TABLE IF EXISTS search.event_fts")
         connection.exec_driver_sql(
             "CREATE VIRTUAL TABLE IF NOT EXISTS search.event_fts "
@@ -154,8 +172,8 @@ def _all_trigrams(term: str) -> str:
 class PgTrigrams(ScopedTexts):
     """PostgreSQL's pg_trgm."""
 
-    def prepare(self, connection: Connection) -> None:
-        super().prepare(connection)
+    def prepare(self, connection: Connection, engine: Engine) -> None:
+        super().prepare(connection, engine)
         connection.exec_driver_sql("CREATE INDEX IF NOT EXISTS event_text_trigrams ON event_text USING gin (text gin_trgm_ops)")
 
     def candidates(self, scope: str, wanted: EventFilter) -> Conditions:

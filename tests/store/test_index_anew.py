@@ -1,0 +1,161 @@
+"""A text index that is made anew: from the events themselves, for the feed may have been trimmed; complete at every step."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+
+import pytest
+import sqlalchemy as sa
+from sqlalchemy import Connection
+
+from recollect_server.domain.filters import EventFilter
+from recollect_server.store.base import SearchQuery, UserScope
+from recollect_server.store.sql import indexer
+from recollect_server.store.sql.indexer import Indexer
+from recollect_server.store.sql.schema import changes, event_text, feed_floor, index_progress
+from recollect_server.store.sql.store import SqlStore, open_store
+from tests.support.codec import CODEC, draft
+from tests.support.sessions import TENANT, append, compact, create, placed, ref
+
+SESSIONS = ("s1", "s2")
+EVENTS = 4  # in each
+
+
+@pytest.fixture(autouse=True)
+def idle(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Indexers do nothing but what they are told, a little at a time."""
+
+    async def nothing(_: Indexer) -> None:
+        pass
+
+    monkeypatch.setattr(Indexer, "run", nothing)
+    monkeypatch.setattr(indexer, "_EVENTS_AT_ONCE", 3)
+
+
+async def lag(store: SqlStore) -> int:
+    return (await store.info(TENANT, totals=False)).index_lag
+
+
+async def step(store: SqlStore) -> None:
+    made = store._indexer
+    assert made is not None
+    await store._engine.index(made.step)
+
+
+async def finish(store: SqlStore) -> None:
+    async with asyncio.timeout(10):
+        while await lag(store):
+            await step(store)
+
+
+async def found(store: SqlStore) -> int:
+    page = await store.search(TENANT, SearchQuery(UserScope("alice"), EventFilter(keyword="needle"), limit=100))
+    return len(page.hits)
+
+
+async def indexed(store: SqlStore) -> int:
+    count = sa.select(sa.func.count()).select_from(event_text)
+    return await store._engine.index(lambda connection: int(connection.execute(count).scalar_one()))
+
+
+def forget(connection: Connection) -> None:
+    connection.execute(index_progress.update().values(version=0))
+
+
+def trim(connection: Connection) -> None:
+    """Up to the newest change, which stays."""
+    newest = connection.execute(sa.select(changes).order_by(changes.c.id.desc()).limit(1)).one()
+    connection.execute(changes.delete().where(changes.c.id != newest.id))
+    connection.execute(feed_floor.update().values(xid=newest.xid, change=newest.id))
+
+
+@asynccontextmanager
+async def filled(url: str) -> AsyncIterator[SqlStore]:
+    """Two sessions with events, that of one inserted by a compaction, in a feed that was trimmed and an index that is begun."""
+    async with open_store(url, CODEC) as store:
+        for name in SESSIONS:
+            await create(store, name)
+            for number in range(EVENTS - 1):
+                await append(store, draft(f"needle {number}"), to=ref(name))
+            await compact(store, [], placed(None, draft("needle summary", synthetic=True)), of=ref(name))
+        await store._engine.write(trim)
+        await store._engine.index(forget)
+    async with open_store(url, CODEC) as store:
+        yield store
+
+
+async def test_every_event_is_found_once_at_every_step(url: str) -> None:
+    async with filled(url) as store:
+        before = await lag(store)
+        assert before >= EVENTS * 2
+        await append(store, draft("needle more"))
+        while left := await lag(store):
+            assert await found(store) == EVENTS * 2 + 1
+            await step(store)
+            now = await lag(store)
+            assert now < left
+        assert await found(store) == await indexed(store) == EVENTS * 2 + 1
+
+
+@pytest.mark.parametrize("steps", range(5))
+async def test_a_session_that_is_deleted_meanwhile_leaves_nothing(url: str, steps: int) -> None:
+    async with filled(url) as store:
+        for _ in range(steps):
+            await step(store)
+        assert await store.delete_session(TENANT, ref("s1")) == EVENTS
+        assert await found(store) == EVENTS
+        await finish(store)
+        assert await indexed(store) == await found(store) == EVENTS
+
+
+async def test_a_change_whose_events_were_read_already_adds_nothing(url: str) -> None:
+    """Where transactions overlap, an event may be there when the index is begun, and its change not yet settled."""
+    async with open_store(url, CODEC) as store:
+        await create(store)
+        await append(store, draft("needle"), draft("needle"))
+        await store._engine.index(forget)
+    async with open_store(url, CODEC) as store:
+        begin = index_progress.update().values(xid=0, change=0)
+        await store._engine.index(lambda connection: connection.execute(begin))
+        await finish(store)
+        assert await indexed(store) == await found(store) == 2
+
+
+async def test_work_that_was_broken_off_is_taken_up_again(url: str) -> None:
+    async with filled(url) as store:
+        await step(store)
+        left = await lag(store)
+    async with open_store(url, CODEC) as store:
+        assert await lag(store) == left
+        assert await found(store) == EVENTS * 2
+
+
+async def test_an_index_is_kept_when_the_feed_is_trimmed_up_to_it(url: str) -> None:
+    async with filled(url) as store:
+        await finish(store)
+        await append(store, draft("needle more"))
+        await finish(store)
+        await store._engine.write(trim)
+    async with open_store(url, CODEC) as store:
+        assert await lag(store) == 0
+        assert await found(store) == EVENTS * 2 + 1
+
+
+async def test_an_index_is_made_anew_when_the_feed_was_trimmed_beyond_it(url: str) -> None:
+    async with filled(url) as store:
+        await finish(store)
+        await append(store, draft("needle unseen"))
+        await append(store, draft("needle at the floor"))
+        await store._engine.write(lambda connection: connection.execute(feed_floor.update().values(_newest(connection))))
+    async with open_store(url, CODEC) as store:
+        assert await found(store) == EVENTS * 2 + 2
+        assert await lag(store) >= EVENTS * 2
+        await finish(store)
+        assert await indexed(store) == await found(store) == EVENTS * 2 + 2
+
+
+def _newest(connection: Connection) -> dict[str, int]:
+    xid, change = connection.execute(sa.select(changes.c.xid, changes.c.id).order_by(changes.c.id.desc()).limit(1)).one()
+    return {"xid": xid, "change": change}
