@@ -78,11 +78,18 @@ class FeedLocateRows:
             [
                 "created appended updated appended appended updated",
                 "updated appended appended updated",
-                *["updated appended appended updated"] * 2,  # in the middle of a batch, which comes as a whole
+                *["appended appended updated"] * 2,  # in the middle of a batch, which comes as a whole
                 "appended updated",
                 "updated",
             ]
         ):
+            place = await store.locate(TENANT, ref(), seq)
+            assert kinds(await follow(store, SESSION, after=place)) == expected, seq
+
+    async def test_the_feed_is_entered_in_the_middle_of_a_sessions_first_batch(self, store: Store) -> None:
+        await append(store, draft("1"), draft("2"), create=new_session())
+        await settled(store)
+        for seq, expected in enumerate(["created appended", "appended", ""]):
             place = await store.locate(TENANT, ref(), seq)
             assert kinds(await follow(store, SESSION, after=place)) == expected, seq
 
@@ -224,6 +231,14 @@ class FeedTrimRows:
             await store.locate(TENANT, ref(), 4)
         assert caught.value.oldest_seq == 5
         assert await follow(store, SESSION, after=await store.locate(TENANT, ref(), 5)) == []
+
+    async def test_the_feed_has_what_came_after_a_seq_although_the_seqs_own_change_is_trimmed(self, store: Store) -> None:
+        await session_with(store, draft("1"))
+        await relabel(store, {"a": "1"})
+        await append(store, draft("2"))
+        await trim(store, NOW + 1, limit=2)
+        place = await store.locate(TENANT, ref(), 1)
+        assert kinds(await follow(store, SESSION, after=place)) == "updated appended"
 
     async def test_the_feed_of_a_session_can_be_entered_where_only_its_creation_is_trimmed(self, store: Store) -> None:
         """Nobody could name an earlier seq than 0, and its events are all there."""

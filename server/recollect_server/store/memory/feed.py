@@ -61,8 +61,11 @@ class MemoryFeed(MemoryLogs):
         if after_seq < oldest_seq:
             raise FeedTrimmed(self._floor, oldest_seq)
         if after_seq == 0 and kept:
-            return Position(0, kept[0].position.change - 1)
-        return max((change.position for change in adding if change.last <= after_seq), default=self._floor)
+            return _just_before(kept[0])
+        for change in adding:
+            if change.first <= after_seq <= change.last:
+                return change.position if after_seq == change.last else _just_before(change)
+        return self._floor
 
     async def trim_feed(self, before: int, limit: int) -> int:
         trimmed = 0
@@ -84,6 +87,10 @@ class MemoryFeed(MemoryLogs):
             replace(change, labels=logs[change.session].session.labels) if change.session in logs else change
             for change in self._feed
         ]
+
+
+def _just_before(change: Change) -> Position:
+    return Position(0, change.position.change - 1)
 
 
 def _told(entry: Entry, with_text: bool) -> FeedEvent:
