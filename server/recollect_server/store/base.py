@@ -16,6 +16,8 @@ from typing import NamedTuple, Protocol
 from ..domain.filters import ALL, EventFilter
 from ..domain.model import Compaction, Counters, EventDraft, NewSession, Session, SessionChange, SessionRef, StoredEvent
 from ..domain.windows import ContextSpec
+from .consumers import ConsumerStore
+from .feed import FeedStore
 from .windows import Compacted, CompactionPage, CompactionRequest, ContextPage, StoredPolicy, WindowRead
 
 
@@ -207,8 +209,8 @@ class StoreInfo:
     totals: Totals | None = None
 
 
-class Store(Protocol):
-    """Durable, ordered, atomic storage of sessions and their logs."""
+class Store(FeedStore, ConsumerStore, Protocol):
+    """Durable, ordered, atomic storage of sessions and their logs, the feed of their changes, and who follows it by name."""
 
     async def create_session(self, tenant: str, new: NewSession, *, return_existing: bool) -> tuple[Session, bool]:
         """Creates the session; the flag says whether it did. Of concurrent creators of one ref exactly one wins.

@@ -11,6 +11,7 @@ from ...domain.feed import Change, Position
 from ..base import Codec
 from ..consumers import (
     LOST,
+    MOST_REPLAYS,
     Consumer,
     ConsumerKey,
     ConsumerState,
@@ -112,7 +113,7 @@ class MemoryConsumers(MemoryLogs):
             lease.until = until
         numbers = {lease.partition.number for lease in mine}
         replays = [each for each in group.parked if each.replaying and each.partition in numbers]
-        return Share([lease.partition for lease in mine], share.surplus, replays)
+        return Share([lease.partition for lease in mine], share.surplus, replays[:MOST_REPLAYS])
 
     async def acknowledge(self, key: ConsumerKey, member_id: str, positions: Mapping[int, Position]) -> Collection[int]:
         held = {lease.partition.number: lease for lease in self._group(key).held(member_id)}
