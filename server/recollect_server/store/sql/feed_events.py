@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 
 import sqlalchemy as sa
 from sqlalchemy import CompoundSelect, Select
+from sqlalchemy.sql import ColumnElement
 
 from ...domain.feed import Change, ChangeKind, FeedEvent
 from ...domain.model import ROLES
@@ -101,9 +102,13 @@ def _statement(kind: int, size: int) -> CompoundSelect[Any]:
 
 def _span_query(kind: int, i: int) -> Select[Any]:
     place = _e.position if kind == APPENDED else _e.id
-    within = [_e.session == number(f"session_{i}"), place >= number(f"low_{i}"), place <= number(f"high_{i}")]
+    within: list[ColumnElement[bool]] = [
+        _e.session == number(f"session_{i}"),
+        place >= number(f"low_{i}"),
+        place <= number(f"high_{i}"),
+    ]
     if kind == APPENDED:
         # What was inserted later between the events of an append is its compaction's.
-        within.append(sa.text(f"NOT ({INSERTED})"))
+        within.append(sa.literal_column(f"NOT ({INSERTED})", sa.Boolean))
     told = (_e.seq, _e.time, _e.role, _e.author, _e.author_role, _e.branch, _e.synthetic, _e.archived, _e.body)
     return sa.select(number(f"number_{i}").label("number"), *told).where(*within)

@@ -64,22 +64,21 @@ class _History:
         return self._behind(after_seq, first)
 
     def _behind(self, after_seq: int, first: Row[Any]) -> Position:
-        """The end of the last change that added something and nothing beyond the seq."""
+        """Behind the change that brought the seq, or before it if it brought more; the floor if it is trimmed."""
         newest = self._before(None)
         low, high = first.lead, first.lead if newest is None else newest.lead
         while low < high:
             middle = (low + high) // 2
             found = self._before(middle)
-            if found is not None and found.last_seq > after_seq:
+            if found is not None and found.last_seq >= after_seq:
                 high = found.lead
             else:
                 low = middle + 1
-        adding = self._query.where(self._lead <= high, changes.c.last_seq <= after_seq, changes.c.first > 0)
-        found = self._one(adding.where(changes.c.kind.in_(ADDING)).order_by(*self._down))
-        if found is not None:
-            return Position(found.xid, found.id)
-        beyond_it = self._one(self._query.where(self._lead >= high, changes.c.last_seq > after_seq).order_by(*self._up))
-        return self._floor if beyond_it is None else _just_before(beyond_it)
+        adding = self._query.where(changes.c.kind.in_(ADDING), changes.c.first > 0)
+        brought = self._one(adding.where(self._lead >= high, changes.c.last_seq >= after_seq).order_by(*self._up))
+        if brought is None or after_seq <= _starts_after(brought):
+            return self._floor
+        return Position(brought.xid, brought.id) if brought.last_seq == after_seq else _just_before(brought)
 
     def _before(self, lead: int | None) -> Row[Any] | None:
         """The last change up to there."""
