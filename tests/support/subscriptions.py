@@ -18,7 +18,10 @@ FLOOD_BYTES = 1 << 20
 
 class FakeSubscriptions:
     """The session's id says what happens: "gone" is none, "idle" tells nothing but the first frame, "drain" ends after it,
-    "flood" never ends; others have three changes. WatchAll answers with messages, WatchSession with their bytes, as the server does."""
+    "flood" never ends; others have three changes.
+
+    WatchAll answers with messages, WatchSession with their bytes, as the server does.
+    """
 
     def __init__(self) -> None:
         self.open = 0

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from recollect.v1 import event_pb2, message_pb2
 
+from ..domain.feed import FeedEvent
 from ..domain.model import SECOND_NS, EventDraft, StoredEvent
 from ..store.base import Reading
 from .render import measured
@@ -53,6 +54,6 @@ def message_ties(message: message_pb2.ChatMessage) -> tuple[tuple[str, ...], tup
     return calls, results
 
 
-def published(event: StoredEvent) -> bytes:
+def published(event: StoredEvent | FeedEvent) -> bytes:
     """The encoding of recollect.v1.SessionEvent that a reader gets."""
     return event.body + _ARCHIVED if event.archived else event.body

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import base64
-import binascii
 import hashlib
 import struct
 
@@ -31,10 +30,9 @@ class PageTokens:
 
     def read(self, request: Message, token: str, count: int) -> list[int | None]:
         """The `count` numbers. Raises InvalidPageToken."""
-        try:
-            raw = base64.b64decode(token + "=" * (-len(token) % 4), altchars=b"-_", validate=True)
-        except (binascii.Error, ValueError):
-            raise InvalidPageToken("is not a page token") from None
+        raw = from_text(token)
+        if raw is None:
+            raise InvalidPageToken("is not a page token")
         if len(raw) != _HEAD + 8 * count or raw[0] != _VERSION:
             raise InvalidPageToken("is not a page token of this server")
         if raw[1:_HEAD] != self._digest(request):
@@ -47,7 +45,18 @@ class PageTokens:
         bound.CopyFrom(request)
         bound.ClearField("page_token")
         bound.ClearField("page_size")
-        hashed = hashlib.blake2b(self._store_id, digest_size=_DIGEST_BYTES)
-        hashed.update(bound.DESCRIPTOR.full_name.encode())
-        hashed.update(bound.SerializeToString(deterministic=True))
-        return hashed.digest()
+        name = bound.DESCRIPTOR.full_name.encode()
+        return bound_digest(_DIGEST_BYTES, self._store_id, name, bound.SerializeToString(deterministic=True))
+
+
+def bound_digest(size: int, *parts: bytes) -> bytes:
+    """What a token is bound to, in `size` bytes."""
+    return hashlib.blake2b(b"".join(parts), digest_size=size).digest()
+
+
+def from_text(token: str) -> bytes | None:
+    """The bytes of a token, None if it is no base64url."""
+    try:
+        return base64.b64decode(token + "=" * (-len(token) % 4), altchars=b"-_", validate=True)
+    except ValueError:
+        return None

@@ -5,8 +5,6 @@ Each function writes the encoding of one message; a test holds them equal to wha
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-
 from recollect.v1 import event_service_pb2, recall_service_pb2
 
 from ..domain.model import StoredEvent
@@ -14,55 +12,20 @@ from ..store.base import EventPage, SearchPage
 from ..store.windows import ContextPage
 from .codec import published
 from .convert import counters_to, ref_to
+from .fields import delimited, repeated
 
-_LENGTHS_KEPT = 16_384
-
-
-def _varint(value: int) -> bytes:
-    if value < 0x80:
-        return bytes((value,))
-    encoded = bytearray()
-    while value > 0x7F:
-        encoded.append(value & 0x7F | 0x80)
-        value >>= 7
-    encoded.append(value)
-    return bytes(encoded)
-
-
-class _Prefixes(dict[int, bytes]):
-    """A field's tag and length by length, each encoded once: bodies of a page differ little in length."""
-
-    def __init__(self, tag: bytes) -> None:
-        self._tag = tag
-
-    def __missing__(self, length: int) -> bytes:
-        prefix = self._tag + _varint(length)
-        if length < _LENGTHS_KEPT:
-            self[length] = prefix
-        return prefix
-
-
-def _fields(prefixes: _Prefixes, values: Iterable[bytes]) -> bytes:
-    parts: list[bytes] = []
-    for value in values:
-        parts.append(prefixes[len(value)])
-        parts.append(value)
-    return b"".join(parts)
-
-
-# Field 1 and field 2 with wire type 2 (length-delimited).
-_FIELD_1, _FIELD_2 = _Prefixes(b"\x0a"), _Prefixes(b"\x12")
+_FIELD_1, _FIELD_2 = delimited(1), delimited(2)
 
 
 def get_event_response(event: StoredEvent) -> bytes:
-    return _fields(_FIELD_1, [published(event)])
+    return repeated(_FIELD_1, [published(event)])
 
 
 def list_events_response(page: EventPage, next_page_token: str) -> bytes:
     rest = event_service_pb2.ListEventsResponse(
         next_page_token=next_page_token, log_version=page.log_version, last_seq=page.last_seq
     )
-    return _fields(_FIELD_1, map(published, page.events)) + rest.SerializeToString()
+    return repeated(_FIELD_1, map(published, page.events)) + rest.SerializeToString()
 
 
 def get_context_response(page: ContextPage) -> bytes:
@@ -77,13 +40,13 @@ def get_context_response(page: ContextPage) -> bytes:
         window_version=page.versions.window_version,
         session_last_seq=page.versions.last_seq,
     )
-    return _fields(_FIELD_1, map(published, page.events)) + rest.SerializeToString()
+    return repeated(_FIELD_1, map(published, page.events)) + rest.SerializeToString()
 
 
 def search_events_response(page: SearchPage, next_page_token: str) -> bytes:
     hits = (
-        _fields(_FIELD_1, [ref_to(hit.ref).SerializeToString()]) + _fields(_FIELD_2, [published(hit.event)])
+        repeated(_FIELD_1, [ref_to(hit.ref).SerializeToString()]) + repeated(_FIELD_2, [published(hit.event)])
         for hit in page.hits
     )
     rest = recall_service_pb2.SearchEventsResponse(next_page_token=next_page_token)
-    return _fields(_FIELD_1, hits) + rest.SerializeToString()
+    return repeated(_FIELD_1, hits) + rest.SerializeToString()

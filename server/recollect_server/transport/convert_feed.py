@@ -1,0 +1,51 @@
+"""Between protobuf and the domain: what is followed, and from where."""
+
+from __future__ import annotations
+
+from recollect.v1 import filter_pb2
+from recollect.v1 import subscription_service_pb2 as pb
+
+from ..domain import rules
+from ..domain.errors import InvalidField, InvalidResumeToken
+from ..domain.feed import FeedScope
+from ..domain.filters import EventFilter
+from ..service.subscriptions import Start
+from .convert import filter_of
+
+
+def scope_of(scope: pb.ChangeScope, field: str = "scope") -> FeedScope:
+    """The scope, without its tenant."""
+    user_id = rules.identifier(f"{field}.user_id", scope.user_id)
+    if user_id and not user_id.strip():
+        raise InvalidField(f"{field}.user_id", "must not be blank")
+    return FeedScope(
+        tenant="",
+        app=rules.identifier(f"{field}.app", scope.app) if scope.HasField("app") else None,
+        user_id=user_id or None,
+        labels=tuple(sorted(rules.labels(f"{field}.labels", scope.labels).items())),
+    )
+
+
+def followed_filter_of(wanted: filter_pb2.EventFilter) -> EventFilter:
+    """The filter of what has no end, from which a window could be counted. Raises InvalidField."""
+    if window := wanted.WhichOneof("window"):
+        raise InvalidField(f"filter.{window}", "is not for subscriptions, which have no window")
+    return filter_of(wanted)
+
+
+def start_of(request: pb.WatchSessionRequest | pb.WatchAllRequest) -> Start:
+    kind = request.WhichOneof("start")
+    if kind is None:
+        return Start()
+    if kind == "resume_token":
+        if not request.resume_token:  # not to be taken for none, which would skip what came since
+            raise InvalidResumeToken("is empty")
+        return Start(resume_token=request.resume_token)
+    value: int = getattr(request, kind)
+    if kind == "after_seq":
+        if value < 0:
+            raise InvalidField(kind, "must not be negative")
+        return Start(after_seq=value)
+    if not value:
+        raise InvalidField(kind, "must be true; leave it out for live_only")
+    return Start(from_beginning=kind == "from_beginning")

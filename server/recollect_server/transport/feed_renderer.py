@@ -1,0 +1,148 @@
+"""Changes as subscribers and consumers get them, put together from stored bytes: no event is parsed.
+
+A test holds them equal to what protobuf writes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import lru_cache
+
+from recollect.v1 import session_pb2, subscription_pb2
+
+from ..domain.feed import Change, ChangeKind, FeedEvent, FeedScope, Position
+from ..domain.model import SECOND_NS, SessionRef
+from ..feed.frames import MOST_FRAME_BYTES, CheckpointKind
+from .codec import published
+from .convert import ref_to, session_to
+from .convert_compaction import compaction_to
+from .fields import Tagged, delimited, number, numbers, repeated
+from .resume_tokens import ResumeTokens
+
+_SESSIONS_REMEMBERED = 16_384
+# WatchSessionResponse and WatchAllResponse: changes.
+_CHANGES = delimited(1)
+# Change.
+_SESSION, _BATCH, _COMPACTION, _SESSION_CHANGE, _CHECKPOINT = (delimited(field) for field in range(1, 6))
+_RESUME_TOKEN, _VERSIONS, _CHANGE_TIME = (delimited(field) for field in (6, 7, 8))
+# EventBatch, CompactionNotice and Checkpoint.
+_EVENTS, _BATCH_CONTINUES = delimited(1), number(2)[1]
+_RECORD, _INSERTED, _NOTICE_CONTINUES = delimited(1), delimited(2), number(3)[1]
+_CHECKPOINT_KIND = number(1)
+# SessionVersions, WindowCounters and Timestamp.
+_LOG, _WINDOW = tuple(number(field) for field in (1, 2, 3)), delimited(4)
+_COUNTERS = tuple(number(field) for field in (1, 2, 3, 4))
+_TIMESTAMP = (number(1), number(2))
+
+_WITH_EVENTS = (ChangeKind.APPENDED, ChangeKind.COMPACTED)
+_SESSION_KINDS = {
+    ChangeKind.CREATED: subscription_pb2.SESSION_CHANGE_KIND_CREATED,
+    ChangeKind.UPDATED: subscription_pb2.SESSION_CHANGE_KIND_UPDATED,
+    ChangeKind.DELETED: subscription_pb2.SESSION_CHANGE_KIND_DELETED,
+}
+
+
+class FeedRenderer:
+    """feed.frames.Renderer: encodings of WatchSessionResponse, which are those of WatchAllResponse."""
+
+    def __init__(self, tokens: ResumeTokens, digest: bytes) -> None:
+        self._token = tokens.maker(digest)
+
+    def change(self, change: Change, events: Sequence[FeedEvent], before: Position) -> list[bytes]:
+        session, rest = _session(change.ref), _rest(change)
+        *parts, last = _parts([published(event) for event in events])
+        messages = [self._message(session + _kind(change, part, continues=True), before, rest) for part in parts]
+        messages.append(self._message(session + _kind(change, last), change.position, rest))
+        return messages
+
+    def checkpoint(self, kind: CheckpointKind, position: Position) -> bytes:
+        return self._message(_field(_CHECKPOINT, _CHECKPOINT_KIND[kind]), position)
+
+    def _message(self, what: bytes, position: Position, rest: bytes = b"") -> bytes:
+        return _field(_CHANGES, what + _field(_RESUME_TOKEN, self._token(position)) + rest)
+
+
+class FeedDialect:
+    """service.subscriptions.Dialect: how the subscribers of one filter are spoken to. The filter's bytes are those of its
+    deterministic encoding."""
+
+    def __init__(self, tokens: ResumeTokens, filter_bytes: bytes) -> None:
+        self._tokens = tokens
+        self._filter_bytes = filter_bytes
+
+    def renderer(self, scope: FeedScope) -> FeedRenderer:
+        return FeedRenderer(self._tokens, self._digest(scope))
+
+    def token(self, scope: FeedScope, position: Position) -> str:
+        return self._tokens.make(self._digest(scope), position)
+
+    def read_token(self, scope: FeedScope, token: str) -> Position:
+        return self._tokens.read(self._digest(scope), token)
+
+    def _digest(self, scope: FeedScope) -> bytes:
+        return self._tokens.digest(scope, self._filter_bytes)
+
+
+def delivery_change(change: Change, events: Sequence[FeedEvent]) -> bytes:
+    """The encoding of recollect.v1.Change as consumers get it: as a whole, however large, and without a resume token."""
+    return _session(change.ref) + _kind(change, [published(event) for event in events]) + _rest(change)
+
+
+def _field(prefixes: Tagged, value: bytes) -> bytes:
+    return prefixes[len(value)] + value
+
+
+@lru_cache(maxsize=_SESSIONS_REMEMBERED)
+def _session(ref: SessionRef) -> bytes:
+    return _field(_SESSION, ref_to(ref).SerializeToString())
+
+
+def _parts(bodies: Sequence[bytes]) -> list[Sequence[bytes]]:
+    """The events of each message: at least one, and no more than MOST_FRAME_BYTES unless it is one."""
+    if sum(map(len, bodies)) <= MOST_FRAME_BYTES:
+        return [bodies]
+    parts: list[Sequence[bytes]] = []
+    part: list[bytes] = []
+    size = 0
+    for body in bodies:
+        if part and size + len(body) > MOST_FRAME_BYTES:
+            parts.append(part)
+            part, size = [], 0
+        part.append(body)
+        size += len(body)
+    parts.append(part)
+    return parts
+
+
+def _kind(change: Change, bodies: Sequence[bytes], *, continues: bool = False) -> bytes:
+    """The field of Change.kind."""
+    if change.kind == ChangeKind.APPENDED:
+        return _field(_BATCH, repeated(_EVENTS, bodies) + (_BATCH_CONTINUES if continues else b""))
+    if change.kind == ChangeKind.COMPACTED:
+        compaction = change.compaction
+        record = b"" if compaction is None else _field(_RECORD, compaction_to(compaction).SerializeToString())
+        return _field(_COMPACTION, record + repeated(_INSERTED, bodies) + (_NOTICE_CONTINUES if continues else b""))
+    return _field(_SESSION_CHANGE, _session_change(change).SerializeToString(deterministic=True))
+
+
+def _session_change(change: Change) -> subscription_pb2.SessionChange:
+    kind = subscription_pb2.SESSION_CHANGE_KIND_EXPIRED if change.expired else _SESSION_KINDS[change.kind]
+    after = change.after
+    if after is None:
+        session = session_pb2.Session(ref=ref_to(change.ref), labels=change.labels)
+    elif change.kind == ChangeKind.DELETED:
+        session = session_pb2.Session(ref=ref_to(after.ref), uid=after.uid, labels=after.labels)
+    else:
+        session = session_to(after)
+    return subscription_pb2.SessionChange(kind=kind, session=session)
+
+
+def _rest(change: Change) -> bytes:
+    """The fields behind the resume token: versions and change_time."""
+    time = _field(_CHANGE_TIME, numbers(_TIMESTAMP, divmod(change.time, SECOND_NS)))
+    if change.kind not in _WITH_EVENTS:
+        return time
+    counts = change.window_events, change.window_turns, change.window_bytes, change.window_tokens
+    window = _field(_WINDOW, numbers(_COUNTERS, counts))
+    versions = numbers(_LOG, (change.log_version, change.window_version, change.last_seq)) + window
+    return _field(_VERSIONS, versions) + time

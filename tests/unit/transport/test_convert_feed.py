@@ -1,0 +1,153 @@
+"""What a subscription's request means, and what of it is refused."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from typing import Any
+
+import pytest
+
+from recollect.v1 import subscription_service_pb2 as pb
+from recollect.v1.filter_pb2 import EventFilter
+from recollect.v1.session_pb2 import SessionRef
+from recollect_server.domain.errors import InvalidField, InvalidResumeToken, RecollectError
+from recollect_server.domain.feed import BEGINNING, FeedScope
+from recollect_server.domain.model import Caller
+from recollect_server.service.subscriptions import Start
+from recollect_server.transport.convert_feed import scope_of, start_of
+from recollect_server.transport.resume_tokens import ResumeTokens
+from recollect_server.transport.servicers.subscriptions import SubscriptionServicer
+
+CALLER = Caller("acme")
+
+
+class FakeService:
+    """Notes what it is asked for, and speaks to the caller in its dialect."""
+
+    def __init__(self) -> None:
+        self.asked: tuple[Any, ...] = ()
+
+    async def watch_session(self, *asked: Any) -> AsyncIterator[bytes]:
+        self.asked = asked
+        yield asked[-1].token(FeedScope("acme"), BEGINNING).encode()
+
+    watch_all = watch_session
+
+
+async def _token(request: pb.WatchSessionRequest | pb.WatchAllRequest, service: FakeService) -> str:
+    servicer = SubscriptionServicer(service, ResumeTokens("store-1"))  # type: ignore[arg-type]
+    if isinstance(request, pb.WatchSessionRequest):
+        responses = servicer.WatchSession(request, CALLER)
+    else:
+        responses = servicer.WatchAll(request, CALLER)
+    (token,) = [response async for response in responses]
+    return token.decode()
+
+
+@pytest.mark.parametrize(
+    ("request_", "start"),
+    [
+        (pb.WatchSessionRequest(), Start()),
+        (pb.WatchSessionRequest(live_only=True), Start()),
+        (pb.WatchSessionRequest(after_seq=0), Start(after_seq=0)),
+        (pb.WatchSessionRequest(after_seq=7), Start(after_seq=7)),
+        (pb.WatchSessionRequest(resume_token="t"), Start(resume_token="t")),
+        (pb.WatchAllRequest(), Start()),
+        (pb.WatchAllRequest(live_only=True), Start()),
+        (pb.WatchAllRequest(from_beginning=True), Start(from_beginning=True)),
+        (pb.WatchAllRequest(resume_token="t"), Start(resume_token="t")),
+    ],
+)
+def test_a_start_is_where_the_request_says(request_: Any, start: Start) -> None:
+    assert start_of(request_) == start
+
+
+@pytest.mark.parametrize(
+    ("request_", "field", "says"),
+    [
+        (pb.WatchSessionRequest(after_seq=-1), "after_seq", "must not be negative"),
+        (pb.WatchSessionRequest(live_only=False), "live_only", "must be true"),
+        (pb.WatchAllRequest(live_only=False), "live_only", "must be true"),
+        (pb.WatchAllRequest(from_beginning=False), "from_beginning", "must be true"),
+    ],
+)
+def test_a_start_that_means_nothing_is_refused(request_: Any, field: str, says: str) -> None:
+    with pytest.raises(InvalidField, match=says) as caught:
+        start_of(request_)
+    assert caught.value.metadata["field"] == field
+
+
+@pytest.mark.parametrize("kind", [pb.WatchSessionRequest, pb.WatchAllRequest])
+def test_an_empty_resume_token_is_not_taken_for_none(kind: Any) -> None:
+    with pytest.raises(InvalidResumeToken):
+        start_of(kind(resume_token=""))
+
+
+def test_an_app_that_is_not_set_is_any_and_an_empty_one_is_none() -> None:
+    assert scope_of(pb.ChangeScope()) == FeedScope("")
+    assert scope_of(pb.ChangeScope(app="")) == FeedScope("", app="")
+    labels = {"z": "1", "a": "2"}
+    assert scope_of(pb.ChangeScope(app="shop", user_id="ann", labels=labels)) == FeedScope(
+        "", "shop", "ann", None, (("a", "2"), ("z", "1"))
+    )
+
+
+@pytest.mark.parametrize(
+    ("scope", "field"),
+    [
+        ({"app": "a" * 256}, "scope.app"),
+        ({"user_id": "a\n"}, "scope.user_id"),
+        ({"user_id": " "}, "scope.user_id"),
+        ({"labels": {"": "x"}}, "scope.labels key"),
+        ({"labels": {"k": "\x00"}}, "scope.labels['k']"),
+        ({"labels": {str(number): "" for number in range(65)}}, "scope.labels"),
+    ],
+)
+def test_a_scope_that_no_session_could_be_in_is_refused(scope: dict[str, Any], field: str) -> None:
+    with pytest.raises(InvalidField) as caught:
+        scope_of(pb.ChangeScope(**scope))
+    assert caught.value.metadata["field"] == field
+
+
+async def test_the_service_gets_what_was_asked() -> None:
+    service = FakeService()
+    request = pb.WatchAllRequest(from_beginning=True, filter=EventFilter(keyword="Hi"))
+    request.scope.labels["k"] = "v"
+    await _token(request, service)
+    caller, app, user_id, labels, wanted, start, _ = service.asked
+    assert (caller, app, user_id, labels, wanted.terms) == (CALLER, None, None, {"k": "v"}, ("hi",))
+    assert start == Start(from_beginning=True)
+    await _token(pb.WatchSessionRequest(session=SessionRef(session_id="s1"), after_seq=3), service)
+    assert service.asked[:2] == (CALLER, ("", "", "s1"))
+    assert service.asked[3] == Start(after_seq=3)
+
+
+async def test_tokens_are_those_of_the_filter_wherever_one_starts() -> None:
+    def request(**more: Any) -> pb.WatchSessionRequest:
+        return pb.WatchSessionRequest(session=SessionRef(session_id="s1"), **more)
+
+    service = FakeService()
+    token = await _token(request(), service)
+    assert await _token(request(after_seq=3, filter={}), service) == token
+    assert await _token(request(resume_token=token), service) == token
+    assert await _token(request(filter={"keyword": "hi"}), service) != token
+
+
+@pytest.mark.parametrize(
+    ("wrong", "field"),
+    [
+        ({"session": {}}, "session.session_id"),
+        ({"filter": {"last_n": 3}}, "filter.last_n"),
+        ({"filter": {"page": {"page_size": 3}}}, "filter.page"),
+        ({"filter": {"roles": [9]}}, "filter.roles[0]"),
+    ],
+)
+async def test_a_request_that_is_wrong_reaches_nobody(wrong: dict[str, Any], field: str) -> None:
+    service = FakeService()
+    with pytest.raises(RecollectError) as caught:
+        await _token(pb.WatchSessionRequest(**({"session": {"session_id": "s1"}} | wrong)), service)
+    assert caught.value.metadata["field"] == field
+    assert not service.asked
+    if "filter" in wrong:
+        with pytest.raises(RecollectError):
+            await _token(pb.WatchAllRequest(**wrong), service)

@@ -1,0 +1,71 @@
+"""What a client gets of an error beside its reason."""
+
+from __future__ import annotations
+
+from typing import TypeVar
+
+import pytest
+from google.protobuf.message import Message
+from google.rpc import error_details_pb2
+
+from recollect_server.domain import errors
+from recollect_server.domain.model import SessionRef
+from recollect_server.transport.errors import status_of
+
+REF = SessionRef("shop", "ann", "s1")
+M = TypeVar("M", bound=Message)
+
+
+def _details(error: errors.RecollectError, kind: type[M]) -> list[M]:
+    found = []
+    for each in status_of(error).details:
+        if each.Is(kind.DESCRIPTOR):
+            detail = kind()
+            each.Unpack(detail)
+            found.append(detail)
+    return found
+
+
+@pytest.mark.parametrize(
+    ("error", "field"),
+    [
+        (errors.InvalidField("after_seq", "must not be negative"), "after_seq"),
+        (errors.InvalidPageToken("is not a page token"), "page_token"),
+        (errors.InvalidResumeToken("is not a resume token"), "resume_token"),
+        (errors.EventTooLarge("events[3]", 2, 1), "events[3]"),
+    ],
+)
+def test_what_is_wrong_with_a_request_is_told_by_field(error: errors.RecollectError, field: str) -> None:
+    (bad,) = _details(error, error_details_pb2.BadRequest)
+    assert [(each.field, each.description) for each in bad.field_violations] == [(field, error.message)]
+
+
+@pytest.mark.parametrize(
+    ("error", "kind", "name"),
+    [
+        (errors.ConsumerNotFound("indexer"), "recollect.v1.Consumer", "indexer"),
+        (errors.EventNotFound(REF, "e1"), "recollect.v1.SessionEvent", "e1"),
+        (errors.SessionAlreadyExists(REF), "recollect.v1.Session", "s1"),
+        (errors.SessionNotFound(REF), "recollect.v1.Session", "s1"),
+    ],
+)
+def test_what_is_missing_or_in_the_way_is_named(error: errors.RecollectError, kind: str, name: str) -> None:
+    (resource,) = _details(error, error_details_pb2.ResourceInfo)
+    assert (resource.resource_type, resource.resource_name) == (kind, name)
+
+
+@pytest.mark.parametrize(
+    "error", [errors.WatchTooSlow(60), errors.ServerDraining(), errors.StoreUnavailable("x"), errors.RateLimited("appends")]
+)
+def test_what_passes_says_when_to_come_back(error: errors.RecollectError) -> None:
+    (retry,) = _details(error, error_details_pb2.RetryInfo)
+    assert retry.retry_delay.seconds > 0
+
+
+@pytest.mark.parametrize(
+    "error", [errors.ResumePositionExpired(oldest_resume_token="t"), errors.ConsumerMismatch("n", "filter")]
+)
+def test_every_error_has_one_reason_and_its_metadata(error: errors.RecollectError) -> None:
+    (info,) = _details(error, error_details_pb2.ErrorInfo)
+    assert (info.reason, dict(info.metadata)) == (error.reason, error.metadata)
+    assert len(status_of(error).details) == 1

@@ -1,0 +1,83 @@
+"""Resume tokens: good for one store, one scope and one filter, and refused for anything else."""
+
+from __future__ import annotations
+
+import base64
+from dataclasses import replace
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from recollect_server.domain.errors import InvalidResumeToken
+from recollect_server.domain.feed import BEGINNING, FeedScope, Position
+from recollect_server.transport.resume_tokens import ResumeTokens
+
+TOKENS = ResumeTokens("store-1")
+SCOPE = FeedScope("acme", "shop", "ann", "s1", (("k", "v"),))
+DIGEST = TOKENS.digest(SCOPE, b"filter")
+NUMBERS = st.integers(0, (1 << 63) - 1)
+
+
+@given(NUMBERS, NUMBERS)
+def test_a_token_tells_its_position_again_and_fits_into_a_url(xid: int, change: int) -> None:
+    token = TOKENS.make(DIGEST, Position(xid, change))
+    assert TOKENS.read(DIGEST, token) == (xid, change)
+    assert token == base64.urlsafe_b64encode(base64.urlsafe_b64decode(token + "==")).decode().rstrip("=")
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        ResumeTokens("store-2").digest(SCOPE, b"filter"),
+        TOKENS.digest(SCOPE, b""),
+        *(
+            TOKENS.digest(replace(SCOPE, **change), b"filter")
+            for change in (
+                {"tenant": "acme2"},
+                {"app": None},
+                {"app": ""},
+                {"user_id": "bob"},
+                {"session_id": None},
+                {"labels": ()},
+                {"labels": (("k", "w"),)},
+            )
+        ),
+    ],
+)
+def test_a_token_of_another_store_scope_or_filter_is_refused(other: bytes) -> None:
+    assert other != DIGEST
+    with pytest.raises(InvalidResumeToken, match="belongs to another scope, filter or store"):
+        TOKENS.read(DIGEST, TOKENS.make(other, BEGINNING))
+
+
+def test_equal_requests_have_equal_tokens() -> None:
+    again = ResumeTokens("store-1")
+    assert again.make(again.digest(replace(SCOPE), b"filter"), Position(3, 4)) == TOKENS.make(DIGEST, Position(3, 4))
+
+
+def _head() -> bytes:
+    return base64.urlsafe_b64decode(TOKENS.make(DIGEST, BEGINNING) + "==")[:15]
+
+
+@pytest.mark.parametrize(
+    "raw",
+    [
+        b"",
+        _head(),
+        _head() + bytes(15),
+        _head() + bytes(17),
+        b"\x02" + _head()[1:] + bytes(16),
+        _head() + b"\xff" * 16,
+        _head() + bytes(8) + b"\x80" + bytes(7),
+    ],
+)
+def test_what_was_never_given_out_is_no_token(raw: bytes) -> None:
+    with pytest.raises(InvalidResumeToken, match="is not a resume token"):
+        TOKENS.read(DIGEST, base64.urlsafe_b64encode(raw).decode().rstrip("="))
+
+
+@pytest.mark.parametrize("token", ["", "x", "not base64!", "é", "💥" * 10, "a" * 100_000, "====", "\x00"])
+def test_what_is_no_base64_is_no_token(token: str) -> None:
+    with pytest.raises(InvalidResumeToken, match="is not a resume token"):
+        TOKENS.read(DIGEST, token)
