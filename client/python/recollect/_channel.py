@@ -77,7 +77,8 @@ def channel_options(extra: Sequence[tuple[str, Any]] = ()) -> list[tuple[str, An
         "grpc.service_config": json.dumps(config),
         # The default, 256 KiB, would silently exempt larger appends from the retry policy.
         "grpc.per_rpc_retry_buffer_size": MAX_MESSAGE_BYTES,
-        # The default waits for up to two minutes before it looks for a server again that was away.
+        # By default a channel waits from 1 s up to 2 minutes before it looks again for a server that was away.
+        "grpc.initial_reconnect_backoff_ms": 100,
         "grpc.max_reconnect_backoff_ms": 5_000,
         "grpc.keepalive_time_ms": 30_000,
         "grpc.keepalive_timeout_ms": 10_000,

@@ -59,15 +59,10 @@ class Subscriptions(Connection):
             raise ValueError("give either session, or user_id, app and labels")
         if max_retries is not None and max_retries < 0:
             raise ValueError("max_retries must be at least 0")
-        if session is not None:
-            request = _changes.watch_request(
-                self._ref(session), filter, resume_token=resume_token, after_seq=after_seq, from_beginning=from_beginning
-            )
-        else:
-            scope = self._scope(user_id, app, labels)
-            request = _changes.watch_request(
-                scope, filter, resume_token=resume_token, after_seq=after_seq, from_beginning=from_beginning
-            )
+        whose = self._scope(user_id, app, labels) if session is None else self._ref(session)
+        request = _changes.watch_request(
+            whose, filter, resume_token=resume_token, after_seq=after_seq, from_beginning=from_beginning
+        )
         return self._follow(request, checkpoints, Backoff(max_retries))
 
     def _open(self, request: _changes.WatchRequest) -> Frames[su.WatchSessionResponse] | Frames[su.WatchAllResponse]:
