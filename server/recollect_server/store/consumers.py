@@ -1,7 +1,7 @@
 """What a store keeps of named consumers: part of the Store contract.
 
-A consumer's sessions are spread over partitions (`partition_of`). A member leases partitions, works on each in feed order, and moves
-its position; whoever has no lease cannot move it. Every method is one transaction.
+A consumer's sessions are spread over partitions (`partition_of`). A member leases partitions, works on each in feed order, and
+moves its position; whoever has no lease cannot move it. Every method is one transaction.
 """
 
 from __future__ import annotations
@@ -36,8 +36,8 @@ class Consumer:
 
 @dataclass(frozen=True, slots=True)
 class Partition:
-    """Where a partition stands: everything of it up to `position` has been handled. `attempts`: deliveries of what comes next that
-    were not acknowledged, `reason` why the last was not."""
+    """Where a partition stands: everything of it up to `position` has been handled. `attempts`: deliveries of what comes next
+    that were not acknowledged, `reason` why the last was not."""
 
     number: int
     position: Position
@@ -68,7 +68,8 @@ class Parked:
 
 @dataclass(frozen=True, slots=True)
 class Share:
-    """What a member has after balancing: its partitions, how many of them it should give back, and what is to be replayed in them."""
+    """What a member has after balancing: its partitions, how many of them it should give back, and what is to be replayed in
+    them."""
 
     partitions: Sequence[Partition]
     surplus: int = 0
@@ -113,34 +114,37 @@ class ConsumerStore(Protocol):
     """Durable state of named consumers. Methods that name a consumer raise ConsumerNotFound if there is none."""
 
     async def join_consumer(self, wanted: Consumer, start: Position, member_id: str, now: int, until: int) -> Consumer:
-        """Enters the member until `until`, making the consumer if there is none, with every partition at `start`. The stored one is
-        returned; its partitions, max_attempts and ack_timeout hold. Raises ConsumerMismatch where scope or filter differ."""
+        """Enters the member until `until`, making the consumer if there is none, with every partition at `start`. The stored one
+        is returned; its partitions, max_attempts and ack_timeout hold. Raises ConsumerMismatch where scope or filter differ."""
         ...
 
     async def balance(self, key: ConsumerKey, member_id: str, now: int, until: int) -> Share:
-        """Extends the member and its leases until `until`, forgets members that have run out, and takes partitions that nobody holds,
-        the lowest first, as `fair_share` says, which says the surplus too. A lease that ran out counts one more attempt of what
+        """Extends the member and its leases until `until`, forgets members that have run out, and takes partitions that nobody
+        holds, the lowest first, as `fair_share` says, which says the surplus too. A lease that ran out counts one more attempt of what
         comes next, for its member may have died of it; the reason is LOST. A member that had run out is entered anew, without
         partitions: it takes some with its next call, when its caller knows that it lost what it had."""
         ...
 
     async def acknowledge(self, key: ConsumerKey, member_id: str, positions: Mapping[int, Position]) -> Collection[int]:
-        """Moves partitions on and resets their attempts; positions are durable when it returns. Answers with the partitions that the
-        member does not hold (any more), which stay as they are."""
+        """Moves partitions on, never back, and resets their attempts; positions are durable when it returns. Answers with the
+        partitions that the member does not hold (any more), which stay as they are."""
         ...
 
     async def reject(self, key: ConsumerKey, member_id: str, number: int, reason: str) -> int:
-        """Counts one more attempt of what comes next in the partition; how many there are. 0: the partition is not the member's."""
+        """Counts one more attempt of what comes next in the partition; how many there are. 0: the partition is not the
+        member's."""
         ...
 
     async def park(self, key: ConsumerKey, member_id: str, change: Change, reason: str, now: int) -> bool:
-        """Parks the change that comes next and moves its partition past it, in one. False: the partition is not the member's."""
+        """Parks the change that comes next, with the attempts that were counted of it, and moves its partition past it, in one.
+        False: the partition is not the member's."""
         ...
 
     async def release_partitions(
         self, key: ConsumerKey, member_id: str, numbers: Collection[int], *, lost: bool, reason: str = ""
     ) -> None:
-        """Gives partitions back. `lost`: with deliveries outstanding, so what comes next counts one more attempt, for this reason."""
+        """Gives partitions back. `lost`: with deliveries outstanding, so what comes next counts one more attempt, for this
+        reason."""
         ...
 
     async def leave(self, key: ConsumerKey, member_id: str) -> None:
@@ -148,8 +152,8 @@ class ConsumerStore(Protocol):
         ...
 
     async def finish_replay(self, key: ConsumerKey, parked_id: int, *, failed: str | None, now: int) -> None:
-        """Ends the replay of a parked change: handled (None) it is forgotten, failed it stays parked with one more attempt and this
-        reason. Nothing happens if it is not parked."""
+        """Ends the replay of a parked change: handled (None) it is forgotten, failed it stays parked with one more attempt and
+        this reason, from now. Nothing happens if it is not parked."""
         ...
 
     async def consumers(self, tenant: str, owner: str, limit: int, after: str) -> Sequence[Consumer]:
