@@ -12,13 +12,13 @@ from ..store.base import EventPage, SearchPage
 from ..store.windows import ContextPage
 from .codec import published
 from .convert import counters_to, ref_to
-from .fields import delimited, repeated
+from .fields import delimited, repeated, single
 
 _FIELD_1, _FIELD_2 = delimited(1), delimited(2)
 
 
 def get_event_response(event: StoredEvent) -> bytes:
-    return repeated(_FIELD_1, [published(event)])
+    return single(_FIELD_1, published(event))
 
 
 def list_events_response(page: EventPage, next_page_token: str) -> bytes:
@@ -44,9 +44,6 @@ def get_context_response(page: ContextPage) -> bytes:
 
 
 def search_events_response(page: SearchPage, next_page_token: str) -> bytes:
-    hits = (
-        repeated(_FIELD_1, [ref_to(hit.ref).SerializeToString()]) + repeated(_FIELD_2, [published(hit.event)])
-        for hit in page.hits
-    )
+    hits = (single(_FIELD_1, ref_to(hit.ref).SerializeToString()) + single(_FIELD_2, published(hit.event)) for hit in page.hits)
     rest = recall_service_pb2.SearchEventsResponse(next_page_token=next_page_token)
     return repeated(_FIELD_1, hits) + rest.SerializeToString()

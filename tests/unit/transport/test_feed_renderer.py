@@ -222,3 +222,9 @@ def test_a_dialect_speaks_to_one_request_only(other: dict[str, Any]) -> None:
     spoken = FeedDialect(ResumeTokens(other.get("store", "store-1")), other.get("filter_bytes", b""))
     assert spoken.token(other.get("scope", SCOPE), BEGINNING) != token
     assert FeedDialect(ResumeTokens("store-1"), b"").token(FeedScope("acme"), BEGINNING) == token
+
+
+def test_of_a_session_that_is_gone_without_a_trace_its_name_and_labels_are_told() -> None:
+    change = Change(AT, ChangeKind.DELETED, "acme", REF, 1, 2, labels={"k": "v"})
+    session = pb.Change.FromString(delivery_change(change, [])).session_change.session
+    assert (session.ref, dict(session.labels), session.HasField("create_time")) == (ref_to(REF), {"k": "v"}, False)
