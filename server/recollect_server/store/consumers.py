@@ -114,15 +114,16 @@ class ConsumerStore(Protocol):
     """Durable state of named consumers. Methods that name a consumer raise ConsumerNotFound if there is none."""
 
     async def join_consumer(self, wanted: Consumer, start: Position, member_id: str, now: int, until: int) -> Consumer:
-        """Enters the member until `until`, making the consumer if there is none, with every partition at `start`. The stored one
-        is returned; its partitions, max_attempts and ack_timeout hold. Raises ConsumerMismatch where scope or filter differ."""
+        """Enters the member until `until`, making the consumer if there is none, with every partition at `start`. The stored
+        one is returned; its partitions, max_attempts and ack_timeout hold. Raises ConsumerMismatch where scope or filter
+        differ."""
         ...
 
     async def balance(self, key: ConsumerKey, member_id: str, now: int, until: int) -> Share:
         """Extends the member and its leases until `until`, forgets members that have run out, and takes partitions that nobody
-        holds, the lowest first, as `fair_share` says, which says the surplus too. A lease that ran out counts one more attempt of what
-        comes next, for its member may have died of it; the reason is LOST. A member that had run out is entered anew, without
-        partitions: it takes some with its next call, when its caller knows that it lost what it had."""
+        holds, the lowest first, as `fair_share` says, which says the surplus too. A lease that ran out counts one more attempt
+        of what comes next, for its member may have died of it; the reason is LOST. A member that had run out is entered anew,
+        without partitions: it takes some with its next call, when its caller knows that it lost what it had."""
         ...
 
     async def acknowledge(self, key: ConsumerKey, member_id: str, positions: Mapping[int, Position]) -> Collection[int]:
