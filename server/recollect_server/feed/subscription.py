@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncGenerator, AsyncIterator, Sequence
 
 from ..domain.errors import ServerDraining
 from ..domain.feed import Change, FeedEvent, Position
@@ -28,7 +28,7 @@ class Subscription:
         self._skip_seq = skip_seq
         self._behind = True
 
-    async def messages(self) -> AsyncIterator[bytes]:
+    async def messages(self) -> AsyncGenerator[bytes]:
         """Without end. Raises FeedTrimmed, ServerDraining."""
         self._tail.behind += 1
         try:

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import AsyncIterator, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping
+from contextlib import aclosing, contextmanager
 from dataclasses import dataclass
 from typing import Protocol
 
-from ..domain.errors import QuotaExceeded, ResumePositionExpired
+from ..domain.errors import InvalidResumeToken, QuotaExceeded, ResumePositionExpired
 from ..domain.feed import BEGINNING, FeedScope, FeedTrimmed, Position
 from ..domain.filters import EventFilter
 from ..domain.model import Caller, SessionRef
@@ -76,18 +76,20 @@ class SubscriptionService:
         self._tail = tail
         self._quota = quota
 
-    async def watch_session(
+    def watch_session(
         self, caller: Caller, ref: SessionRef, wanted: EventFilter, start: Start, dialect: Dialect
     ) -> AsyncIterator[bytes]:
         """A session's changes. One that is named by its id alone must exist."""
-        ref = own_ref(caller, ref)
-        if ref.is_bare:
-            ref = (await self._store.get_session(caller.tenant, ref)).ref
-        scope = FeedScope(caller.tenant, *ref)
-        async for message in self._watch(caller, scope, wanted, start, dialect):
-            yield message
 
-    async def watch_all(
+        async def scope() -> FeedScope:
+            own = own_ref(caller, ref)
+            if own.is_bare:
+                own = (await self._store.get_session(caller.tenant, own)).ref
+            return FeedScope(caller.tenant, *own)
+
+        return self._watch(caller, scope, wanted, start, dialect)
+
+    def watch_all(
         self,
         caller: Caller,
         app: str | None,
@@ -98,15 +100,23 @@ class SubscriptionService:
         dialect: Dialect,
     ) -> AsyncIterator[bytes]:
         """The changes of all sessions of a user, an app or the tenant."""
-        user_id = own_user(caller, user_id, "scope.user_id")
-        scope = FeedScope(caller.tenant, app, user_id, labels=tuple(sorted(labels.items())))
-        async for message in self._watch(caller, scope, wanted, start, dialect):
-            yield message
+
+        async def scope() -> FeedScope:
+            user = own_user(caller, user_id, "scope.user_id")
+            return FeedScope(caller.tenant, app, user, labels=tuple(sorted(labels.items())))
+
+        return self._watch(caller, scope, wanted, start, dialect)
 
     async def _watch(
-        self, caller: Caller, scope: FeedScope, wanted: EventFilter, start: Start, dialect: Dialect
+        self,
+        caller: Caller,
+        find_scope: Callable[[], Awaitable[FeedScope]],
+        wanted: EventFilter,
+        start: Start,
+        dialect: Dialect,
     ) -> AsyncIterator[bytes]:
         with self._quota.one(caller):
+            scope = await find_scope()
             try:
                 position = await self._position(scope, start, dialect)
                 # A token for the beginning is the same for equal requests only.
@@ -114,8 +124,9 @@ class SubscriptionService:
                 channel = await self._tail.attach(key, scope, wanted, dialect.renderer(scope))
                 try:
                     subscription = Subscription(self._store, self._tail, channel, position, start.after_seq or 0)
-                    async for message in subscription.messages():
-                        yield message
+                    async with aclosing(subscription.messages()) as messages:
+                        async for message in messages:
+                            yield message
                 finally:
                     self._tail.detach(channel)
             except FeedTrimmed as trimmed:
@@ -126,7 +137,11 @@ class SubscriptionService:
 
     async def _position(self, scope: FeedScope, start: Start, dialect: Dialect) -> Position:
         if start.resume_token:
-            return dialect.read_token(scope, start.resume_token)
+            position = dialect.read_token(scope, start.resume_token)
+            if position > await self._store.feed_head():
+                # Of a database that was restored from a backup since: what has happened instead would be skipped.
+                raise InvalidResumeToken("is of a later state of the store than it is in")
+            return position
         if start.after_seq is not None and scope.ref is not None:
             return await self._store.locate(scope.tenant, scope.ref, start.after_seq)
         return await (self._store.feed_floor() if start.from_beginning else self._store.feed_head())
