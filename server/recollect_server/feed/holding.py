@@ -9,7 +9,7 @@ from ..domain.errors import InvalidField
 from ..domain.feed import FeedEvent, Position
 from ..store.consumers import Parked, Partition
 from .frames import MOST_FRAME_BYTES
-from .partitions import Delivery, OwnedPartition, Read, Rejection, State
+from .partitions import Delivery, OwnedPartition, Read, State
 
 MOST_WAITING_BYTES = 4 << 20
 # What a delivery costs beside its events, about.
@@ -121,11 +121,11 @@ class Holding:
         else:
             delivery.state = State.ACKNOWLEDGED
 
-    def reject(self, delivery_id: int, rejection: Rejection) -> None:
-        """Voids what was handed over after it. Raises InvalidField for a delivery that never was."""
+    def reject(self, delivery_id: int, reason: str, *, park: bool) -> None:
+        """Raises InvalidField for a delivery that was never handed over."""
         delivery = self._named("reject.delivery_id", delivery_id)
         if delivery is not None:
-            self._owned[delivery.partition].reject(delivery, rejection)
+            self._owned[delivery.partition].reject(delivery, reason, park=park)
             self.forget_void()
 
     def _named(self, field: str, delivery_id: int) -> Delivery | None:

@@ -66,7 +66,6 @@ class Ledger:
         pace: Pace,
     ) -> None:
         self._store = store
-        self._consumer = consumer
         self._key = consumer.key
         self._member_id = member_id
         self._holding = holding
@@ -135,9 +134,10 @@ class Ledger:
             for replay in list(owned.replays.values()):
                 if replay.state is State.ACKNOWLEDGED or replay.rejection is not None:
                     await self.persist(partial(self._settle_replay, owned, replay))
-            rejected = owned.rejected()
-            if rejected is not None and not owned.is_due:
+            while (rejected := owned.rejected()) is not None:
+                await self.persist(self._flush)  # attempts are those of what comes next
                 await self.persist(partial(self._settle_rejection, owned, rejected))
+                await self.persist(self._flush)
         await self.persist(self._release_free)
 
     async def _flush(self) -> None:
@@ -166,7 +166,7 @@ class Ledger:
                 owned.attempts, rejected.rejection = attempts, Rejection(reason, park, counted=True)
             if not attempts:
                 self._holding.drop([owned.number])
-            elif park or attempts >= self._consumer.max_attempts:
+            elif park:
                 await self._park(owned, rejected, reason)
             else:
                 self._pause(owned, attempts)

@@ -19,7 +19,7 @@ from ..domain.model import SECOND_NS
 from ..store.consumers import Consumer
 from .holding import Holding
 from .ledger import GroupStore, Ledger, Pace, Signals
-from .partitions import Delivery, Rejection
+from .partitions import Delivery
 from .reading import Reader
 
 # A member that joins gets work soon, and the others hear of it before long.
@@ -66,6 +66,7 @@ class Membership:
         pace: Pace,
     ) -> None:
         self.consumer = consumer
+        self.member_id = member_id
         self._wake = wake
         self._lease_s = lease / SECOND_NS
         self._pace = pace
@@ -89,7 +90,7 @@ class Membership:
 
     def reject(self, delivery_id: int, reason: str, *, park: bool = False) -> None:
         """It could not be handled. Raises InvalidField for what was never delivered."""
-        self._holding.reject(delivery_id, Rejection(reason, park))
+        self._holding.reject(delivery_id, reason, park=park)
         self._said()
 
     def _said(self) -> None:

@@ -25,7 +25,7 @@ class State(Enum):
 
 
 class Rejection(NamedTuple):
-    """Why a delivery was not handled. `park`: it is not to be tried again. `counted`: the store knows of the attempt."""
+    """Why a delivery was not handled. `park`: it will not be tried again. `counted`: the store knows of the attempt."""
 
     reason: str
     park: bool = False
@@ -61,7 +61,8 @@ class OwnedPartition:
     """Deliveries of one partition, in order, from the first that is not acknowledged.
 
     `stored` is the position that the store has, `handled` the one that it should have; `read_to` is where reading goes on. A
-    delivery that is rejected waits until everything before it is acknowledged; what comes after it is void, and read again.
+    delivery that is rejected waits until everything before it is acknowledged. If it is to be tried again, what comes after it
+    is void, and read again after it; if it is to be parked, what comes after it goes on.
     """
 
     def __init__(self, partition: Partition, max_attempts: int) -> None:
@@ -87,8 +88,9 @@ class OwnedPartition:
 
     @property
     def blocked(self) -> bool:
-        """Nothing comes after a rejected delivery until that is settled."""
-        return bool(self._queue) and self._queue[-1].rejection is not None
+        """Nothing comes after a delivery that is to be tried again."""
+        last = self._queue[-1].rejection if self._queue else None
+        return last is not None and not last.park
 
     @property
     def room(self) -> int:
@@ -104,12 +106,11 @@ class OwnedPartition:
             self._queue.append(delivery)
             if attempt > self._max_attempts:
                 # Its members kept dying of it.
-                delivery.rejection = Rejection(self.reason, counted=True)
-                self.read_to = change.position
-                break
-            taken.append(delivery)
-        if found.to_the_end and not self._queue and self.attempts:
-            # What was attempted is gone with its session; nobody else's change is to pay for it.
+                delivery.rejection = Rejection(self.reason, park=True, counted=True)
+            else:
+                taken.append(delivery)
+        if found.to_the_end and not self._queue and self.attempts and not self.resumes_at:
+            # A member was lost while there was nothing to do; what comes next is not to pay for it.
             self.attempts, self._forgiven = 0, True
         return taken
 
@@ -117,27 +118,27 @@ class OwnedPartition:
 
     def acknowledge(self, delivery: Delivery) -> None:
         delivery.state = State.ACKNOWLEDGED
+        self._advance()
+
+    def _advance(self) -> None:
         while self._queue and self._queue[0].state is State.ACKNOWLEDGED:
             done = self._queue.popleft()
             self._counted.append(done.delivery_id)
             self.handled = done.change.position
-            self.attempts = 0
-        if not self._queue:
-            self.pass_idle()
+            self.attempts, self.resumes_at = 0, 0.0
+        self.pass_idle()
 
     def pass_idle(self) -> None:
         """With nothing outstanding, what was read and is of no interest counts as handled."""
         if not self._queue and not self.attempts:
             self.handled = max(self.handled, self.read_to)
 
-    def reject(self, delivery: Delivery, rejection: Rejection) -> None:
-        """Voids everything that was handed over after the delivery, and what would have followed."""
-        delivery.rejection = rejection
-        last = delivery.delivery_id
-        for replay in [each for each in self.replays.values() if each.delivery_id > last and each.state is State.SENT]:
-            self._void_replay(replay)
-        in_order = delivery.parked_id is None
-        self._cut(lambda each: each.delivery_id > last or (in_order and not each.delivery_id))
+    def reject(self, delivery: Delivery, reason: str, *, park: bool) -> None:
+        """It is parked, if its attempts are used up or it comes from there; else everything after it is void."""
+        park = park or delivery.attempt >= self._max_attempts or delivery.parked_id is not None
+        delivery.rejection = Rejection(reason, park)
+        if not park:
+            self._cut(lambda each: not 0 < each.delivery_id <= delivery.delivery_id)
 
     def rejected(self) -> Delivery | None:
         """The rejected delivery, once it is the first."""
@@ -145,15 +146,19 @@ class OwnedPartition:
 
     def retry(self, attempts: int, resumes_at: float) -> None:
         """The rejected delivery will be read again, and everything after it."""
-        self.attempts, self.resumes_at = attempts, resumes_at
+        # Whatever else has counted, the member was not told that this was the last attempt.
+        self.attempts, self.resumes_at = min(attempts, self._max_attempts - 1), resumes_at
         self._void_all()
         self.read_to = self.handled
 
     def skip(self, parked: Delivery) -> None:
         """The rejected delivery has been parked."""
-        self._void_all()
-        self.attempts = 0
-        self.stored = self.handled = self.read_to = parked.change.position
+        self.attempts, self.resumes_at = 0, 0.0
+        self.stored = self.handled = parked.change.position
+        self.read_to = max(self.read_to, self.handled)
+        if self._queue and self._queue[0] is parked:
+            self._queue.popleft().state = State.VOID
+        self._advance()
 
     @property
     def is_due(self) -> bool:
