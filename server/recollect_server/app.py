@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
 from importlib.metadata import version
@@ -15,13 +15,16 @@ import grpc
 from recollect.messages import new_event_id
 from recollect.v1 import (
     compaction_service_pb2,
+    consumer_service_pb2,
     event_service_pb2,
     recall_service_pb2,
     server_service_pb2,
     session_service_pb2,
+    subscription_service_pb2,
 )
 
 from . import app_compaction as compaction
+from .app_feed import Feeding, feeding
 from .config import Settings, split_address
 from .domain.model import SECOND_NS, Caller
 from .domain.rules import Limits
@@ -37,14 +40,19 @@ from .transport.auth import DEFAULT_TENANT, Authenticator
 from .transport.codec import EventCodec
 from .transport.connect_adapter import ASGIApp
 from .transport.convert_event import DraftMaker
+from .transport.feed_renderer import delivery_change
 from .transport.http import http_app, serve_http
+from .transport.metrics import Metrics
+from .transport.resume_tokens import ResumeTokens
 from .transport.rpc import Service
 from .transport.server import serve_grpc
 from .transport.servicers.compaction import CompactionServicer
+from .transport.servicers.consumers import ConsumerServicer
 from .transport.servicers.events import EventServicer
 from .transport.servicers.recall import RecallServicer
 from .transport.servicers.server import ServerServicer
 from .transport.servicers.sessions import SessionServicer
+from .transport.servicers.subscriptions import SubscriptionServicer
 from .transport.tokens import PageTokens
 
 _log = logging.getLogger(__name__)
@@ -75,21 +83,25 @@ async def serve(settings: Settings) -> AsyncIterator[Running]:
         limits = _limits(settings)
         sessions = SessionService(store, limits, time.time_ns, new_event_id)
         compacting = await stack.enter_async_context(compaction.compacting(settings, store, codec, counter))
-        services = _services(store, sessions, limits, info.store_id, counter, compacting)
+        feed = await stack.enter_async_context(feeding(settings, store))
+        services = _services(store, sessions, limits, info.store_id, counter, compacting, feed)
         sweeper = asyncio.create_task(_sweep(sessions, settings.sweep_interval.total_seconds()), name="sweeper")
         stack.callback(sweeper.cancel)
         authenticator = _authenticator(settings)
         ports = [_grpc(settings, services, authenticator)]
         if settings.http_address:
             # Twice: a batch is a third larger in base64, and the request around it has its size too.
-            gateway = http_app(services, authenticator, ready=store.ping, max_bytes=settings.max_batch_bytes * 2)
-            ports.append(_http(settings, gateway))
-        grpc_port, *http_port = await stack.enter_async_context(_together(ports))
+            most = settings.max_batch_bytes * 2
+            metrics = Metrics(feed.sources(store))
+            ports.append(_http(settings, http_app(services, authenticator, ready=store.ping, max_bytes=most, metrics=metrics)))
+        grpc_port, *http_port = await stack.enter_async_context(_together(ports, before_closing=feed.drain))
         yield Running(grpc_port, http_port[0] if http_port else None, info)
 
 
 @asynccontextmanager
-async def _together(ports: Sequence[AbstractAsyncContextManager[int]]) -> AsyncIterator[list[int]]:
+async def _together(
+    ports: Sequence[AbstractAsyncContextManager[int]], *, before_closing: Callable[[], None]
+) -> AsyncIterator[list[int]]:
     """Opens ports one after the other and closes them all at once, so that none keeps taking calls while another drains."""
     opened: list[AbstractAsyncContextManager[int]] = []
     numbers: list[int] = []
@@ -99,6 +111,7 @@ async def _together(ports: Sequence[AbstractAsyncContextManager[int]]) -> AsyncI
             opened.append(port)
         yield numbers
     finally:
+        before_closing()
         await asyncio.gather(*(port.__aexit__(None, None, None) for port in opened))
 
 
@@ -122,6 +135,7 @@ def _services(
     store_id: str,
     counter: TokenCounter,
     compacting: compaction.Compacting,
+    feed: Feeding,
 ) -> list[Service]:
     tokens = PageTokens(store_id)
     make_draft = DraftMaker(new_event_id, counter.count)
@@ -132,6 +146,8 @@ def _services(
         (session_service_pb2, "SessionService", SessionServicer(sessions, limits, tokens)),
         (event_service_pb2, "EventService", EventServicer(events, limits, tokens, make_draft)),
         (compaction_service_pb2, "CompactionService", compactions),
+        (subscription_service_pb2, "SubscriptionService", SubscriptionServicer(feed.subscriptions, ResumeTokens(store_id))),
+        (consumer_service_pb2, "ConsumerService", ConsumerServicer(feed.consumers, limits, tokens, delivery_change)),
         (recall_service_pb2, "RecallService", RecallServicer(RecallService(store, limits), limits, tokens)),
         (server_service_pb2, "ServerService", server),
     )
@@ -167,6 +183,7 @@ def _sql_options(settings: Settings) -> SqlOptions:
         sqlite_synchronous=settings.sqlite_synchronous,
         sqlite_readers=settings.sqlite_readers,
         postgres_pool_size=settings.postgres_pool_size,
+        postgres_listen_url=settings.resolved_listen_url,
         search_index=settings.search_index,
         max_pending_bytes=settings.max_pending_bytes,
     )

@@ -73,7 +73,7 @@ async def compacting(settings: Settings, store: Store, codec: Codec, counter: To
         )
         store.listen(auto.note)
         for work in (book.run(), auto.run()):
-            stack.push_async_callback(_end, asyncio.create_task(work))
+            stack.push_async_callback(end, asyncio.create_task(work))
         yield Compacting(
             CompactionService(store, compactor, book, codec, time.time_ns, new_event_id),
             PolicyService(store, book, time.time_ns),
@@ -81,7 +81,8 @@ async def compacting(settings: Settings, store: Store, codec: Codec, counter: To
         )
 
 
-async def _end(task: asyncio.Task[None]) -> None:
+async def end(task: asyncio.Task[None]) -> None:
+    """Cancels what runs in the background, and waits until it has ended."""
     task.cancel()
     with contextlib.suppress(asyncio.CancelledError):
         await task
