@@ -28,13 +28,13 @@ LABELS = st.dictionaries(st.sampled_from(["a", "b"]), st.sampled_from(["", "1", 
 PLACES = st.integers(0, 50)
 
 CALLS = st.one_of(
-    st.tuples(st.just("create"), NAMES, LABELS, st.none() | st.integers(0, 5)),
+    st.tuples(st.just("create"), NAMES, LABELS, st.booleans()),
     st.tuples(st.just("append"), NAMES | st.just(BARE), PIECES, st.booleans()),
     st.tuples(st.just("append"), NAMES, PIECES, st.just(True)),
     st.tuples(st.just("update"), NAMES, st.none() | LABELS),
     st.tuples(st.just("compact"), NAMES, st.lists(PLACES, max_size=3), st.just([]) | PIECES, st.booleans()),
     st.tuples(st.just("delete"), NAMES | st.just(BARE)),
-    st.tuples(st.just("sweep"), st.integers(0, 5)),
+    st.tuples(st.just("sweep"), st.integers(0, 20)),
 )
 SCOPES = st.builds(
     lambda app, user, name, labels: (app, user, None, labels) if name is None else (*name, ()),
@@ -55,7 +55,8 @@ async def _call(store: Store, tenant: str, call: Sequence[Any], number: int) -> 
     kind, *details = call
     now = NOW + number
     if kind == "create":
-        name, labels, expiry = details
+        name, labels, expires = details
+        expiry = number if expires else None  # each its own, for a sweep may take equals in any order
         made = new_session(name.session_id, user=name.user_id, app=name.app, create_time=now, expire_time=expiry, labels=labels)
         await store.create_session(tenant, replace(made, uid=f"uid-{number}"), return_existing=False)
     elif kind == "append":
