@@ -117,13 +117,16 @@ class Ledger:
             self._leased_until = started + self._lease / SECOND_NS
             self._holding.assign(share.partitions)
             self._holding.give_up(share.surplus)
-        for owned in self._holding:
-            # So that the lag is honest, and the feed's retention does not run into consumers with nothing to do.
-            owned.pass_idle()
+        self._pass_idle()
         self._signals.room.set()
         self._signals.news.set()
         self._signals.unsettled.set()
         return [each for each in share.replays if self._holding.lacks_replay(each)]
+
+    def _pass_idle(self) -> None:
+        """So that the lag is honest, and the feed's retention does not run into consumers with nothing to do."""
+        for owned in self._holding:
+            owned.pass_idle()
 
     # --- settling
 
@@ -210,6 +213,7 @@ class Ledger:
 
     async def part(self, reason: str) -> None:
         """Settles what can be settled, and gives everything back; for this reason where deliveries are outstanding."""
+        self._pass_idle()
         await self.settle()
         for owned in self._holding:
             for replay in list(owned.replays.values()):

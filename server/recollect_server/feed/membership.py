@@ -114,17 +114,20 @@ class Membership:
 
     async def told(self) -> AsyncIterator[Told]:
         """Everything there is to tell, until the membership is over. For one reader. Raises what ended it."""
+        quiet = False
+        beat_at = self._time() + self._pace.heartbeat
         while True:
             self._signals.news.clear()
             told = Told(self._next_batch(), self._ledger.confirmed())
-            if told.deliveries or told.acknowledged:
+            if told.deliveries or told.acknowledged or quiet:
                 yield told
+                quiet, beat_at = False, self._time() + self._pace.heartbeat
                 for each in told.deliveries:
                     each.events = ()  # once told, nobody needs them in memory
             elif self._signals.over.is_set():
                 break
-            elif not await _within(self._pace.heartbeat, self._signals.news):
-                yield Told()
+            else:
+                quiet = not await _until(beat_at, self._signals.news)
         if self._failure is not None:
             raise self._failure
 
@@ -234,8 +237,13 @@ class Membership:
 
 async def _within(seconds: float, event: asyncio.Event) -> bool:
     """Waits for it at most so long; whether it has come."""
+    return await _until(asyncio.get_running_loop().time() + seconds, event)
+
+
+async def _until(time: float, event: asyncio.Event) -> bool:
+    """Waits for it until that time of the loop; whether it has come."""
     try:
-        async with asyncio.timeout(seconds):
+        async with asyncio.timeout_at(time):
             return await event.wait()
     except TimeoutError:
         return False

@@ -72,10 +72,11 @@ class Group:
         await create(self.store, session, **fields)
 
     @asynccontextmanager
-    async def member(self, caller: Caller = CALLER, **join: Any) -> AsyncIterator[Tester]:
+    async def member(self, caller: Caller = CALLER, **join: Any) -> AsyncIterator[Working]:
         """A member that has its first partitions, unless it fails at once."""
-        async with self.service.consume(caller, Join(**{"name": NAME, "from_beginning": True} | join)) as membership:
-            yield Tester(membership)
+        wish: dict[str, Any] = {"name": NAME, "from_beginning": True}
+        async with self.service.consume(caller, Join(**wish | join)) as membership:
+            yield Working(membership)
 
     def crash(self) -> None:
         """Every server dies, with its members."""
@@ -83,7 +84,7 @@ class Group:
             task.cancel()
 
 
-class Tester:
+class Working:
     """A member that does as the test says."""
 
     def __init__(self, membership: Membership) -> None:
