@@ -7,10 +7,10 @@ acknowledged.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Callable, Coroutine, Iterable, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import Any, Protocol
+from typing import Protocol
 
 from ..domain.errors import ConsumerNotFound, ResumePositionExpired, WatchTooSlow
 from ..domain.feed import FeedTrimmed, Position
@@ -142,8 +142,8 @@ class Membership:
 
     async def run(self) -> None:
         """Never raises."""
-        writers = [self._start(each) for each in (self._balance_all_along(), self._settle_all_along())]
-        others = [self._start(each) for each in (self._read_all_along(), self._listen(), self._watch_the_time())]
+        writers = [self._start(each) for each in (self._balance_all_along, self._settle_all_along)]
+        others = [self._start(each) for each in (self._read_all_along, self._listen, self._watch_the_time)]
         try:
             await self._signals.stopping.wait()
             for task in others:
@@ -157,12 +157,12 @@ class Membership:
             self._signals.over.set()
             self._signals.news.set()
 
-    def _start(self, work: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
+    def _start(self, work: Callable[[], Awaitable[None]]) -> asyncio.Task[None]:
         return asyncio.create_task(self._guarded(work))
 
-    async def _guarded(self, work: Coroutine[Any, Any, None]) -> None:
+    async def _guarded(self, work: Callable[[], Awaitable[None]]) -> None:
         try:
-            await work
+            await work()
         except FeedTrimmed:
             self.end(ResumePositionExpired())
         except Exception as exc:  # told to the member, whose stream ends with it
