@@ -8,7 +8,7 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
-from ..domain.errors import ConsumerNotFound, InvalidField, ServerDraining
+from ..domain.errors import ConsumerNotFound, ServerDraining
 from ..domain.feed import FeedEvent, FeedScope, FeedTrimmed, Position
 from ..domain.filters import ALL, EventFilter, matches
 from ..domain.model import Caller
@@ -24,19 +24,18 @@ _LAG_PAGES = 200
 # Between what a member calls itself and what keeps it apart from another of that name. Ids hold no control characters.
 _UNIT = "\x1f"
 _PACE = Pace()
+_EVERYTHING = FeedScope("")
 
 
 @dataclass(frozen=True, slots=True)
 class Join:
-    """A member's wish. What follows `max_outstanding` counts for the first member only. `filter` is `wanted` as it is stored;
-    `ack_timeout` in nanoseconds."""
+    """A member's wish. What follows `max_outstanding` counts for the first member only. The scope's tenant is the caller's.
+    `filter` is `wanted` as it is stored; `ack_timeout` in nanoseconds."""
 
     name: str
+    scope: FeedScope = _EVERYTHING
     wanted: EventFilter = ALL
     filter: bytes = b""
-    app: str | None = None
-    user_id: str | None = None
-    labels: Mapping[str, str] | None = None
     member_id: str = ""
     max_outstanding: int = 256
     from_beginning: bool = False
@@ -89,8 +88,6 @@ class ConsumerService:
         """A member, which leaves when the context is left. Raises ConsumerMismatch, QuotaExceeded."""
         if self._ending:
             raise ServerDraining
-        if join.wanted.has_window:
-            raise InvalidField("filter.last_n" if join.wanted.last_n is not None else "filter.page", "is not for consumers")
         with self._quota.one(caller):
             member = await self._join(caller, join)
             try:
@@ -99,11 +96,11 @@ class ConsumerService:
                 member.leave()  # what there is to settle is settled in the background
 
     async def _join(self, caller: Caller, join: Join) -> Membership:
-        user_id = own_user(caller, join.user_id, "scope.user_id")
+        user_id = own_user(caller, join.scope.user_id, "scope.user_id")
         now = self._clock()
         consumer = Consumer(
             key=_key(caller, join.name),
-            scope=FeedScope(caller.tenant, join.app, user_id, labels=tuple(sorted((join.labels or {}).items()))),
+            scope=replace(join.scope, tenant=caller.tenant, user_id=user_id),
             filter=join.filter,
             partitions=join.partitions,
             max_attempts=join.max_attempts,

@@ -19,6 +19,7 @@ from ..feed.partitions import Delivery
 from ..service.consumers import Join, ParkedPage, Standing
 from ..store.consumers import Consumer, Parked
 from .convert import filter_of, set_time
+from .convert_feed import followed_filter_of, scope_of
 from .fields import delimited, repeated
 
 RenderChange = Callable[[Change, Sequence[FeedEvent]], bytes]
@@ -43,11 +44,9 @@ def join_of(join: pb.JoinConsumer) -> Join:
     """The wish, checked, with defaults. Raises InvalidField naming the field of JoinConsumer."""
     return Join(
         name=rules.identifier("name", join.name, required=True),
-        wanted=filter_of(join.filter),
+        scope=scope_of(join.scope),
+        wanted=followed_filter_of(join.filter),
         filter=join.filter.SerializeToString(deterministic=True),
-        app=rules.identifier("scope.app", join.scope.app) if join.scope.HasField("app") else None,
-        user_id=rules.identifier("scope.user_id", join.scope.user_id) or None,
-        labels=rules.labels("scope.labels", join.scope.labels),
         member_id=rules.identifier("member_id", join.member_id),
         max_outstanding=_count("max_outstanding", join.max_outstanding, _DEFAULT_OUTSTANDING, _MAX_OUTSTANDING),
         from_beginning=join.from_beginning,

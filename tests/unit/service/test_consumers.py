@@ -20,7 +20,7 @@ from recollect_server.domain.errors import (
     StoreUnavailable,
     WatchTooSlow,
 )
-from recollect_server.domain.feed import ChangeKind
+from recollect_server.domain.feed import ChangeKind, FeedScope
 from recollect_server.domain.filters import EventFilter
 from recollect_server.domain.model import SECOND_NS, Caller
 from recollect_server.feed.frames import MOST_FRAME_BYTES
@@ -357,14 +357,14 @@ async def test_silence_is_broken_by_signs_of_life() -> None:
 @simulated
 async def test_a_consumer_with_nothing_to_do_is_not_overtaken_by_the_retention() -> None:
     group = await filled("a")
-    async with group.member(app="other") as member:
+    async with group.member(scope=FeedScope("", app="other")) as member:
         await asyncio.sleep(LEASE_S)
         await group.write("b")
         await asyncio.sleep(LEASE_S)
         await group.store.trim_feed(clock() + 1, 100)
         await group.session("s2", app="other")
         assert len(await member.handle(1)) == 1
-    async with group.member(app="other") as member:
+    async with group.member(scope=FeedScope("", app="other")) as member:
         await group.store.trim_feed(clock() + 1, 100)
         await member.nothing(30)
 
@@ -493,18 +493,15 @@ async def test_a_callers_consumers_are_its_own() -> None:
                 await group.service.replay_parked(caller, NAME, None)
             assert not await group.service.delete(caller, NAME)
     with pytest.raises(PermissionDenied):
-        async with group.member(ALICE, user_id="bob"):
+        async with group.member(ALICE, scope=FeedScope("", user_id="bob")):
             pass
 
 
 @simulated
 async def test_joins_that_are_refused() -> None:
     group = await filled()
-    with pytest.raises(InvalidField, match=r"filter\.last_n"):
-        async with group.member(wanted=EventFilter(last_n=1)):
-            pass
     differing: dict[str, Any]
-    for differing in ({"app": "other"}, {"filter": b"other"}):
+    for differing in ({"scope": FeedScope("", app="other")}, {"filter": b"other"}):
         async with group.member():
             with pytest.raises(ConsumerMismatch):
                 async with group.member(**differing):
