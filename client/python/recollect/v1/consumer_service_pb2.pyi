@@ -96,7 +96,10 @@ global___Acknowledge = Acknowledge
 
 @typing.final
 class Reject(google.protobuf.message.Message):
-    """Says that a delivery could not be handled. It comes again after a pause that doubles, with everything after it in its partition."""
+    """Says that a delivery could not be handled. It comes again after a pause that doubles, with a higher attempt, and then everything after
+    it in its partition. Until it does, what is or was delivered behind it in its partition is void: it is not to be handled, and
+    acknowledging it has no effect. After the last attempt, and with park, there is no redelivery and nothing is void.
+    """
 
     DESCRIPTOR: google.protobuf.descriptor.Descriptor
 
