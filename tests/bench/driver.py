@@ -14,13 +14,8 @@ from typing import Any
 import grpc
 import uvloop
 
-from tests.bench import echo, loads, payloads, raw, windows
+from tests.bench import echo, loads, payloads, raw, subscribers, windows
 
-OPTIONS = (
-    ("grpc.max_receive_message_length", 64 << 20),
-    ("grpc.max_send_message_length", 64 << 20),
-    ("grpc.use_local_subchannel_pool", 1),
-)
 _CREATE_TOGETHER = 32
 Job = dict[str, Any]
 
@@ -31,11 +26,12 @@ class Driver:
     def __init__(self) -> None:
         self._channels: dict[str, grpc.aio.Channel] = {}
         self._model = windows.SlowModel()
+        self._subscribers = subscribers.Subscribers()
 
     def _channel(self, job: Job) -> grpc.aio.Channel:
         target = str(job["target"])
         if target not in self._channels:
-            self._channels[target] = grpc.aio.insecure_channel(target, options=OPTIONS)
+            self._channels[target] = loads.connect(target)
         return self._channels[target]
 
     async def run(self, job: Job) -> Any:
@@ -45,6 +41,7 @@ class Driver:
 
     async def close(self) -> None:
         """Closes every channel."""
+        await self._subscribers.close()
         for channel in self._channels.values():
             await channel.close()
         await self._model.close()
@@ -138,6 +135,39 @@ class Driver:
     async def do_drain(self, job: Job) -> dict[str, Any]:
         """Reads whole sessions page by page."""
         return await loads.drain(self._channel(job), job)
+
+    async def do_subscribe(self, job: Job) -> None:
+        """Opens a stream for each session; they stay until `unsubscribe`."""
+        self._subscribers = subscribers.Subscribers()
+        await self._subscribers.open(job["target"], job["kind"], job["sessions"])
+
+    async def do_unsubscribe(self, job: Job) -> None:
+        """Ends them."""
+        await self._subscribers.close()
+        self._subscribers = subscribers.Subscribers()
+
+    async def do_publish(self, job: Job) -> dict[str, Any]:
+        """Appends to the session that is subscribed to."""
+        stream: Any = self._channel(job).stream_stream(payloads.APPEND_STREAM)()
+        return await subscribers.publish(self._subscribers, stream, job, loads.count_results)
+
+    async def do_bare_publish(self, job: Job) -> dict[str, Any]:
+        """The same messages as `publish`, sent to the echo, which hands out as much in as many messages."""
+        stream: Any = self._channel(job).stream_stream(echo.PUBLISH)()
+        await stream.write(echo.publish_request(job["per_message"], subscribers.message_of(job["change_bytes"])))
+        return await subscribers.publish(self._subscribers, stream, job, lambda ack: int.from_bytes(ack, "big"))
+
+    async def do_deliver(self, job: Job) -> dict[str, Any]:
+        """Unary appends, one at a time, timed until they are delivered."""
+        return await subscribers.deliver(self._subscribers, loads.unary(self._channel(job), payloads.APPEND), job)
+
+    async def do_replay(self, job: Job) -> dict[str, Any]:
+        """Reads the feed from its beginning."""
+        return await subscribers.replay(self._channel(job), job)
+
+    async def do_bare_replay(self, job: Job) -> dict[str, Any]:
+        """Has the echo read the same events."""
+        return await subscribers.bare_replay(self._channel(job), job)
 
     async def do_raw_sqlite(self, job: Job) -> dict[str, Any]:
         """Rows a second of sqlite3 alone."""

@@ -140,10 +140,7 @@ class Bench:
     def echo(self) -> Server:
         """The baseline server, started at first use."""
         if self._echo is None:
-            port, log = free_port(), self.root / "echo.log"
-            process = self._stack.enter_context(child(module("tests.bench.echo", str(port)), log))
-            wait_for_port(process, port, log)
-            self._echo = Server(f"127.0.0.1:{port}", process)
+            self._echo = self._stack.enter_context(self.bare())
         return self._echo
 
     def say(self, text: str) -> None:
@@ -182,6 +179,14 @@ class Bench:
             self.say("starting PostgreSQL")
             self._cluster = self._stack.enter_context(postgres_cluster())
         return self._cluster
+
+    @contextlib.contextmanager
+    def bare(self) -> Iterator[Server]:
+        """A baseline server of one's own."""
+        port, log = free_port(), self.root / "echo.log"
+        with child(module("tests.bench.echo", str(port)), log) as process:
+            wait_for_port(process, port, log)
+            yield Server(f"127.0.0.1:{port}", process)
 
     @contextlib.contextmanager
     def server(self, database: Database, *, index: bool = False, env: Mapping[str, str] | None = None) -> Iterator[Server]:
@@ -252,13 +257,14 @@ class Bench:
         load = {"server_busy": busy / took, "driver_busy": busy_driver / took}
         return result | load | {"cpu": busy * share / result["count"]}
 
-    def interleave(self, text: str, subjects: Mapping[str, Subject]) -> dict[str, list[Result]]:
-        """Measures the subjects in turn, round after round, every second round backwards."""
+    def interleave(self, text: str, subjects: Mapping[str, Subject], rounds: int | None = None) -> dict[str, list[Result]]:
+        """Measures the subjects in turn, round after round (no more than `rounds`), every second round backwards."""
         results: dict[str, list[Result]] = {name: [] for name in subjects}
-        for number in range(self.scale.rounds):
+        count = min(self.scale.rounds, rounds or self.scale.rounds)
+        for number in range(count):
             order = list(subjects) if number % 2 == 0 else list(subjects)[::-1]
             for name in order:
-                self.say(f"{text} · round {number + 1} of {self.scale.rounds} · {name}")
+                self.say(f"{text} · round {number + 1} of {count} · {name}")
                 results[name].append(subjects[name]())
         return results
 

@@ -10,15 +10,31 @@ import grpc
 from recollect.v1 import event_service_pb2, recall_service_pb2, server_service_pb2
 from tests.bench import payloads
 
+OPTIONS = (
+    ("grpc.max_receive_message_length", 64 << 20),
+    ("grpc.max_send_message_length", 64 << 20),
+    ("grpc.use_local_subchannel_pool", 1),
+)
 CALL_SECONDS = 60.0
 MOST_CALLS = 10_000_000
 Job = dict[str, Any]
 Unary = Callable[..., Any]
 
 
+def connect(target: str) -> grpc.aio.Channel:
+    """A connection of its own."""
+    return grpc.aio.insecure_channel(target, options=OPTIONS)
+
+
 def unary(channel: grpc.aio.Channel, method: str) -> Unary:
     """A call that takes and gives bytes."""
     return cast("Unary", channel.unary_unary(method))
+
+
+def streamed(channel: grpc.aio.Channel, method: str, request: bytes) -> Any:
+    """A call that takes bytes and is read message by message, as bytes."""
+    multicallable: Any = channel.unary_stream(method)
+    return multicallable(request)
 
 
 def summary(times: list[float], seconds: float, weight: int, size: int) -> dict[str, Any]:
@@ -78,7 +94,8 @@ def count_results(answer: bytes) -> int:
 
 
 async def streams(channel: grpc.aio.Channel, method: str, job: Job, acknowledged: Callable[[bytes], int]) -> dict[str, Any]:
-    """One stream per session, each with at most `window` messages that are not acknowledged yet."""
+    """One stream per session, each with at most `window` messages that are not acknowledged yet, and `max_count` in all."""
+    most = int(job.get("max_count", MOST_CALLS))
     begin = time.perf_counter()
     end = begin + job["seconds"]
     total = 0
@@ -86,7 +103,7 @@ async def streams(channel: grpc.aio.Channel, method: str, job: Job, acknowledged
     async def sender(call: Any, name: str, room: asyncio.Semaphore) -> int:
         first, rest = payloads.stream_templates(name, job["batch"])
         message, sent = first.fill(), 0
-        while time.perf_counter() < end:
+        while time.perf_counter() < end and sent < most:
             await room.acquire()
             await call.write(message)
             sent += 1

@@ -1,6 +1,6 @@
 """The lines of the table, by the name that --only takes."""
 
-from tests.bench.lines import appends, flat, fsync, indexing, memory, reads, search, windows
+from tests.bench.lines import appends, flat, fsync, indexing, memory, reads, replay, search, subscriptions, windows
 from tests.bench.lines.base import Measurement
 
 MEASUREMENTS: dict[str, Measurement] = {
@@ -17,6 +17,10 @@ MEASUREMENTS: dict[str, Measurement] = {
     "compaction": Measurement("compacting 1,000 events of short and long logs", windows.compaction),
     "trigger": Measurement("unary appends while a policy is looked at", windows.trigger),
     "summarising": Measurement("appends while a model takes 5 s to summarise their session", windows.summarising),
+    "fanout": Measurement("appends to a session with 1 to 1,000 subscribers, beside a bare fan-out", subscriptions.fanout),
+    "delivery": Measurement("latency from an append to its delivery, beside an append", subscriptions.delivery),
+    "replay": Measurement("catching up with the whole feed, beside a bare stream", replay.replay),
+    "idle": Measurement("memory of idle subscriptions, beside idle bare streams", subscriptions.idle),
     "memory": Measurement("the server's memory: idle, while importing, while exporting", memory.memory),
 }
 
