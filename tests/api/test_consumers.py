@@ -40,8 +40,8 @@ class Stream:
         await self._call.write(pb.ConsumeRequest(**request))
 
     async def hear(self) -> pb.ConsumeResponse:
-        response: pb.ConsumeResponse = await asyncio.wait_for(self._call.read(), 20)
-        assert response is not grpc.aio.EOF, "the stream has ended"
+        response = await asyncio.wait_for(self._call.read(), 20)
+        assert isinstance(response, pb.ConsumeResponse), "the stream has ended"
         self.confirmed |= set(response.acknowledged_ids)
         return response
 
