@@ -1,0 +1,133 @@
+"""A story: writers write at random while subscribers of every kind follow them live. What was told is held against what is
+stored, by one test for each thing that is promised."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+from contextlib import AsyncExitStack
+from dataclasses import dataclass
+
+import recollect
+from recollect.v1 import subscription_service_pb2 as su
+from recollect.v1.compaction_pb2 import Compaction
+from recollect.v1.event_pb2 import SessionEvent
+from recollect.v1.filter_pb2 import EventFilter
+from recollect.v1.message_pb2 import ROLE_TOOL
+from recollect.v1.session_pb2 import Session, SessionRef
+from recollect.v1.subscription_pb2 import Change
+
+from .facts import Fact, Ref, Transcript, transcript
+from .streams import EVERYTHING, Stream, Subscriber, View, named, subscriber
+from .writing import CURTAIN, MORTAL, NEEDLE, REFS, Ledger, Writer, key_of, labels_of
+
+WRITERS = 4
+ACTIONS = 45
+SECONDS = 60.0
+
+VIEWS: dict[str, View] = {
+    "everything": EVERYTHING,
+    "everything with a word": View(su.ChangeScope(), EventFilter(keyword=NEEDLE.upper())),
+    "an app, tools only": View(su.ChangeScope(app="shop"), EventFilter(roles=[ROLE_TOOL])),
+    "without an app": View(su.ChangeScope(app="")),
+    "a user, what an agent said": View(
+        su.ChangeScope(user_id="ann"),
+        recollect.event_filter(authors=[recollect.include(["agent"])], exclude_synthetic=True),
+    ),
+    "a user of an app, a branch": View(su.ChangeScope(user_id="ann", app="shop"), EventFilter(branch="a")),
+    "a team": View(su.ChangeScope(labels={"team": "blue"})),
+    "a session": View(named("s1")),
+    "a session that dies, from its second event": View(named(MORTAL), EventFilter(after_seq=1, before_seq=30)),
+}
+
+
+@dataclass(frozen=True)
+class Story:
+    """`told`: what each view's subscriber heard while it happened. `witnesses`: who followed everything, on every server.
+    `wanted`: the events that each view's filter finds in the logs, as ListEvents says."""
+
+    addresses: Sequence[str]
+    ledger: Ledger
+    told: dict[str, Transcript]
+    witnesses: Sequence[Transcript]
+    sessions: Sequence[Session]
+    logs: dict[Ref, list[SessionEvent]]
+    records: dict[Ref, list[Compaction]]
+    wanted: dict[str, dict[Ref, set[str]]]
+
+    def expected(self, name: str) -> list[Fact]:
+        """What whoever followed this view is told, by what the whole feed says and ListEvents finds."""
+        view, wanted = VIEWS[name], self.wanted[name]
+        kept = (fact.keeping(wanted.get(fact.ref, set())) for fact in self.witnesses[0].lasting if admits(view, fact.ref))
+        return [fact for fact in kept if fact is not None]
+
+
+def admits(view: View, ref: Ref) -> bool:
+    if isinstance(view.scope, SessionRef):
+        return ref == key_of(view.scope)
+    app, user_id, session_id = ref
+    labels = labels_of(named(session_id, app=app, user=user_id))
+    return (
+        (not view.scope.HasField("app") or view.scope.app == app)
+        and view.scope.user_id in ("", user_id)
+        and all(labels.get(key) == value for key, value in view.scope.labels.items())
+    )
+
+
+async def tell(addresses: Sequence[str], seed: int) -> Story:
+    """Writers and subscribers are spread over the servers."""
+    ledger = Ledger()
+    async with AsyncExitStack() as stack:
+        clients = [await stack.enter_async_context(recollect.AsyncClient(address)) for address in addresses]
+        taps = [await stack.enter_async_context(subscriber(address)) for address in addresses]
+        followed = [(name, taps[number % len(taps)]) for number, name in enumerate(VIEWS)]
+        async with asyncio.timeout(SECONDS), asyncio.TaskGroup() as group:
+            ready = asyncio.Barrier(len(taps) + len(followed) + 1)
+            witnesses = [group.create_task(_follow(EVERYTHING, tap, ready)) for tap in taps]
+            told = {name: group.create_task(_follow(VIEWS[name], tap, ready)) for name, tap in followed}
+            await ready.wait()
+            await _write(clients, ledger, seed)
+        logs = await _logs(clients[0])
+        return Story(
+            addresses=addresses,
+            ledger=ledger,
+            told={name: task.result() for name, task in told.items()},
+            witnesses=[task.result() for task in witnesses],
+            sessions=[session async for session in clients[0].sessions()],
+            logs=logs,
+            records={key_of(ref): [each async for each in clients[0].compactions(ref)] for ref in REFS},
+            wanted={name: _ids(await _logs(clients[0], view)) for name, view in VIEWS.items()},
+        )
+
+
+async def _write(clients: Sequence[recollect.AsyncClient], ledger: Ledger, seed: int) -> None:
+    writers = [Writer(clients[n % len(clients)], ledger, seed * 100 + n) for n in range(WRITERS)]
+    await asyncio.gather(*(writer.write(ACTIONS) for writer in writers))
+    await writers[-1].drop_the_curtain()
+
+
+async def _follow(view: View, tap: Subscriber, ready: asyncio.Barrier) -> Transcript:
+    """From before the first change to the last of every session that the view admits."""
+    async with tap.watch(view) as stream:
+        first = await stream.live()
+        await ready.wait()
+        return transcript([first, *await _to_the_curtain(view, stream)])
+
+
+async def _to_the_curtain(view: View, stream: Stream) -> list[Change]:
+    waited = {key_of(ref) for ref in REFS if admits(view, key_of(ref))}
+    read: list[Change] = []
+    while waited:
+        read.append(change := await stream.next())
+        if change.session_change.session.metadata_json == CURTAIN:
+            waited.discard(key_of(change.session))
+    return read
+
+
+async def _logs(client: recollect.AsyncClient, view: View = EVERYTHING) -> dict[Ref, list[SessionEvent]]:
+    refs = [ref for ref in REFS if admits(view, key_of(ref))]
+    return {key_of(ref): [event async for event in client.events(ref, view.wanted, page_size=1000)] for ref in refs}
+
+
+def _ids(logs: dict[Ref, list[SessionEvent]]) -> dict[Ref, set[str]]:
+    return {ref: {event.event_id for event in events} for ref, events in logs.items()}

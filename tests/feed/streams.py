@@ -1,0 +1,164 @@
+"""Subscriptions by the generated stubs: what is read here is what the server said, without an SDK in between."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from collections import deque
+from collections.abc import AsyncIterator, Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, cast
+
+import grpc
+import grpc.aio
+
+from recollect.errors import RecollectError, from_rpc_error
+from recollect.v1 import subscription_pb2 as pb
+from recollect.v1 import subscription_service_pb2 as su
+from recollect.v1.filter_pb2 import EventFilter
+from recollect.v1.session_pb2 import SessionRef
+from recollect.v1.subscription_service_pb2_grpc import SubscriptionServiceStub
+from tests.faults.serving import RECONNECT
+
+if TYPE_CHECKING:  # it exists in the stub files alone
+    from recollect.v1.subscription_service_pb2_grpc import SubscriptionServiceAsyncStub
+
+WITHIN = 15.0
+"""Seconds in which a frame must come that has to come."""
+APP, USER = "shop", "ann"
+LIVE: Mapping[str, Any] = {"live_only": True}
+
+Call = grpc.aio.UnaryStreamCall[Any, Any]
+
+
+def named(session_id: str = "s", *, app: str = APP, user: str = USER) -> SessionRef:
+    return SessionRef(app=app, user_id=user, session_id=session_id)
+
+
+@dataclass(frozen=True)
+class View:
+    """What a subscriber follows."""
+
+    scope: SessionRef | su.ChangeScope
+    wanted: EventFilter = field(default_factory=EventFilter)
+
+    def request(self, **start: Any) -> su.WatchSessionRequest | su.WatchAllRequest:
+        """`start`: one of the arms of the request's; nothing is live only."""
+        if isinstance(self.scope, SessionRef):
+            if start.pop("from_beginning", False):
+                start["after_seq"] = 0
+            return su.WatchSessionRequest(session=self.scope, filter=self.wanted, **start)
+        return su.WatchAllRequest(scope=self.scope, filter=self.wanted, **start)
+
+
+EVERYTHING = View(su.ChangeScope())
+
+
+class Stream:
+    """One call, read change by change. Every frame holds at least one, and every change a resume token."""
+
+    def __init__(self, call: Call, address: str) -> None:
+        self._call = call
+        self._address = address
+        self._left: deque[pb.Change] = deque()
+
+    async def next(self, within: float = WITHIN) -> pb.Change:
+        """The next change or checkpoint. Raises RecollectError."""
+        while not self._left:
+            async with asyncio.timeout(within):
+                try:
+                    frame: Any = await self._call.read()
+                except grpc.RpcError as error:
+                    raise from_rpc_error(error, self._address) from error
+            assert frame is not grpc.aio.EOF, "a stream ends with an error only"
+            assert frame.changes, "a frame without a change"
+            self._left += frame.changes
+        change = self._left.popleft()
+        assert change.resume_token, "a change without a resume token"
+        return change
+
+    async def checkpoint(self, kind: pb.CheckpointKind.ValueType) -> pb.Change:
+        """The next change, which must be this checkpoint."""
+        change = await self.next()
+        assert change.WhichOneof("kind") == "checkpoint", change
+        assert change.checkpoint.kind == kind, change
+        return change
+
+    async def until(self, kind: pb.CheckpointKind.ValueType) -> list[pb.Change]:
+        """Everything up to this checkpoint, and it."""
+        read = [await self.next()]
+        while not is_checkpoint(read[-1], kind):
+            read.append(await self.next())
+        return read
+
+    async def live(self) -> pb.Change:
+        """Reads to the live edge, where there must be nothing to tell; the checkpoint."""
+        await self.checkpoint(pb.CHECKPOINT_KIND_STARTED)
+        return await self.checkpoint(pb.CHECKPOINT_KIND_CAUGHT_UP)
+
+    async def silent(self, seconds: float) -> None:
+        """Nothing is told for so long, but for heartbeats."""
+        loop = asyncio.get_running_loop()
+        end = loop.time() + seconds
+        with contextlib.suppress(TimeoutError):
+            while (left := end - loop.time()) > 0:
+                change = await self.next(left)
+                assert is_checkpoint(change, pb.CHECKPOINT_KIND_HEARTBEAT), change
+
+    async def changes(self, count: int) -> list[pb.Change]:
+        """The next ones that are no checkpoints, as they come."""
+        found: list[pb.Change] = []
+        while len(found) < count:
+            change = await self.next()
+            if not change.HasField("checkpoint"):
+                found.append(change)
+        return found
+
+    async def error(self, within: float = WITHIN) -> RecollectError:
+        """How the stream ends. What it still tells before is dropped."""
+        try:
+            while True:
+                await self.next(within)
+        except RecollectError as error:
+            return error
+
+
+@dataclass(frozen=True)
+class Subscriber:
+    """Who opens streams to one server. Each `connection` is of its own, as another process would have it."""
+
+    address: str
+    stub: SubscriptionServiceAsyncStub
+
+    @contextlib.asynccontextmanager
+    async def watch(self, view: View, **start: Any) -> AsyncIterator[Stream]:
+        request = view.request(**start)
+        if isinstance(request, su.WatchSessionRequest):
+            call: Call = self.stub.WatchSession(request)
+        else:
+            call = self.stub.WatchAll(request)
+        try:
+            yield Stream(call, self.address)
+        finally:
+            call.cancel()
+
+    async def read(self, view: View, **start: Any) -> list[pb.Change]:
+        """Everything up to the live edge, checkpoints too."""
+        async with self.watch(view, **start) as stream:
+            return await stream.until(pb.CHECKPOINT_KIND_CAUGHT_UP)
+
+    async def refused(self, view: View, **start: Any) -> RecollectError:
+        async with self.watch(view, **start) as stream:
+            return await stream.error()
+
+
+@contextlib.asynccontextmanager
+async def subscriber(address: str) -> AsyncIterator[Subscriber]:
+    """Connects; nothing is retried."""
+    options = (*RECONNECT, ("grpc.enable_retries", 0))
+    async with grpc.aio.insecure_channel(address, options) as channel:
+        yield Subscriber(address, cast("SubscriptionServiceAsyncStub", SubscriptionServiceStub(channel)))
+
+
+def is_checkpoint(change: pb.Change, kind: pb.CheckpointKind.ValueType) -> bool:
+    return change.HasField("checkpoint") and change.checkpoint.kind == kind

@@ -1,0 +1,199 @@
+"""G8, word by word: what subscribers were told while a random story happened, against what is stored in the end."""
+
+from __future__ import annotations
+
+import asyncio
+from collections import Counter
+from contextlib import AsyncExitStack
+
+import pytest
+
+from recollect.v1 import subscription_pb2 as pb
+
+from .facts import Fact, Transcript, facts_of, last_lives
+from .story import VIEWS, Story
+from .streams import View, subscriber
+from .writing import REFS, key_of
+
+RESUMING_AT_ONCE = 8
+
+
+def assert_told(told: list[Fact], expected: list[Fact]) -> None:
+    """Equal; if not, the first difference is shown."""
+    for place, (one, other) in enumerate(zip(told, expected, strict=False)):
+        assert one == other, f"change {place} of {len(expected)}: {one} for {other}"
+    assert len(told) == len(expected), f"beyond the end: {told[len(expected) :] or expected[len(told) :]}"
+
+
+class TestOrdered:
+    def test_a_sessions_changes_come_in_the_order_of_its_log(self, story: Story) -> None:
+        for witness in story.witnesses:
+            for _, life in last_lives(witness.facts):
+                first, *others = life
+                assert first.kind == pb.SESSION_CHANGE_KIND_CREATED
+                assert all(fact.kind in (0, pb.SESSION_CHANGE_KIND_UPDATED) for fact in others)
+                versions = [fact.version for fact in life if fact.version]
+                assert versions == list(range(1, len(versions) + 1)), "a change of the log is missing, twice or out of order"
+                seqs = [event.seq for fact in life for event in fact.events]
+                assert seqs == list(range(1, len(seqs) + 1))
+
+    def test_lives_that_ended_were_told_in_order_as_far_as_they_were(self, story: Story) -> None:
+        for told in (*story.witnesses, *story.told.values()):
+            last: dict[object, int] = {}
+            for fact in told.facts:
+                if fact.is_gone:
+                    last.pop(fact.ref, None)
+                elif fact.version:
+                    assert fact.version > last.get(fact.ref, 0)
+                    last[fact.ref] = fact.version
+
+    def test_everybody_sees_the_same_order(self, story: Story) -> None:
+        first, *others = [*story.witnesses, story.told["everything"]]
+        for other in others:
+            assert_told(other.lasting, first.lasting)
+
+
+class TestUnique:
+    def test_no_change_is_told_twice(self, story: Story) -> None:
+        for told in (*story.witnesses, *story.told.values()):
+            assert max(Counter(told.facts).values()) == 1
+
+    def test_no_event_is_told_twice(self, story: Story) -> None:
+        for told in (*story.witnesses, *story.told.values()):
+            ids = Counter(event.event_id for fact in told.facts for event in fact.events)
+            assert not ids or max(ids.values()) == 1
+
+
+class TestReliable:
+    def test_every_event_of_the_logs_is_told_as_it_is_stored(self, story: Story) -> None:
+        lives = dict(last_lives(story.witnesses[0].facts))
+        assert lives.keys() == {key_of(ref) for ref in REFS}
+        for ref, log in story.logs.items():
+            told = [event for fact in lives[ref] for event in fact.events]
+            for event in log:
+                event.ClearField("archived")
+            assert told == sorted(log, key=lambda event: event.seq)
+
+    def test_every_compaction_is_told_with_its_record(self, story: Story) -> None:
+        for ref, life in last_lives(story.witnesses[0].facts):
+            told = [fact.change.compaction for fact in life if fact.change.HasField("compaction")]
+            assert [notice.compaction for notice in told] == story.records[ref][::-1]
+            assert all([event.event_id for event in notice.inserted] == notice.compaction.inserted_event_ids for notice in told)
+            for notice in told:
+                assert notice.compaction == story.ledger.compacted[notice.compaction.compaction_id]
+
+    def test_every_creation_update_and_deletion_is_told(self, story: Story) -> None:
+        facts = story.witnesses[0].facts
+        lives = dict(last_lives(facts))
+        for session in story.sessions:
+            life = [fact.change.session_change.session for fact in lives[key_of(session.ref)] if fact.kind]
+            assert {each.uid for each in life} == {session.uid}
+            assert life[0] == story.ledger.created.get(session.uid, life[0])
+            by_bytes = Counter(each.SerializeToString(deterministic=True) for each in life[1:])
+            updates = story.ledger.updated.get(session.uid, [])
+            assert by_bytes == Counter(each.SerializeToString(deterministic=True) for each in updates)
+        deleted = Counter(fact.ref for fact in facts if fact.kind == pb.SESSION_CHANGE_KIND_DELETED)
+        assert deleted == +story.ledger.deleted
+        assert sum(fact.kind == pb.SESSION_CHANGE_KIND_EXPIRED for fact in facts) == story.ledger.expired
+        assert len({fact.change.session_change.session.uid for fact in facts if fact.is_gone}) == sum(
+            fact.is_gone for fact in facts
+        )
+
+    def test_the_last_change_of_a_log_leaves_the_session_as_it_is(self, story: Story) -> None:
+        lives = dict(last_lives(story.witnesses[0].facts))
+        for session in story.sessions:
+            logged = [fact.change.versions for fact in lives[key_of(session.ref)] if fact.version]
+            if not logged:
+                assert session.log_version == 0
+                continue
+            last = logged[-1]
+            assert (last.log_version, last.window_version) == (session.log_version, session.window_version)
+            assert (last.last_seq, last.window) == (session.last_seq, session.window)
+
+    @pytest.mark.parametrize("name", VIEWS)
+    def test_each_view_is_told_what_its_scope_and_filter_admit(self, story: Story, name: str) -> None:
+        assert_told(story.told[name].lasting, story.expected(name))
+
+    def test_the_story_has_everything_in_it(self, story: Story) -> None:
+        """Or else the tests above would hold little."""
+        facts = story.witnesses[0].lasting
+        assert len(facts) > 80
+        assert sum(fact.change.HasField("compaction") for fact in facts) >= 5
+        assert {fact.kind for fact in facts} == set(pb.SessionChangeKind.values())
+        for name, told in story.told.items():
+            assert any(fact.events for fact in told.facts), name
+            assert len(told.facts) < len(facts) or name == "everything"
+
+
+class TestAtomic:
+    def test_an_append_arrives_as_a_whole_with_the_counters_of_its_answer(self, story: Story) -> None:
+        batches = {fact.events[0].event_id: fact for fact in story.witnesses[0].facts if fact.change.HasField("batch")}
+        lasting = {ref for fact in story.witnesses[0].lasting for ref in [event.event_id for event in fact.events]}
+        for appended in story.ledger.appended:
+            fact = batches.get(appended.event_ids[0])
+            if fact is None:
+                assert lasting.isdisjoint(appended.event_ids)
+                continue
+            answer, versions = appended.answer, fact.change.versions
+            assert [(each.event_id, each.seq) for each in fact.events] == [(each.event_id, each.seq) for each in answer.events]
+            assert (versions.log_version, versions.last_seq) == (answer.log_version, answer.last_seq)
+            assert versions.window == answer.window
+
+    def test_a_compaction_arrives_as_a_whole_with_the_counters_of_its_record(self, story: Story) -> None:
+        for fact in story.witnesses[0].facts:
+            if fact.change.HasField("compaction"):
+                record, versions = fact.change.compaction.compaction, fact.change.versions
+                assert (versions.log_version, versions.window_version) == (record.log_version, record.window_version)
+                assert versions.window == record.after
+
+
+class TestResumable:
+    @pytest.mark.parametrize("name", VIEWS)
+    async def test_from_every_token_the_rest_follows(self, story: Story, name: str) -> None:
+        """On the next server, if there are several."""
+        await check_rests(story, VIEWS[name], story.told[name])
+
+    @pytest.mark.parametrize("name", VIEWS)
+    async def test_from_every_token_of_a_replay_too(self, story: Story, name: str) -> None:
+        async with subscriber(story.addresses[0]) as tap:
+            read = await tap.read(VIEWS[name], from_beginning=True)
+        replayed = facts_of(read)
+        expected = story.expected(name)
+        if "session" in name:  # it starts with the creation of the session that is there
+            expected = [fact for _, life in last_lives(expected) for fact in life]
+        assert_told(replayed, expected)
+
+    async def test_from_after_every_seq_the_rest_follows(self, story: Story) -> None:
+        """Without what was before, also where that came in the same append."""
+        async with subscriber(story.addresses[-1]) as tap:
+            for ref in REFS[:3]:
+                life = dict(last_lives(story.witnesses[0].facts))[key_of(ref)]
+                for seq in range(len(story.logs[key_of(ref)]) + 1):
+                    assert_told(facts_of(await tap.read(View(ref), after_seq=seq)), after_seq(life, seq))
+                refused = await tap.refused(View(ref), after_seq=len(story.logs[key_of(ref)]) + 1)
+                assert refused.reason == "INVALID_FIELD"
+
+
+def after_seq(life: list[Fact], seq: int) -> list[Fact]:
+    """What follows in one life: what comes after the change that brought the seq, and of that what is behind it."""
+    if seq == 0:
+        return life
+    place = next(place for place, fact in enumerate(life) if any(event.seq == seq for event in fact.events))
+    at = life[place].after(seq)
+    return [at, *life[place + 1 :]] if at.events else life[place + 1 :]
+
+
+async def check_rests(story: Story, view: View, told: Transcript) -> None:
+    room = asyncio.Semaphore(RESUMING_AT_ONCE)
+
+    async def check(number: int) -> None:
+        mark = told.bookmarks[number]
+        async with room:
+            rest = facts_of(await taps[number % len(taps)].read(view, resume_token=mark.token))
+        assert_told(rest, told.rest(mark))
+
+    async with asyncio.timeout(60), AsyncExitStack() as stack:
+        taps = [await stack.enter_async_context(subscriber(address)) for address in story.addresses]
+        async with asyncio.TaskGroup() as group:
+            for number in range(len(told.bookmarks)):
+                group.create_task(check(number))

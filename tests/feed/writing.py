@@ -1,0 +1,192 @@
+"""Writers that do at random whatever changes a session, and a ledger of what they were told."""
+
+from __future__ import annotations
+
+import asyncio
+import random
+from collections import Counter
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass, field
+from datetime import timedelta
+from itertools import count
+
+import recollect
+from recollect import compaction
+from recollect.errors import (
+    NothingToCompact,
+    SessionAlreadyExists,
+    SessionNotFound,
+    VersionMismatch,
+)
+from recollect.v1 import compaction_pb2 as cp
+from recollect.v1.event_pb2 import SessionEvent
+from recollect.v1.event_service_pb2 import AppendEventsResponse
+from recollect.v1.session_pb2 import Session, SessionRef
+
+from .facts import Ref
+from .streams import named
+
+NEEDLE = "needle"
+MORTAL = "s3"
+"""Sessions of this id are deleted and expire; others live as long as the story."""
+REFS = [
+    named(session_id, app=app, user=user)
+    for app, user in (("shop", "ann"), ("shop", "bob"), ("", "ann"))
+    for session_id in ("s1", "s2", MORTAL)
+]
+CURTAIN = '{"curtain":true}'
+_SLIDING = cp.CompactionStrategy(sliding_window=cp.SlidingWindow(max_events=5))
+# What others do to the session between two calls of a writer.
+_RACES = (SessionNotFound, SessionAlreadyExists, VersionMismatch, NothingToCompact)
+
+_numbers = count(1)
+
+
+def key_of(ref: SessionRef) -> Ref:
+    return ref.app, ref.user_id, ref.session_id
+
+
+def labels_of(ref: SessionRef) -> dict[str, str]:
+    """A session bears its team for all its life."""
+    return {"team": "red" if ref.session_id == "s1" else "blue"}
+
+
+@dataclass(frozen=True)
+class Appended:
+    ref: Ref
+    event_ids: tuple[str, ...]
+    answer: AppendEventsResponse
+
+
+@dataclass
+class Ledger:
+    """What writers were told. `updated` by uid, `deleted` by name."""
+
+    appended: list[Appended] = field(default_factory=list)
+    compacted: dict[str, cp.Compaction] = field(default_factory=dict)
+    updated: dict[str, list[Session]] = field(default_factory=dict)
+    created: dict[str, Session] = field(default_factory=dict)
+    deleted: Counter[Ref] = field(default_factory=Counter)
+    expired: int = 0
+    races: Counter[str] = field(default_factory=Counter)
+
+
+class Writer:
+    """One of several that write to the same sessions. The seed says what it does, not how it meets the others."""
+
+    def __init__(self, client: recollect.AsyncClient, ledger: Ledger, seed: int) -> None:
+        self._client = client
+        self._ledger = ledger
+        self._rng = random.Random(seed)
+        self._acts: Sequence[tuple[int, Callable[[SessionRef], Awaitable[None]]]] = (
+            (60, self._append),
+            (6, self._apply),
+            (5, self._replace),
+            (6, self._slide),
+            (8, self._update),
+            (4, self._create),
+            (3, self._delete),
+            (2, self._expire),
+        )
+
+    async def write(self, actions: int) -> None:
+        weights, acts = zip(*self._acts, strict=True)
+        for _ in range(actions):
+            (act,) = self._rng.choices(acts, weights)
+            try:
+                await act(self._rng.choice(REFS))
+            except _RACES as error:
+                self._ledger.races[error.reason] += 1
+            if self._rng.random() < 0.1:
+                await asyncio.sleep(self._rng.random() * 0.01)
+
+    async def _append(self, ref: SessionRef) -> None:
+        events = self._batch()
+        create = recollect.CreateOptions(labels=labels_of(ref), never_expires=True)
+        answer = await self._client.append(ref, *events, create=create)
+        self._ledger.appended.append(Appended(key_of(ref), tuple(event.event_id for event in events), answer))
+
+    def _batch(self) -> list[SessionEvent]:
+        kind = self._rng.random()
+        if kind < 0.15:
+            call = f"call-{next(_numbers)}"
+            asks = recollect.assistant("I look", tool_calls=[recollect.tool_call(call, "look", "{}")], author="agent")
+            return recollect.with_ids(asks, recollect.tool_result(call, f"a {NEEDLE}", author="tool"))
+        return recollect.with_ids(*(self._event() for _ in range(self._rng.choice((1, 1, 1, 2, 5)))))
+
+    def _event(self) -> SessionEvent:
+        make = self._rng.choice((recollect.user, recollect.assistant))
+        words = self._rng.choice(("hay", f"hay and a {NEEDLE}", "straw"))
+        author, branch = self._rng.choice(("agent", "other")), self._rng.choice(("", "", "a", "a.b", "c"))
+        return make(words * self._rng.choice((1, 1, 40)), author=author, branch=branch)
+
+    async def _apply(self, ref: SessionRef) -> None:
+        read = await self._client.get_context(ref, max_bytes=1 << 30)
+        if not read.events:
+            return
+        answer = await self._client.apply_compaction(
+            ref,
+            through_seq=read.session_last_seq,
+            inserts=[compaction.insert(*_summary())],
+            expected_window_version=read.window_version,
+            actor="tests",
+        )
+        self._compacted(answer.compaction)
+
+    async def _replace(self, ref: SessionRef) -> None:
+        read = await self._client.get_context(ref, max_bytes=1 << 30)
+        answer = await self._client.replace_events(ref, *_summary(), expected_log_version=read.log_version)
+        if answer.replaced:
+            self._compacted(answer.compaction)
+
+    async def _slide(self, ref: SessionRef) -> None:
+        answer = await self._client.compact(ref, _SLIDING)
+        if answer.compacted:
+            self._compacted(answer.compaction)
+
+    def _compacted(self, record: cp.Compaction) -> None:
+        assert record.compaction_id not in self._ledger.compacted
+        self._ledger.compacted[record.compaction_id] = record
+
+    async def _update(self, ref: SessionRef) -> None:
+        if self._rng.random() < 0.5:
+            labels = labels_of(ref) | {"mood": self._rng.choice(("good", "bad"))}
+            session = await self._client.update_session(ref, labels=labels)
+        else:
+            session = await self._client.update_session(ref, metadata={"number": next(_numbers)})
+        self._updated(session)
+
+    def _updated(self, session: Session) -> None:
+        self._ledger.updated.setdefault(session.uid, []).append(session)
+
+    async def _create(self, ref: SessionRef) -> None:
+        session = await self._client.create_session(
+            ref.user_id, app=ref.app, session_id=ref.session_id, labels=labels_of(ref), never_expires=True
+        )
+        self._ledger.created[session.uid] = session
+
+    async def _delete(self, ref: SessionRef) -> None:
+        ref = named(MORTAL, app=ref.app, user=ref.user_id)
+        answer = await self._client.delete_session(ref)
+        self._ledger.deleted[key_of(ref)] += answer.deleted
+
+    async def _expire(self, ref: SessionRef) -> None:
+        ref = named(MORTAL, app=ref.app, user=ref.user_id)
+        self._updated(await self._client.update_session(ref, ttl=timedelta(milliseconds=1)))
+        await asyncio.sleep(0.002)
+        self._ledger.expired += (await self._client.delete_expired_sessions()).deleted_sessions
+
+    async def drop_the_curtain(self) -> None:
+        """A last change of every session, that no filter leaves out."""
+        for ref in REFS:
+            await self._client.create_session(
+                ref.user_id, app=ref.app, session_id=ref.session_id, labels=labels_of(ref), return_existing=True
+            )
+            self._updated(await self._client.update_session(ref, metadata=CURTAIN))
+
+
+def _summary() -> list[SessionEvent]:
+    fields = {"synthetic": True, "compaction_source": "test"}
+    asks = recollect.user("What was said?", **fields)  # type: ignore[arg-type]
+    tells = recollect.assistant(f"Things, and a {NEEDLE}", **fields)  # type: ignore[arg-type]
+    return recollect.with_ids(asks, tells)
