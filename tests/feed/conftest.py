@@ -4,21 +4,23 @@ from __future__ import annotations
 
 import asyncio
 import os
-from collections.abc import Callable, Iterator
-from contextlib import ExitStack
+from collections.abc import AsyncIterator, Callable, Iterator
+from contextlib import ExitStack, contextmanager
 from itertools import count
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from tests.faults.serving import Nursery, ServerProcess, nursery, url_settings
 from tests.support.postgres import PostgresCluster
 
+from .scene import Scene, opened
 from .story import Story, tell
 
 ServerMaker = Callable[..., ServerProcess]
 
-_databases = count(1)
+_names = count(1)
 
 
 @pytest.fixture(scope="package")
@@ -42,8 +44,8 @@ def database_url(request: pytest.FixtureRequest) -> str | None:
 
 @pytest.fixture
 def server(make_server: ServerMaker, database_url: str | None) -> ServerProcess:
-    """One of each engine, that beats ten times as often as it would."""
-    return make_server(watch_heartbeat="1s", **url_settings(database_url)).start()
+    """One of each engine."""
+    return make_server(**_settings(database_url)).start()
 
 
 @pytest.fixture(
@@ -59,19 +61,46 @@ def story(
 ) -> Iterator[Story]:
     """Told once for all tests that ask for it; its servers go on serving."""
     engine, how_many = request.param
-    with ExitStack() as stack:
-        url = None
-        if engine == "postgresql":
-            cluster: PostgresCluster = request.getfixturevalue("postgres")
-            name = f"story_{next(_databases)}"
-            stack.callback(cluster.drop_database, name)
-            url = cluster.create_database(name)
+    with _url(engine, request) as url:
         root = tmp_path_factory.mktemp("story")
-        started = [stack.enter_context(ServerProcess(servers, root, **url_settings(url))).start() for _ in range(how_many)]
-        yield asyncio.run(tell([server.address for server in started], feed_seed))
+        with ExitStack() as stack:
+            opened = [stack.enter_context(ServerProcess(servers, root, **_settings(url))) for _ in range(how_many)]
+            yield asyncio.run(tell([server.start().address for server in opened], feed_seed))
 
 
 @pytest.fixture(scope="package")
 def feed_seed() -> int:
     """Of what writers do. RECOLLECT_SEED repeats a run's; how writers meet each other differs all the same."""
     return int(os.environ.get("RECOLLECT_SEED", "1"))
+
+
+@pytest.fixture(scope="module", params=["sqlite", pytest.param("postgresql", marks=pytest.mark.postgres)])
+def shared_address(request: pytest.FixtureRequest, servers: Nursery, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """A server of each engine in turn for all tests of a module."""
+    root = tmp_path_factory.mktemp("shared")
+    with _url(request.param, request) as url, ServerProcess(servers, root, **_settings(url)) as server:
+        yield server.start().address
+
+
+@pytest.fixture
+async def scene(shared_address: str) -> AsyncIterator[Scene]:
+    """An app of its own on the shared server."""
+    async with opened(shared_address, f"app-{next(_names)}") as scene:
+        yield scene
+
+
+@contextmanager
+def _url(engine: str, request: pytest.FixtureRequest) -> Iterator[str | None]:
+    """A database that lasts longer than a test; None is the SQLite file in the server's data directory."""
+    if engine == "sqlite":
+        yield None
+        return
+    cluster: PostgresCluster = request.getfixturevalue("postgres")
+    name = f"feed_{next(_names)}"
+    yield cluster.create_database(name)
+    cluster.drop_database(name)
+
+
+def _settings(url: str | None) -> dict[str, Any]:
+    """Heartbeats fifteen times as often as usual."""
+    return {"watch_heartbeat": "1s", **url_settings(url)}

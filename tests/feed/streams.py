@@ -61,6 +61,7 @@ class Stream:
         self._call = call
         self._address = address
         self._left: deque[pb.Change] = deque()
+        self.frames = 0
 
     async def next(self, within: float = WITHIN) -> pb.Change:
         """The next change or checkpoint. Raises RecollectError."""
@@ -72,6 +73,7 @@ class Stream:
                     raise from_rpc_error(error, self._address) from error
             assert frame is not grpc.aio.EOF, "a stream ends with an error only"
             assert frame.changes, "a frame without a change"
+            self.frames += 1
             self._left += frame.changes
         change = self._left.popleft()
         assert change.resume_token, "a change without a resume token"

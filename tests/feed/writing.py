@@ -13,6 +13,7 @@ from itertools import count
 import recollect
 from recollect import compaction
 from recollect.errors import (
+    EventNotFound,
     NothingToCompact,
     SessionAlreadyExists,
     SessionNotFound,
@@ -37,7 +38,7 @@ REFS = [
 CURTAIN = '{"curtain":true}'
 _SLIDING = cp.CompactionStrategy(sliding_window=cp.SlidingWindow(max_events=5))
 # What others do to the session between two calls of a writer.
-_RACES = (SessionNotFound, SessionAlreadyExists, VersionMismatch, NothingToCompact)
+_RACES = (SessionNotFound, SessionAlreadyExists, VersionMismatch, NothingToCompact, EventNotFound)
 
 _numbers = count(1)
 
@@ -174,7 +175,8 @@ class Writer:
         ref = named(MORTAL, app=ref.app, user=ref.user_id)
         self._updated(await self._client.update_session(ref, ttl=timedelta(milliseconds=1)))
         await asyncio.sleep(0.002)
-        self._ledger.expired += (await self._client.delete_expired_sessions()).deleted_sessions
+        answer = await self._client.delete_expired_sessions()
+        self._ledger.expired += answer.deleted_sessions
 
     async def drop_the_curtain(self) -> None:
         """A last change of every session, that no filter leaves out."""

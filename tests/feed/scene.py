@@ -1,0 +1,62 @@
+"""An app on a server: who writes to it, who follows it."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+
+import recollect
+from recollect.v1 import subscription_pb2 as pb
+from recollect.v1 import subscription_service_pb2 as su
+from recollect.v1.event_service_pb2 import AppendEventsResponse
+from recollect.v1.filter_pb2 import EventFilter
+from recollect.v1.session_pb2 import Session, SessionRef
+
+from .facts import Fact
+from .streams import USER, Stream, Subscriber, View, named, subscriber
+
+
+@dataclass(frozen=True)
+class Scene:
+    app: str
+    client: recollect.AsyncClient
+    tap: Subscriber
+
+    def ref(self, session_id: str = "s") -> SessionRef:
+        return named(session_id, app=self.app)
+
+    def view(self, wanted: EventFilter | None = None, **scope: object) -> View:
+        """The whole app, or what `scope` narrows it to."""
+        return View(su.ChangeScope(app=self.app, **scope), wanted or EventFilter())  # type: ignore[arg-type]
+
+    def session_view(self, session_id: str = "s", wanted: EventFilter | None = None) -> View:
+        return View(self.ref(session_id), wanted or EventFilter())
+
+    async def create(self, session_id: str = "s", **fields: object) -> Session:
+        return await self.client.create_session(session_id=session_id, **fields)  # type: ignore[arg-type]
+
+    async def say(self, *texts: str, to: str = "s") -> AppendEventsResponse:
+        """Appends what a user says, in one batch."""
+        return await self.client.append(to, *(recollect.user(text) for text in texts or ("hello",)))
+
+
+@asynccontextmanager
+async def opened(address: str, app: str = "shop") -> AsyncIterator[Scene]:
+    async with recollect.AsyncClient(address, app=app, user_id=USER) as client, subscriber(address) as tap:
+        yield Scene(app, client, tap)
+
+
+async def told(stream: Stream) -> Fact:
+    """The next change, which must come in one part."""
+    (change,) = await stream.changes(1)
+    assert not change.batch.continues
+    assert not change.compaction.continues
+    return Fact(change)
+
+
+def session_of(change: pb.Change, kind: pb.SessionChangeKind.ValueType) -> Session:
+    """The session that a change of this kind tells."""
+    assert change.session_change.kind == kind, change
+    assert not change.HasField("versions")
+    return change.session_change.session

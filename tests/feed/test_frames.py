@@ -1,0 +1,255 @@
+"""What a stream says beside the changes, and what each kind of change says."""
+
+from __future__ import annotations
+
+import asyncio
+from datetime import timedelta
+
+import pytest
+
+import recollect
+from recollect import compaction
+from recollect.v1 import subscription_pb2 as pb
+from recollect.v1.compaction_pb2 import CompactionStrategy, SlidingWindow
+from recollect.v1.filter_pb2 import LOG_VIEW_ACTIVE, EventFilter
+from recollect.v1.message_pb2 import ROLE_TOOL
+from recollect.v1.session_pb2 import SessionRef
+
+from .conftest import ServerMaker
+from .facts import facts_of
+from .scene import Scene, opened, session_of, told
+from .streams import EVERYTHING, View, is_checkpoint, named
+
+HEARTBEAT = 1.0
+TOOLS = EventFilter(roles=[ROLE_TOOL])
+
+
+class TestCheckpoints:
+    async def test_the_first_frame_and_the_live_edge(self, scene: Scene) -> None:
+        async with scene.tap.watch(scene.view()) as stream:
+            await stream.live()
+        await scene.create()
+        await scene.say()
+        read = await scene.tap.read(scene.session_view(), from_beginning=True)
+        kinds = [change.WhichOneof("kind") for change in read]
+        assert kinds == ["checkpoint", "session_change", "batch", "checkpoint"]
+        assert is_checkpoint(read[0], pb.CHECKPOINT_KIND_STARTED)
+        assert all(not change.HasField("change_time") for change in (read[0], read[-1]))
+        assert not read[0].HasField("session")
+        assert read[-1].resume_token == read[-2].resume_token
+
+    async def test_what_is_committed_after_the_first_frame_is_told(self, scene: Scene) -> None:
+        await scene.create()
+        for _ in range(20):
+            async with scene.tap.watch(scene.session_view()) as stream:
+                await stream.checkpoint(pb.CHECKPOINT_KIND_STARTED)
+                answer = await scene.say()
+                assert (await told(stream)).version == answer.log_version
+
+    async def test_silence_is_broken_by_heartbeats_whose_tokens_advance(self, scene: Scene) -> None:
+        await scene.create()
+        loop = asyncio.get_running_loop()
+        async with scene.tap.watch(scene.session_view(wanted=TOOLS)) as stream:
+            live = await stream.live()
+            since = loop.time()
+            first = await stream.checkpoint(pb.CHECKPOINT_KIND_HEARTBEAT)
+            assert HEARTBEAT * 0.8 < loop.time() - since < HEARTBEAT * 2.5
+            assert first.resume_token == live.resume_token
+            await scene.say("nothing for this subscriber")
+            second = await stream.checkpoint(pb.CHECKPOINT_KIND_HEARTBEAT)
+            assert second.resume_token != first.resume_token
+        view = scene.session_view(wanted=TOOLS)
+        assert facts_of(await scene.tap.read(view, resume_token=second.resume_token)) == []
+
+    async def test_a_stream_that_has_something_to_tell_does_not_beat(self, scene: Scene) -> None:
+        await scene.create()
+        async with scene.tap.watch(scene.view()) as stream:
+            await stream.live()
+            for _ in range(8):
+                await scene.say()
+                assert (await stream.next()).HasField("batch")
+                await asyncio.sleep(HEARTBEAT / 4)
+
+    async def test_many_changes_travel_in_few_frames(self, scene: Scene) -> None:
+        await scene.create()
+        batches = [("s", [recollect.user(str(number))]) for number in range(300)]
+        async for result in scene.client.append_stream(batches):
+            assert recollect.error_of(result) is None
+        async with scene.tap.watch(scene.session_view(), after_seq=0) as stream:
+            assert len(await stream.changes(301)) == 301
+            assert stream.frames < 10
+
+
+class TestContents:
+    async def test_created(self, scene: Scene) -> None:
+        async with scene.tap.watch(scene.view()) as stream:
+            await stream.live()
+            session = await scene.create(labels={"team": "red"}, metadata={"a": 1})
+            (change,) = await stream.changes(1)
+            assert change.session == session.ref
+            assert session_of(change, pb.SESSION_CHANGE_KIND_CREATED) == session
+            assert change.change_time == session.create_time
+
+    async def test_created_by_an_append(self, scene: Scene) -> None:
+        async with scene.tap.watch(scene.view()) as stream:
+            await stream.live()
+            await scene.client.append("s", recollect.user("hello"), create={"labels": {"team": "red"}})
+            created, batch = await stream.changes(2)
+            assert session_of(created, pb.SESSION_CHANGE_KIND_CREATED).labels == {"team": "red"}
+            assert batch.versions.log_version == 1
+
+    async def test_updated(self, scene: Scene) -> None:
+        await scene.create(labels={"team": "red"})
+        await scene.say()
+        async with scene.tap.watch(scene.view()) as stream:
+            await stream.live()
+            session = await scene.client.update_session("s", labels={"team": "blue"}, metadata={"a": 2}, context_bytes=5000)
+            (change,) = await stream.changes(1)
+            assert session_of(change, pb.SESSION_CHANGE_KIND_UPDATED) == session
+
+    async def test_appended(self, scene: Scene) -> None:
+        await scene.create()
+        async with scene.tap.watch(scene.view()) as stream:
+            await stream.live()
+            for texts in (("one",), ("two", "three"), ("four",)):
+                answer = await scene.say(*texts)
+                fact = await told(stream)
+                session = await scene.client.get_session("s")
+                versions = fact.change.versions
+                assert (versions.log_version, versions.last_seq) == (answer.log_version, answer.last_seq)
+                assert versions.window == answer.window == session.window
+                stored = [await scene.client.get_event("s", event.event_id) for event in answer.events]
+                assert list(fact.events) == stored
+
+    async def test_compacted(self, scene: Scene) -> None:
+        await scene.create()
+        for number in range(8):
+            await scene.say(str(number))
+        summary = recollect.user("all of it", synthetic=True, compaction_source="test")
+        async with scene.tap.watch(scene.view()) as stream:
+            await stream.live()
+            answer = await scene.client.apply_compaction(
+                "s", through_seq=4, inserts=[compaction.insert(summary)], expected_window_version=0, actor="tests"
+            )
+            by_server = await scene.client.compact("s", CompactionStrategy(sliding_window=SlidingWindow(max_events=2)))
+            for record, inserted in ((answer.compaction, 1), (by_server.compaction, 0)):
+                fact = await told(stream)
+                notice, versions = fact.change.compaction, fact.change.versions
+                assert notice.compaction == record
+                assert len(notice.inserted) == inserted
+                assert (versions.log_version, versions.window_version) == (record.log_version, record.window_version)
+                assert versions.window == record.after
+            session = await scene.client.get_session("s")
+            assert (versions.last_seq, versions.window) == (session.last_seq, session.window)
+
+    async def test_deleted_and_expired(self, scene: Scene) -> None:
+        async with scene.tap.watch(scene.view()) as stream:
+            await stream.live()
+            for kind in (pb.SESSION_CHANGE_KIND_DELETED, pb.SESSION_CHANGE_KIND_EXPIRED):
+                expires = kind == pb.SESSION_CHANGE_KIND_EXPIRED
+                ttl = timedelta(milliseconds=1) if expires else None
+                session = await scene.create(labels={"team": "red"}, metadata={"a": 1}, ttl=ttl)
+                await stream.changes(1)
+                if expires:
+                    await asyncio.sleep(0.002)
+                    await scene.client.delete_expired_sessions()
+                else:
+                    await scene.client.delete_session("s")
+                (change,) = await stream.changes(1)
+                gone = session_of(change, kind)
+                assert (gone.ref, gone.uid, gone.labels) == (session.ref, session.uid, session.labels)
+                assert not gone.metadata_json
+
+    async def test_what_stores_nothing_is_no_change(self, scene: Scene) -> None:
+        await scene.create()
+        event = recollect.user("hello", event_id="e")
+        await scene.client.append("s", event)
+        async with scene.tap.watch(scene.view()) as stream:
+            await stream.live()
+            assert (await scene.client.append("s", event)).events[0].replayed
+            await scene.client.create_session(session_id="s", return_existing=True)
+            await scene.client.delete_session("there is none")
+            with pytest.raises(recollect.errors.VersionMismatch):
+                await scene.client.append("s", recollect.user("late"), expected_log_version=7)
+            await scene.say("at last")
+            assert (await told(stream)).version == 2
+
+
+class TestScopes:
+    async def test_a_session_that_is_not_there_yet_goes_and_comes_back(self, scene: Scene) -> None:
+        async with scene.tap.watch(scene.session_view(), from_beginning=True) as stream:
+            await stream.live()
+            for _ in range(2):
+                await scene.create("other")
+                created = await scene.create()
+                await scene.say()
+                await scene.client.delete_session("s")
+                await scene.client.delete_session("other")
+                first, batch, gone = await stream.changes(3)
+                assert session_of(first, pb.SESSION_CHANGE_KIND_CREATED).uid == created.uid
+                assert batch.versions.last_seq == 1
+                assert session_of(gone, pb.SESSION_CHANGE_KIND_DELETED).uid == created.uid
+
+    async def test_an_id_alone_must_name_one_session(self, scene: Scene) -> None:
+        name = f"only-in-{scene.app}"
+        bare = View(SessionRef(session_id=name))
+        assert (await scene.tap.refused(bare)).reason == "SESSION_NOT_FOUND"
+        await scene.create(name)
+        async with scene.tap.watch(bare) as stream:
+            await stream.live()
+            await scene.say(to=name)
+            assert (await told(stream)).ref == (scene.app, "ann", name)
+        await scene.client.create_session("bob", session_id=name)
+        assert (await scene.tap.refused(bare)).reason == "AMBIGUOUS_SESSION"
+
+    async def test_labels_are_those_that_the_session_bears_or_that_an_update_took_away(self, scene: Scene) -> None:
+        async with scene.tap.watch(scene.view(labels={"mood": "good"})) as stream:
+            await stream.live()
+            await scene.create()
+            await scene.say("unheard")
+            await scene.client.update_session("s", labels={"mood": "good", "team": "red"})
+            (change,) = await stream.changes(1)
+            assert session_of(change, pb.SESSION_CHANGE_KIND_UPDATED).labels["mood"] == "good"
+            await scene.say("heard")
+            assert (await told(stream)).version == 2
+            await scene.client.update_session("s", labels={"mood": "bad"})
+            (change,) = await stream.changes(1)
+            assert session_of(change, pb.SESSION_CHANGE_KIND_UPDATED).labels == {"mood": "bad"}
+            await scene.say("unheard")
+            await scene.client.update_session("s", labels={"mood": "good"})
+            (change,) = await stream.changes(1)
+            assert session_of(change, pb.SESSION_CHANGE_KIND_UPDATED).last_seq == 3
+
+    async def test_the_active_view_is_that_of_the_reading(self, scene: Scene) -> None:
+        await scene.create()
+        for number in range(6):
+            await scene.say(str(number))
+        await scene.client.compact("s", CompactionStrategy(sliding_window=SlidingWindow(max_events=2)))
+        active = EventFilter(view=LOG_VIEW_ACTIVE)
+        replay = facts_of(await scene.tap.read(scene.session_view(wanted=active), from_beginning=True))
+        kept = [event.event_id async for event in scene.client.events("s", active)]
+        assert [event.event_id for fact in replay for event in fact.events] == kept
+        assert [fact.change.WhichOneof("kind") for fact in replay] == ["session_change", "batch", "batch", "compaction"]
+
+
+class TestLimits:
+    async def test_who_leaves_makes_room_for_another(self, make_server: ServerMaker, database_url: str | None) -> None:
+        settings = {} if database_url is None else {"database_url": database_url}
+        server = make_server(max_subscriptions_per_caller=2, **settings).start()
+        async with opened(server.address) as scene:
+            async with scene.tap.watch(EVERYTHING) as one, scene.tap.watch(View(named())) as other:
+                await one.live()
+                await other.live()
+                assert (await scene.tap.refused(EVERYTHING)).reason == "QUOTA_EXCEEDED"
+            async with asyncio.timeout(10):
+                while not await _is_let_in(scene):  # noqa: ASYNC110 - it learns of it when the call has ended
+                    await asyncio.sleep(0.02)
+
+
+async def _is_let_in(scene: Scene) -> bool:
+    async with scene.tap.watch(EVERYTHING) as stream:
+        try:
+            await stream.live()
+        except recollect.errors.QuotaExceeded:
+            return False
+        return True
