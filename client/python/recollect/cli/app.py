@@ -10,6 +10,7 @@ import typer
 
 from ..errors import RecollectError
 from .compacting import compact, compactions
+from .consumers import consumers_app
 from .context import Address, Cli, Json, Token
 from .events import events_app
 from .failures import CliError, Exit, debugging, from_server, from_system, one_line, report
@@ -18,6 +19,7 @@ from .search import search
 from .server import config_table, db_app, info, serve
 from .sessions import sessions_app
 from .transfer import export_sessions, import_files
+from .watching import watch
 from .windows import context
 
 
@@ -28,7 +30,7 @@ def build() -> typer.Typer:
         help="One session memory for every agent: run the server, and look into what it keeps.",
         pretty_exceptions_enable=False,
         context_settings={"help_option_names": ["-h", "--help"]},
-        epilog="Exit codes: 0 done, 1 failed, 2 wrong usage, 3 no such session or event, 4 no server, 130 interrupted.",
+        epilog="Exit codes: 0 done, 1 failed, 2 wrong usage, 3 not found, 4 no server, 130 interrupted.",
     )
     app.callback(invoke_without_command=True)(_base)
     app.command("serve", rich_help_panel="Server")(serve)
@@ -38,6 +40,8 @@ def build() -> typer.Typer:
     app.add_typer(sessions_app, name="sessions", rich_help_panel="Memory")
     app.add_typer(events_app, name="events", rich_help_panel="Memory")
     app.command("search", rich_help_panel="Memory")(search)
+    app.command("watch", rich_help_panel="Changes")(watch)
+    app.add_typer(consumers_app, name="consumers", rich_help_panel="Changes")
     app.command("context", rich_help_panel="Windows")(context)
     app.command("compact", rich_help_panel="Windows")(compact)
     app.command("compactions", rich_help_panel="Windows")(compactions)

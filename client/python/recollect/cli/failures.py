@@ -11,9 +11,11 @@ from enum import IntEnum
 
 from ..errors import (
     AmbiguousSession,
+    ConsumerNotFound,
     DeadlineExceeded,
     EventNotFound,
     RecollectError,
+    ResumePositionExpired,
     SessionNotFound,
     SummarizerNotConfigured,
     Unauthenticated,
@@ -27,7 +29,7 @@ class Exit(IntEnum):
     OK = 0
     FAILED = 1  # the server refused, or a file cannot be read or written
     USAGE = 2  # the command line is wrong
-    NOT_FOUND = 3  # no such session or event
+    NOT_FOUND = 3  # no such session, event or consumer
     UNAVAILABLE = 4  # no server answers, it cannot serve now, or not in time
     INTERRUPTED = 130  # Ctrl-C
 
@@ -49,6 +51,8 @@ class CliError(Exception):
 _NEXT: Mapping[type[RecollectError], str] = {
     SessionNotFound: "`recollect sessions list` shows what is there; `events append --create` makes it",
     EventNotFound: "`recollect events list SESSION` shows what is there",
+    ConsumerNotFound: "`recollect consumers list` shows what is there",
+    ResumePositionExpired: "read the sessions again; `watch --from-start` then follows from the oldest change that is there",
     AmbiguousSession: "give --user and --app",
     Unauthenticated: "give --token, or set RECOLLECT_TOKEN",
     SummarizerNotConfigured: (
@@ -66,7 +70,7 @@ def from_server(error: RecollectError, address: str) -> CliError:
         message = f"no server answers at {address}; start one with `recollect serve`, or give --address"
         return CliError(message, Exit.UNAVAILABLE, reason=reason, metadata=error.metadata)
     code = Exit.FAILED
-    if isinstance(error, (SessionNotFound, EventNotFound)):
+    if isinstance(error, (SessionNotFound, EventNotFound, ConsumerNotFound)):
         code = Exit.NOT_FOUND
     elif isinstance(error, (Unavailable, DeadlineExceeded)):
         code = Exit.UNAVAILABLE

@@ -1,0 +1,143 @@
+"""Changes for eyes and for programs: a line for each event, and one for what happens to a session as a whole."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from google.protobuf.timestamp_pb2 import Timestamp
+from rich.console import Console
+from rich.text import Text
+
+from ..v1.compaction_pb2 import Compaction
+from ..v1.event_pb2 import SessionEvent
+from ..v1.session_pb2 import SessionRef, WindowCounters
+from ..v1.subscription_pb2 import (
+    SESSION_CHANGE_KIND_CREATED,
+    SESSION_CHANGE_KIND_DELETED,
+    SESSION_CHANGE_KIND_EXPIRED,
+    SESSION_CHANGE_KIND_UPDATED,
+    Change,
+    SessionChange,
+)
+from .failures import counted
+from .output import as_json, event_json, excerpt, plain, ref_json, role_of, shown_time, summary_of, utf8, window_json
+
+_ROLE_STYLES = {"user": "green", "assistant": "cyan", "tool": "yellow", "system": "magenta"}
+_ROLE_WIDTH = len("assistant")
+_KINDS = {
+    SESSION_CHANGE_KIND_CREATED: ("created", "bold green"),
+    SESSION_CHANGE_KIND_UPDATED: ("updated", "bold"),
+    SESSION_CHANGE_KIND_EXPIRED: ("expired", "bold red"),
+    SESSION_CHANGE_KIND_DELETED: ("deleted", "bold red"),
+}
+_UNKNOWN = ("changed", "bold")
+_TEXT = 160
+"""Characters of a text where the reader is no terminal."""
+_LEAST = 24
+"""Columns that a text is to have; where there are fewer, the counters are left out."""
+
+
+class ChangeLines:
+    """Writes changes as lines, each at once. `app`, `user` and `session`: whether sessions are told apart by it."""
+
+    def __init__(self, screen: Console, *, app: bool, user: bool, session: bool) -> None:
+        self._screen = screen
+        self._named_by = (app, user, session)
+
+    def show(self, change: Change) -> None:
+        """One change."""
+        kind = change.WhichOneof("kind")
+        if kind == "batch":
+            *others, last = change.batch.events
+            for event in others:
+                self._event(change.session, event)
+            self._event(change.session, last, change.versions.window if change.HasField("versions") else None)
+        elif kind == "compaction":
+            head = self._head(change.session, change.change_time)
+            self._print(head, _compacted(change.compaction.compaction), _counters(change.versions.window))
+            for event in change.compaction.inserted:
+                self._event(change.session, event)
+        elif kind == "session_change":
+            self._print(self._head(change.session, change.change_time), _happened(change.session_change))
+
+    def _event(self, ref: SessionRef, event: SessionEvent, window: WindowCounters | None = None) -> None:
+        """One event, with the counters of the window if they are known."""
+        role = role_of(event)
+        head = self._head(ref, event.record_time)
+        head.append(f"#{event.seq}  ", "dim")
+        head.append(f"{role:{_ROLE_WIDTH}}  ", _ROLE_STYLES.get(role, ""))
+        if event.author:
+            head.append(f"{excerpt(event.author).plain}: ", f"bold {_ROLE_STYLES.get(role, '')}")
+        self._print(head, summary_of(event), _counters(window) if window is not None else "")
+
+    def _head(self, ref: SessionRef, time: Timestamp) -> Text:
+        head = Text.assemble((shown_time(time), "dim"), "  ")
+        names = (ref.app, ref.user_id, ref.session_id)
+        shown = [name for name, wanted in zip(names, self._named_by, strict=True) if name and wanted]
+        if shown:
+            head.append("/".join(excerpt(name).plain for name in shown), "blue").append("  ")
+        return head
+
+    def _print(self, head: Text, said: Text | str, tail: str = "") -> None:
+        """One line, of which what is said is cut so that it fits a terminal."""
+        end = Text(f"  {tail}" if tail else "", "dim")
+        width = _TEXT
+        if self._screen.is_terminal:
+            width = self._screen.width - head.cell_len - end.cell_len
+            if width < _LEAST:
+                width, end = self._screen.width - head.cell_len, Text()
+        line = excerpt(said, width=max(width, 1)) if isinstance(said, str) else said.copy()
+        line.truncate(max(width, 1), overflow="ellipsis")
+        self._screen.print(head + line + end, no_wrap=True, overflow="ellipsis", crop=self._screen.is_terminal)
+        self._screen.file.flush()
+
+
+def change_json(change: Change) -> dict[str, Any]:
+    """A change for programs: the fields of Change, its events as they are written everywhere."""
+    found = as_json(change)
+    if change.HasField("session"):
+        found["session"] = ref_json(change.session)
+    if change.HasField("batch"):
+        found["batch"] = {"events": [event_json(event) for event in change.batch.events]}
+    if change.HasField("compaction") and change.compaction.inserted:
+        found["compaction"]["inserted"] = [event_json(event) for event in change.compaction.inserted]
+    if change.HasField("session_change"):
+        found["session_change"]["kind"] = _KINDS.get(change.session_change.kind, _UNKNOWN)[0]
+    if change.HasField("versions"):
+        versions = change.versions
+        found["versions"] = {name: getattr(versions, name) for name in ("log_version", "window_version", "last_seq")}
+        found["versions"]["window"] = window_json(versions.window)
+    return found
+
+
+def in_brief(change: Change) -> str:
+    """What it is, in a few words: "seq 5 to 7", "compaction", "deleted"."""
+    kind = change.WhichOneof("kind")
+    if kind == "batch":
+        seqs = [event.seq for event in change.batch.events]
+        if not seqs:
+            return "events that are gone"
+        return f"seq {seqs[0]:,}" if len(seqs) == 1 else f"seq {seqs[0]:,} to {seqs[-1]:,}"
+    if kind == "session_change":
+        return _KINDS.get(change.session_change.kind, _UNKNOWN)[0]
+    return "compaction" if kind == "compaction" else ""
+
+
+def _compacted(done: Compaction) -> Text:
+    arrow = "→" if utf8() else "->"
+    turns = f"{done.before.turns:,} {arrow} {done.after.turns:,} turns"
+    tokens = f"~{done.before.tokens:,} {arrow} {done.after.tokens:,} tokens"
+    by = ", ".join(excerpt(each).plain for each in (done.strategy, done.actor) if each)
+    archived = f"{counted(done.archived_events, 'event')} archived"
+    return Text.assemble(("compacted", "bold yellow"), f"  {turns}, {tokens}, {archived}", (f"  {by}" if by else "", "dim"))
+
+
+def _happened(change: SessionChange) -> Text:
+    name, style = _KINDS.get(change.kind, _UNKNOWN)
+    labels = "  ".join(f"{key}={value}" for key, value in sorted(change.session.labels.items()))
+    return Text.assemble((name, style), (f"  {excerpt(labels).plain}" if labels else "", "dim"))
+
+
+def _counters(window: WindowCounters) -> str:
+    """The window, in brief: this stands at the end of a line."""
+    return plain(f"{counted(window.events, 'event')}, {counted(window.turns, 'turn')}, ~{counted(window.tokens, 'token')}")

@@ -1,0 +1,173 @@
+"""`recollect watch` against a real server."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import recollect
+from recollect import Client, compaction
+from recollect.cli import main
+from tests.api.conftest import running
+
+Tell = Callable[..., tuple[int, str, str]]
+
+
+@pytest.fixture
+def tell(address: str, capfd: pytest.CaptureFixture[str]) -> Tell:
+    """Runs a command against the server; its exit code, output and standard error."""
+
+    def invoke(*arguments: str) -> tuple[int, str, str]:
+        code = main([*arguments, "--address", address])
+        out, err = capfd.readouterr()
+        assert "Traceback" not in err
+        return code, out, err
+
+    return invoke
+
+
+@pytest.fixture
+def filled(address: str) -> None:
+    """Sessions of alice, compacted once, and of bob."""
+    with Client(address, user_id="alice", app="shop") as client:
+        client.create_session(session_id="s", labels={"team": "blue"})
+        for n in range(3):
+            client.append("s", recollect.user(f"question {n}"), recollect.assistant(f"answer {n}", author="bot"))
+        client.compact("s", compaction.turn_window(1))
+    with Client(address, user_id="bob") as client:
+        client.append("t", recollect.user("hello"), create=True)
+
+
+@contextmanager
+def process(address: str, *arguments: str) -> Iterator[subprocess.Popen[str]]:
+    """The command in a process of its own, ended with the block."""
+    command = [sys.executable, "-m", "recollect.cli", "watch", *arguments, "--address", address]
+    pipe = subprocess.PIPE
+    environment = os.environ | {"PYTHONUTF8": "1"}
+    with subprocess.Popen(command, stdout=pipe, stderr=pipe, text=True, encoding="utf-8", env=environment) as started:
+        try:
+            yield started
+        finally:
+            started.kill()
+
+
+def line(stream: Any) -> str:
+    """The next line; the test's own time limit ends a wait for one that does not come."""
+    text = stream.readline()
+    assert isinstance(text, str)
+    return text
+
+
+def kinds(out: str) -> list[str]:
+    return [
+        next(key for key in json.loads(each) if key in ("batch", "compaction", "session_change")) for each in out.splitlines()
+    ]
+
+
+def test_a_session_from_its_start(tell: Tell, filled: None) -> None:
+    code, out, err = tell("watch", "s", "--user", "alice", "--app", "shop", "--from-start", "--count", "5")
+    lines = out.splitlines()
+    assert (code, err) == (0, "")
+    assert "created" in lines[0]
+    assert lines[1].endswith("#1  user       question 0")
+    assert "#2  assistant  bot: answer 0  2 events, 1 turn, ~" in lines[2]
+    assert "compacted  3 → 1 turns" in lines[-1]
+    assert "\x1b" not in out
+
+
+def test_changes_for_programs_and_resuming(tell: Tell, filled: None) -> None:
+    whole = tell("watch", "--all", "--from-start", "--count", "7", "--json")[1]
+    assert kinds(whole) == ["session_change", "batch", "batch", "batch", "compaction", "session_change", "batch"]
+    changes = [json.loads(each) for each in whole.splitlines()]
+    assert changes[1]["versions"]["window"]["turns"] == 1
+    resumed = tell("watch", "--all", "--resume", changes[3]["resume_token"], "--count", "3", "--json")[1]
+    assert [json.loads(each) for each in resumed.splitlines()] == changes[4:]
+    code, _, err = tell("watch", "--user", "bob", "--resume", changes[3]["resume_token"], "--count", "1", "--json")
+    assert (code, json.loads(err)["error"]["reason"]) == (1, "INVALID_RESUME_TOKEN")
+
+
+def test_scopes_and_filters(tell: Tell, filled: None) -> None:
+    def seqs(*arguments: str) -> list[tuple[str, int]]:
+        found = [json.loads(each) for each in tell("watch", *arguments, "--from-start", "--json")[1].splitlines()]
+        return [
+            (each["session"]["session_id"], event["seq"]) for each in found for event in each.get("batch", {}).get("events", [])
+        ]
+
+    assert seqs("--user", "bob", "--count", "2") == [("t", 1)]
+    assert seqs("--app", "shop", "--role", "assistant", "--count", "4") == [("s", 2), ("s", 4), ("s", 6)]
+    assert seqs("--label", "team=blue", "--keyword", "QUESTION 2", "--count", "2") == [("s", 5)]
+    assert seqs("--all", "--author", "bot", "--count", "3") == [("s", 2), ("s", 4)]
+
+
+def test_after_a_seq(tell: Tell, filled: None) -> None:
+    out = tell("watch", "s", "--user", "alice", "--app", "shop", "--after-seq", "4", "--count", "2", "--json")[1]
+    assert kinds(out) == ["batch", "compaction"]
+    assert [event["seq"] for event in json.loads(out.splitlines()[0])["batch"]["events"]] == [5, 6]
+
+
+def test_the_newest_first_and_then_what_comes(filled: None, address: str) -> None:
+    with process(address, "s", "--user", "alice", "--app", "shop", "-n", "2", "--count", "2") as tail:
+        assert line(tail.stdout).endswith("question 2\n")
+        assert "answer 2" in line(tail.stdout)
+        assert "compacted" in line(tail.stdout)  # it came after the last event
+        with Client(address, user_id="alice", app="shop") as client:
+            client.append("s", recollect.user("and now?"))
+        assert "and now?" in line(tail.stdout)
+        assert tail.wait(30) == 0
+
+
+def test_a_session_that_is_not_there(tell: Tell, filled: None, address: str) -> None:
+    assert tell("watch", "nowhere")[0] == 3
+    with process(address, "later", "--user", "carol", "-n", "5") as tail:
+        with Client(address, user_id="carol") as client:
+            client.append("later", recollect.user("here I am"), create=True)
+        first = line(tail.stdout)
+        assert "here I am" in (line(tail.stdout) if "created" in first else first)
+
+
+@pytest.mark.parametrize("as_json", [False, True])
+def test_ctrl_c_is_quiet_and_tells_where_to_go_on(filled: None, address: str, tell: Tell, as_json: bool) -> None:
+    with process(address, "--all", "--from-start", *(["--json"] if as_json else [])) as tail:
+        for _ in range(7 if as_json else 10):
+            line(tail.stdout)
+        tail.send_signal(signal.SIGINT)
+        _, err = tail.communicate(timeout=30)
+    assert tail.returncode == 0
+    if as_json:
+        assert err == ""
+        return
+    token = err.split("--resume ")[1].strip()
+    with Client(address, user_id="bob") as client:
+        client.append("t", recollect.user("once more"))
+    out = tell("watch", "--all", "--resume", token, "--count", "1")[1]
+    assert out.count("\n") == 1
+    assert "once more" in out
+
+
+def test_a_server_that_comes_back(tmp_path: Path) -> None:
+    with running(data_dir=tmp_path) as server:
+        address = f"127.0.0.1:{server.grpc_port}"
+        with Client(address, user_id="bob") as client:
+            client.append("t", recollect.user("before"), create=True)
+        tail = process(address, "t", "--user", "bob", "--from-start", "--count", "3")
+        started = tail.__enter__()
+        assert "created" in line(started.stdout)
+        assert "before" in line(started.stdout)
+    try:
+        assert line(started.stderr) == "server gone, retrying\n"
+        with running(data_dir=tmp_path, grpc_address=address), Client(address, user_id="bob") as client:
+            client.append("t", recollect.user("after"))
+            assert "after" in line(started.stdout)
+            assert line(started.stderr) == "back\n"
+            assert started.wait(30) == 0
+    finally:
+        tail.__exit__(None, None, None)

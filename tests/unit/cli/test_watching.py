@@ -1,0 +1,216 @@
+"""How changes are written, and how a tail bears a server that comes and goes."""
+
+from __future__ import annotations
+
+import asyncio
+import io
+import json
+from collections.abc import AsyncGenerator, Callable
+
+import pytest
+from rich.console import Console
+
+import recollect
+from recollect import Change, Compaction, EventBatch, SessionEvent, SessionRef, SessionVersions, WindowCounters
+from recollect.cli import main, watching
+from recollect.cli.changes import ChangeLines, change_json, in_brief
+from recollect.cli.watching import Tail
+from recollect.errors import InvalidResumeToken, ServerDraining, Unavailable
+from recollect.v1 import subscription_pb2 as su
+
+ALICE = SessionRef(app="shop", user_id="alice", session_id="s")
+VERSIONS = SessionVersions(log_version=3, last_seq=4, window=WindowCounters(events=4, turns=1, bytes=99, tokens=1200))
+
+
+def stored(seq: int, event: SessionEvent) -> SessionEvent:
+    event.seq = seq
+    event.record_time.FromJsonString("2026-01-02T03:04:05Z")
+    return event
+
+
+def batch(*events: SessionEvent) -> Change:
+    numbered = [stored(seq, each) for seq, each in enumerate(events, 1)]
+    return Change(session=ALICE, batch=EventBatch(events=numbered), versions=VERSIONS, resume_token="t1")
+
+
+def happened(kind: su.SessionChangeKind.ValueType) -> Change:
+    session = recollect.Session(ref=ALICE, labels={"team": "blue"})
+    return Change(session=ALICE, session_change=su.SessionChange(kind=kind, session=session))
+
+
+def compacted() -> Change:
+    done = Compaction(
+        strategy="recursive_summary",
+        actor="worker",
+        archived_events=9,
+        before=WindowCounters(turns=12, tokens=9000),
+        after=WindowCounters(turns=3, tokens=1200),
+    )
+    inserted = [stored(10, recollect.assistant("They met.", synthetic=True))]
+    return Change(session=ALICE, compaction=su.CompactionNotice(compaction=done, inserted=inserted), versions=VERSIONS)
+
+
+def drawn(*changes: Change, width: int | None = None, app: bool = True, user: bool = True, session: bool = True) -> list[str]:
+    """The lines: plain ones, or those of a terminal of this width, without colours."""
+    screen = Console(file=io.StringIO(), width=width or 1000, force_terminal=width is not None, color_system=None)
+    lines = ChangeLines(screen, app=app, user=user, session=session)
+    for change in changes:
+        lines.show(change)
+    assert isinstance(screen.file, io.StringIO)
+    return screen.file.getvalue().splitlines()
+
+
+def test_an_append_is_a_line_for_each_event_and_the_last_bears_the_counters() -> None:
+    call = recollect.assistant(tool_calls=[recollect.tool_call("c", "look", {})], author="planner")
+    first, second, third = drawn(batch(recollect.user("Where\nis it?"), call, recollect.tool_result("c", "here", name="look")))
+    assert first.endswith("  shop/alice/s  #1  user       Where is it?")
+    assert second.endswith("  #2  assistant  planner: → look({})")
+    assert third.endswith("  #3  tool       ← look: here  4 events, 1 turn, ~1,200 tokens")
+
+
+@pytest.mark.parametrize(
+    ("named_by", "name"),
+    [((True, True, True), "  shop/alice/s  "), ((False, True, True), "  alice/s  "), ((False, False, False), ":05  #1")],
+)
+def test_sessions_are_named_by_what_tells_them_apart(named_by: tuple[bool, bool, bool], name: str) -> None:
+    app, user, session = named_by
+    (line,) = drawn(batch(recollect.user("hi")), app=app, user=user, session=session)
+    assert name in line
+
+
+@pytest.mark.parametrize("text", ["word " * 100, "漢字" * 100, "short"])
+@pytest.mark.parametrize("width", [50, 80, 120])
+def test_a_line_fits_the_terminal(text: str, width: int) -> None:
+    (line,) = drawn(batch(recollect.user(text)), width=width, app=False, user=False)
+    assert Console().render_str(line, markup=False).cell_len <= width
+    assert ("tokens" in line) == (width > 80)
+    assert text[:5] in line
+
+
+def test_what_a_terminal_obeys_is_not_passed_on() -> None:
+    (line,) = drawn(batch(recollect.user("\x1b[2J", author="a\x1bb\n")))
+    assert "\x1b" not in line
+    assert "a\ufffdb: \ufffd[2J" in line
+
+
+def test_what_happens_to_a_session_has_a_line_of_its_own() -> None:
+    kinds = [su.SESSION_CHANGE_KIND_CREATED, su.SESSION_CHANGE_KIND_UPDATED]
+    kinds += [su.SESSION_CHANGE_KIND_EXPIRED, su.SESSION_CHANGE_KIND_DELETED]
+    lines = drawn(*map(happened, kinds), app=False, user=False)
+    assert [line.split() for line in lines] == [
+        ["s", name, "team=blue"] for name in ("created", "updated", "expired", "deleted")
+    ]
+    done, summary = drawn(compacted(), app=False, user=False)
+    assert "compacted  12 → 3 turns, ~9,000 → 1,200 tokens, 9 events archived  recursive_summary, worker" in done
+    assert summary.endswith("#10  assistant  They met.")
+
+
+def test_changes_for_programs() -> None:
+    found = change_json(batch(recollect.user("hi", event_id="e")))
+    assert found["session"] == {"app": "shop", "user_id": "alice", "session_id": "s"}
+    assert [(each["seq"], each["event_id"], each["text"]) for each in found["batch"]["events"]] == [(1, "e", "hi")]
+    window = {"events": 4, "turns": 1, "bytes": 99, "tokens": 1200}
+    assert found["versions"] == {"log_version": 3, "window_version": 0, "last_seq": 4, "window": window}
+    assert found["resume_token"] == "t1"
+    assert change_json(happened(su.SESSION_CHANGE_KIND_EXPIRED))["session_change"]["kind"] == "expired"
+    (inserted,) = change_json(compacted())["compaction"]["inserted"]
+    assert inserted["text"] == "They met."
+    json.dumps([found, change_json(compacted())])
+
+
+def test_changes_in_brief() -> None:
+    assert in_brief(batch(recollect.user("a"))) == "seq 1"
+    assert in_brief(batch(recollect.user("a"), recollect.user("b"))) == "seq 1 to 2"
+    assert in_brief(Change(session=ALICE, batch=EventBatch())) == "events that are gone"
+    assert in_brief(compacted()) == "compaction"
+    assert in_brief(happened(su.SESSION_CHANGE_KIND_DELETED)) == "deleted"
+
+
+Scripted = list[Change | Exception]
+
+
+def change(token: str) -> Change:
+    return Change(resume_token=token, session_change=su.SessionChange(kind=su.SESSION_CHANGE_KIND_UPDATED))
+
+
+def checkpoint(token: str) -> Change:
+    return Change(resume_token=token, checkpoint=su.Checkpoint(kind=su.CHECKPOINT_KIND_STARTED))
+
+
+@pytest.fixture
+def tailed(monkeypatch: pytest.MonkeyPatch) -> Callable[..., tuple[list[str], list[str | None], str]]:
+    """Follows streams that are scripted, without pauses: what was shown, where each began, and the notes."""
+
+    async def no_pause(seconds: float) -> None:
+        assert seconds >= 0
+
+    def follow(*streams: Scripted, count: int = 0, token: str | None = None) -> tuple[list[str], list[str | None], str]:
+        left, begun, shown, notes = iter(streams), list[str | None](), list[str](), io.StringIO()
+
+        async def begin(reached: str | None) -> AsyncGenerator[Change]:
+            begun.append(reached)
+            for each in next(left):
+                if isinstance(each, Exception):
+                    raise each
+                yield each
+
+        tail = Tail(lambda each: shown.append(each.resume_token), Console(file=notes), token)
+        with monkeypatch.context() as patch:
+            patch.setattr(watching.asyncio, "sleep", no_pause)
+            asyncio.run(tail.follow(begin, count))
+        return shown, begun, notes.getvalue()
+
+    return follow
+
+
+def test_a_tail_goes_on_where_it_stood_and_tells_so_once(
+    tailed: Callable[..., tuple[list[str], list[str | None], str]],
+) -> None:
+    shown, begun, notes = tailed(
+        [checkpoint("c1"), change("t1"), Unavailable("gone")],
+        [Unavailable("still")],
+        [ServerDraining("not yet", retry_after=1.0)],
+        [checkpoint("c2"), Unavailable("again")],
+        [change("t3")],
+        count=2,
+    )
+    assert shown == ["t1", "t3"]
+    assert begun == [None, "t1", "t1", "t1", "c2"]
+    assert notes.splitlines() == ["server gone, retrying", "back", "server gone, retrying", "back"]
+
+
+def test_a_tail_that_was_given_a_token_begins_there(tailed: Callable[..., tuple[list[str], list[str | None], str]]) -> None:
+    assert tailed([change("t2")], count=1, token="t1")[1] == ["t1"]
+
+
+def test_a_server_that_never_answered_is_an_error(tailed: Callable[..., tuple[list[str], list[str | None], str]]) -> None:
+    with pytest.raises(Unavailable):
+        tailed([Unavailable("nobody")])
+
+
+def test_what_no_retry_can_mend_ends_the_tail(tailed: Callable[..., tuple[list[str], list[str | None], str]]) -> None:
+    with pytest.raises(InvalidResumeToken):
+        tailed([change("t1"), Unavailable("gone")], [InvalidResumeToken("another store")])
+
+
+@pytest.mark.parametrize(
+    ("arguments", "says"),
+    [
+        ([], "give SESSION, --user, --app, --label or --all"),
+        (["s", "--all"], "either SESSION"),
+        (["--all", "--user", "alice"], "either --all"),
+        (["--all", "-n", "3"], "give SESSION"),
+        (["--user", "alice", "--after-seq", "3"], "give SESSION"),
+        (["s", "-n", "3", "--from-start"], "at most one"),
+        (["s", "--resume", "t", "--after-seq", "3"], "at most one"),
+        (["--label", "x"], "KEY=VALUE"),
+    ],
+)
+def test_wrong_usage_says_what_to_give(arguments: list[str], says: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["watch", *arguments]) == 2
+    assert says in capsys.readouterr().err
+
+
+def test_without_a_server_it_says_so(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["watch", "--all", "--address", "127.0.0.1:1"]) == 4
+    assert "recollect serve" in capsys.readouterr().err
