@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import AsyncGenerator, AsyncIterator, Sequence
 
 from ..domain.errors import ServerDraining
-from ..domain.feed import Change, FeedEvent, Position
+from ..domain.feed import Change, ChangeKind, FeedEvent, Position
 from ..store.feed import FeedStore
 from .channel import Channel, rendered
 from .frames import MOST_FRAME_BYTES, CheckpointKind
@@ -15,7 +15,7 @@ _CHANGES_AT_ONCE = 512
 
 
 class Subscription:
-    """Where one subscriber stands. `skip_seq`: events up to it are left out; they can only be in what the log is read for.
+    """Where one subscriber stands. `skip_seq`: events up to it are left out, and until it is passed the log is read.
 
     Nothing is queued for a subscriber: while it does not read, nothing is done for it.
     """
@@ -51,9 +51,7 @@ class Subscription:
 
     async def _catch_up(self) -> AsyncIterator[bytes]:
         """What the channel no longer has, or never had."""
-        must_look = bool(self._skip_seq)
-        while must_look or self._position < self._channel.covered:
-            must_look = False
+        while self._position < self._channel.covered:
             async for message in self._read(None):
                 yield message
 
@@ -87,10 +85,16 @@ class Subscription:
         events = await self._store.change_events(changes, with_text=bool(channel.wanted.terms))
         found: list[tuple[Change, Sequence[FeedEvent]]] = list(zip(changes, events, strict=True))
         if self._skip_seq:
-            found = [(change, [event for event in some if event.seq > self._skip_seq]) for change, some in found]
+            found = [(change, self._unskipped(change, some)) for change, some in found]
         for message in rendered(found, self._position, channel.wanted, channel.renderer):
             yield message
         self._position = changes[-1].position
+
+    def _unskipped(self, change: Change, events: Sequence[FeedEvent]) -> Sequence[FeedEvent]:
+        left = [event for event in events if event.seq > self._skip_seq]
+        if change.last_seq > self._skip_seq or change.kind in (ChangeKind.CREATED, ChangeKind.DELETED):
+            self._skip_seq = 0  # passed; and another session of the name counts from 1 again
+        return left
 
     # --- live
 
@@ -102,8 +106,9 @@ class Subscription:
         while number >= channel.dropped:
             if number < channel.end:
                 frame = channel.frame(number)
-                if frame.first <= self._position:
-                    # The log took us further than the tail was: beyond this frame, or into the middle of it.
+                if frame.first <= self._position or self._skip_seq:
+                    # The log took us further than the tail was: beyond this frame, or into the middle of it. Or the frame may
+                    # hold what is to be left out.
                     while self._position < frame.end:
                         async for message in self._read(frame.end):
                             yield message

@@ -129,6 +129,7 @@ class Tail:
             await self._rest(pause)
             if not self._directory and not self._waiting:
                 self._reading = False
+            if not self._reading:  # nobody follows, or whoever is to be the first still looks for the head
                 pause = None
                 continue
             pause = await self._read_on(pause)
@@ -148,10 +149,6 @@ class Tail:
             page = await self._step()
             while page.more:
                 page = await self._step()
-        except FeedTrimmed:
-            # We were stopped for longer than the feed is kept. Subscribers find out for themselves what they have missed.
-            await self._skip_to_head()
-            return 0.0
         except Exception as exc:  # the database is gone, a fault of ours: subscribers wait, and we try again
             _log.warning("the feed cannot be read (%s), next try in %g s", type(exc).__name__, _RETRY_S)
             return _RETRY_S
@@ -167,7 +164,12 @@ class Tail:
             channel.restart(self.position)
 
     async def _step(self) -> ChangePage:
-        page = await self._store.changes(self.position, _CHANGES_AT_ONCE)
+        try:
+            page = await self._store.changes(self.position, _CHANGES_AT_ONCE)
+        except FeedTrimmed:
+            # We were stopped for longer than the feed is kept. Subscribers find out for themselves what they have missed.
+            await self._skip_to_head()
+            page = await self._store.changes(self.position, _CHANGES_AT_ONCE)
         # At once for the whole page: a channel made from now on starts behind it.
         routed = [(change, channels) for change in page.changes if (channels := self._directory.interested(change))]
         self._routed = max(self._routed, page.reached)
@@ -193,7 +195,12 @@ class Tail:
                 concerned.setdefault(channel, []).append(index)
         for channel, indexes in concerned.items():
             if channel.subscribers:  # its last one may have left meanwhile
-                self._tell(channel, [(routed[index][0], events[index]) for index in indexes])
+                changes = [(routed[index][0], events[index]) for index in indexes]
+                try:
+                    self._tell(channel, changes)
+                except Exception as exc:  # a fault of ours: its subscribers meet it in the log, and nobody else does
+                    _log.warning("changes cannot be written for a subscription (%s)", type(exc).__name__)
+                    self._restart(channel, changes[-1][0].position)
         self._move(routed[-1][0].position)
 
     def _tell(self, channel: Channel, changes: Sequence[tuple[Change, Sequence[FeedEvent]]]) -> None:
@@ -202,6 +209,11 @@ class Tail:
             size = sum(map(len, messages))
             channel.publish(Frame(changes[0][0].position, changes[-1][0].position, messages, size))
             self._keep(channel, size)
+
+    def _restart(self, channel: Channel, position: Position) -> None:
+        self._kept_bytes -= sum(frame.size for frame in channel.kept())
+        self._kept = deque((each, size) for each, size in self._kept if each is not channel)
+        channel.restart(position)
 
     def _move(self, position: Position) -> None:
         if position > self.position:

@@ -1,0 +1,144 @@
+"""The tail when calls of the store overlap, come late or fail: nothing is lost or told twice, and nobody pays for another."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+from contextlib import AsyncExitStack
+from typing import Any
+
+import pytest
+
+from recollect_server.domain.feed import BEGINNING, Change, ChangePage, FeedEvent, FeedScope, FeedTrimmed, Position
+from recollect_server.domain.filters import ALL
+from recollect_server.store.memory import MemoryStore
+from tests.support.codec import CODEC, draft
+from tests.support.sessions import TENANT, append, create, ref
+from tests.unit.feed.lines import Lines, Watcher, tailing
+
+
+@pytest.fixture
+async def store() -> MemoryStore:
+    made = MemoryStore(CODEC)
+    await create(made)
+    return made
+
+
+async def test_what_is_committed_while_the_first_looks_for_the_head_is_not_lost(
+    store: MemoryStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    head, changes = store.feed_head, store.changes
+    head_told, page_told = asyncio.Event(), asyncio.Event()
+
+    async def late_head() -> Position:
+        found = await head()
+        await head_told.wait()
+        return found
+
+    async def late_page(after: Position, *args: Any, **options: Any) -> ChangePage:
+        if after == (0, 2):
+            await page_told.wait()
+        return await changes(after, *args, **options)
+
+    monkeypatch.setattr(store, "feed_head", late_head)
+    monkeypatch.setattr(store, "changes", late_page)
+    async with tailing(store) as tail:
+        waiting = asyncio.create_task(tail.wait_beyond(Position(0, 99), 60))
+        for _ in range(2):
+            await asyncio.sleep(0.01)
+            await append(store, draft())
+        await asyncio.sleep(0.01)
+        head_told.set()
+        async with Watcher(store, tail, start=Position(0, 1)) as watcher:
+            page_told.set()
+            lines = [line for line in await watcher.lines(4) if not line.startswith("#")]
+            assert lines == ["APPENDED s1 1 @2", "APPENDED s1 2 @3"]
+        waiting.cancel()
+
+
+async def test_the_tail_outlives_a_store_that_fails_when_it_was_trimmed(
+    store: MemoryStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("recollect_server.feed.tail._RETRY_S", 0.02)
+    tried = asyncio.Event()
+
+    async def trimmed(*_: Any, **__: Any) -> ChangePage:
+        raise FeedTrimmed(Position(0, 1))
+
+    async def gone() -> Position:
+        tried.set()
+        raise ConnectionError
+
+    async with tailing(store) as tail, Watcher(store, tail, start=BEGINNING) as watcher:
+        await watcher.caught_up()
+        with monkeypatch.context() as patched:
+            patched.setattr(store, "changes", trimmed)
+            patched.setattr(store, "feed_head", gone)
+            await asyncio.wait_for(tried.wait(), 5)
+        await append(store, draft())
+        while (line := await watcher.line()).startswith("#"):
+            pass
+        assert line == "APPENDED s1 1 @2"
+
+
+class _Faulty(Lines):
+    def change(self, change: Change, events: Sequence[FeedEvent], before: Position) -> list[bytes]:
+        if change.position.change == 3:
+            raise ValueError
+        return super().change(change, events, before)
+
+
+async def test_a_change_that_cannot_be_written_for_some_is_told_to_others_once(store: MemoryStore) -> None:
+    async with tailing(store) as tail, Watcher(store, tail, start=BEGINNING) as watcher:
+        await watcher.caught_up()
+        scope = FeedScope(TENANT, user_id="alice")
+        faulty = await tail.attach("faulty", scope, ALL, _Faulty())
+        try:
+            for _ in range(4):
+                await append(store, draft())
+            await asyncio.sleep(0.1)
+            assert await watcher.lines(4) == [f"APPENDED s1 {seq} @{seq + 1}" for seq in range(1, 5)]
+            assert faulty.covered >= (0, 3)
+        finally:
+            tail.detach(faulty)
+        assert tail.stats().kept_bytes == sum(frame.size for frame in watcher.channel.kept())  # type: ignore[union-attr]
+
+
+async def test_a_seq_to_start_after_does_not_count_for_a_later_session_of_the_name(store: MemoryStore) -> None:
+    for _ in range(5):
+        await append(store, draft())
+    start = await store.locate(TENANT, ref(), 5)
+    async with (
+        tailing(store, kept_bytes=0) as tail,
+        Watcher(store, tail, FeedScope(TENANT, *ref()), start=start, skip_seq=5) as watcher,
+    ):
+        assert await watcher.caught_up() == []
+        await store.delete_session(TENANT, ref())
+        await create(store)
+        await append(store, draft())
+        lines = [await watcher.line() for _ in range(4)]
+        assert [line for line in lines if not line.startswith("#")] == ["DELETED s1  @7", "CREATED s1  @8", "APPENDED s1 1 @9"]
+
+
+async def test_events_up_to_a_seq_are_left_out_of_a_change_that_settles_later(
+    store: MemoryStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    await append(store, draft(), draft(), draft())
+    start = await store.locate(TENANT, ref(), 2)
+
+    async def nothing_settled(after: Position, *_: Any, **__: Any) -> ChangePage:
+        return ChangePage([], after, unsettled=True)
+
+    async def settled_before() -> Position:
+        return Position(0, 1)
+
+    async with tailing(store) as tail, AsyncExitStack() as stack:
+        with monkeypatch.context() as patched:
+            patched.setattr(store, "changes", nothing_settled)
+            patched.setattr(store, "feed_head", settled_before)
+            watching = Watcher(store, tail, FeedScope(TENANT, *ref()), start=start, skip_seq=2)
+            watcher = await stack.enter_async_context(watching)
+            assert await watcher.caught_up() == []
+        assert await watcher.line() == "APPENDED s1 3 @2"
+        await append(store, draft())
+        assert await watcher.line() == "APPENDED s1 4 @3"
