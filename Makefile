@@ -45,6 +45,10 @@ lock: setup ## Write requirements.lock anew from pyproject.toml
 serve: setup ## Run the server on SQLite in ./data (ARGS="--help" for its flags)
 	$(BIN)/recollect serve $(ARGS)
 
+.PHONY: example
+example: setup ## Run the example: two compactors that share the sessions of a server
+	$(BIN)/python examples/compactor/run.py
+
 # --- checking ---------------------------------------------------------------------------------------------------------
 .PHONY: test
 test: setup postgres ## Run every test (brings PostgreSQL up by itself)

@@ -1,0 +1,47 @@
+"""Summarises sessions that grow past a threshold. Run as many as you like: they share the sessions."""
+
+from __future__ import annotations
+
+import asyncio
+import signal
+import sys
+
+from recollect import AsyncClient, Change, SummaryPrompt, compaction
+from recollect.errors import SessionNotFound
+
+THRESHOLD = 200  # tokens; that of a real agent is nearer to 100,000
+STRATEGY = compaction.recursive_summary(4, overlap=1)  # keep the newest events, summarise what is older
+
+
+def summarise(prompt: SummaryPrompt) -> str:
+    """Ask your model here: `prompt.system_prompt`, `prompt.prompt`, at most `prompt.max_tokens`. This takes two lines."""
+    lines = [line.strip() for line in prompt.prompt.splitlines() if line.strip()]
+    return f"From: {lines[0][:60]} To: {lines[-1][:60]}"
+
+
+async def main(name: str) -> None:
+    stop = asyncio.Event()
+    for each in (signal.SIGINT, signal.SIGTERM):
+        asyncio.get_running_loop().add_signal_handler(each, stop.set)
+    async with AsyncClient() as memory:
+
+        async def handle(change: Change) -> None:
+            if not change.HasField("batch") or change.versions.window.tokens <= THRESHOLD:
+                return
+            try:
+                planned = await memory.plan_compaction(change.session, STRATEGY)
+            except SessionNotFound:
+                return  # deleted since this change
+            if planned.window_version != change.versions.window_version or not planned.plan.archive_event_ids:
+                return  # compacted since this change, or too few events to summarise
+            summary = summarise(planned.plan.summary_prompt)
+            done = await memory.apply_compaction(change.session, planned, summary=summary, actor=name, report_mismatch=True)
+            if done.applied:  # else somebody compacted while we summarised: theirs stands
+                before, after = done.compaction.before.tokens, done.compaction.after.tokens
+                print(f"{name}: {change.session.session_id}, {before} -> {after} tokens", flush=True)
+
+        await memory.consume("compactor", handle, member_id=name, stop=stop)
+
+
+if __name__ == "__main__":
+    asyncio.run(main(sys.argv[1]))
