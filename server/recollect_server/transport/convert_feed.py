@@ -12,6 +12,9 @@ from ..domain.filters import EventFilter
 from ..service.subscriptions import Start
 from .convert import filter_of
 
+MAX_FILTER_BYTES = 128 << 10
+"""A filter that is followed is held in memory for as long, and kept with its consumer."""
+
 
 def scope_of(scope: pb.ChangeScope, field: str = "scope") -> FeedScope:
     """The scope, without its tenant."""
@@ -30,6 +33,10 @@ def followed_filter_of(wanted: filter_pb2.EventFilter) -> EventFilter:
     """The filter of what has no end, from which a window could be counted. Raises InvalidField."""
     if window := wanted.WhichOneof("window"):
         raise InvalidField(f"filter.{window}", "is not for subscriptions, which have no window")
+    if wanted.ByteSize() > MAX_FILTER_BYTES:
+        raise InvalidField(
+            "filter", f"must have at most {MAX_FILTER_BYTES} bytes; follow more and leave out what is not wanted"
+        )
     return filter_of(wanted)
 
 
