@@ -14,6 +14,9 @@ from .feed_reading import PageQuery
 from .feed_unit import read_changes
 from .running import FEW_ROWS, Running
 
+_FEW_BYTES = 256 << 10
+"""Events of so many bytes are a short read, if they are few."""
+
 
 class SqlFeed(Running):
     """FeedStore on a database. `indexed`: whether a text index follows the feed."""
@@ -31,7 +34,8 @@ class SqlFeed(Running):
         return await self._scan(lambda scanner: read_changes(scanner, query), short=short)
 
     async def change_events(self, changes: Sequence[Change], *, with_text: bool) -> Sequence[Sequence[FeedEvent]]:
-        short = sum(change.last - change.first + 1 for change in changes) <= FEW_ROWS
+        few = sum(change.last - change.first + 1 for change in changes) <= FEW_ROWS
+        short = few and sum(change.size for change in changes) <= _FEW_BYTES
         return await self._scan(lambda scanner: added_events(scanner, changes, with_text=with_text), short=short)
 
     async def feed_head(self) -> Position:

@@ -30,6 +30,7 @@ from .schema import (
     changes,
     event_text,
     events,
+    feed_floor,
     index_progress,
     sessions,
 )
@@ -132,10 +133,19 @@ class Indexer:
         for change in batch:
             if change.kind == DELETED:
                 self._remove(connection, change)
+        if self._is_trimmed_beyond(connection, at):
+            # By a server that keeps no index and waits for none. What was missed nobody knows any more: it begins anew.
+            self._index.prepare(connection, self._engine)
+            return _Step(rows, False)
         last = batch[-1]
         reached = {"xid": last.xid, "change": last.id, "session": last.session, "time": last.time}
         connection.execute(index_progress.update().values(reached))
         return _Step(rows, False)
+
+    def _is_trimmed_beyond(self, connection: Connection, at: Row[Any]) -> bool:
+        """Asked after the changes were read, each time: the feed may be trimmed between two statements."""
+        floor = connection.execute(sa.select(feed_floor.c.xid, feed_floor.c.change)).one()
+        return tuple(floor) > (at.xid, at.change)
 
     def _add(self, connection: Connection, kind: int, batch: list[int]) -> None:
         if batch:

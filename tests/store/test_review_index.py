@@ -1,0 +1,65 @@
+"""The index of one server beside a server on the same database that keeps none, and trims the feed without waiting for it."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from contextlib import AsyncExitStack
+
+import pytest
+
+from recollect_server.store.base import UserScope
+from recollect_server.store.sql.engine import SqlOptions
+from recollect_server.store.sql.indexer import Indexer
+from recollect_server.store.sql.schema import event_text
+from recollect_server.store.sql.store import SqlStore, open_store
+from tests.support.clock import NOW
+from tests.support.codec import CODEC, draft
+from tests.support.sessions import TENANT, append, create, ref, search
+
+pytestmark = pytest.mark.postgres
+
+
+@pytest.fixture
+async def servers(postgres_url: str, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[tuple[SqlStore, SqlStore]]:
+    """One whose indexer works when it is told to, and one without."""
+
+    async def idle(_: Indexer) -> None:
+        """Nothing."""
+
+    monkeypatch.setattr(Indexer, "run", idle)
+    async with AsyncExitStack() as stack:
+        indexed = await stack.enter_async_context(open_store(postgres_url, CODEC))
+        without = await stack.enter_async_context(open_store(postgres_url, CODEC, options=SqlOptions(search_index=False)))
+        yield indexed, without
+
+
+async def catch_up(store: SqlStore) -> None:
+    assert store._indexer is not None
+    await store._indexer._catch_up()
+
+
+async def test_what_was_trimmed_before_it_was_indexed_is_found(servers: tuple[SqlStore, SqlStore]) -> None:
+    indexed, without = servers
+    await create(indexed)
+    await append(indexed, draft("needle one"))
+    await catch_up(indexed)
+    await append(without, draft("needle two"))
+    assert await without.trim_feed(NOW + 1, 100) == 3
+    await append(without, draft("needle three"))
+    await catch_up(indexed)
+    assert len(await search(indexed, "needle", UserScope("alice"))) == 3
+    assert (await indexed.info(TENANT, totals=False)).index_lag == 0
+
+
+async def test_what_was_deleted_is_gone_though_the_deletion_was_trimmed(servers: tuple[SqlStore, SqlStore]) -> None:
+    indexed, without = servers
+    await create(indexed)
+    await append(indexed, draft("needle"))
+    await catch_up(indexed)
+    await without.delete_session(TENANT, ref())
+    assert await without.trim_feed(1 << 62, 100) == 3
+    await create(without, "s2")
+    await append(without, draft("hay"), to=ref("s2"))
+    await catch_up(indexed)
+    rows = await indexed._engine.read(lambda connection: connection.execute(event_text.select()).all())
+    assert [row.text for row in rows] == ["hay"]
