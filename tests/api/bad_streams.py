@@ -152,13 +152,13 @@ class Streams(Wire):
         finally:
             stream.close()
 
-    def ask(self, name: str, request: bytes | None = None, *, token: str | None = None, **fields: Any) -> Any:
+    def ask(self, name: str, request: bytes | None = None, /, *, token: str | None = None, **fields: Any) -> Any:
         """The response to a unary call of ConsumerService."""
         parse = GetMessageClass(METHODS[name].output_type).FromString
         invoke = self.channel.unary_unary(path_of(name), response_deserializer=parse)
         return invoke(encoded(name, request, fields), timeout=_DEADLINE_S, metadata=_metadata(token))
 
-    def ask_refused(self, name: str, request: bytes | None = None, *, token: str | None = None, **fields: Any) -> Refusal:
+    def ask_refused(self, name: str, request: bytes | None = None, /, *, token: str | None = None, **fields: Any) -> Refusal:
         with pytest.raises(grpc.RpcError) as raised:
             self.ask(name, request, token=token, **fields)
         return refusal_of(raised.value)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from itertools import accumulate
 
 from google.protobuf.duration_pb2 import Duration
 
@@ -69,6 +70,13 @@ def _ack_timeout(value: Duration) -> int:
     return total
 
 
+def delivery_ids_of(acknowledge: pb.Acknowledge) -> Sequence[int]:
+    """No more than can be outstanding: handling them takes the server's time at a stretch."""
+    if len(acknowledge.delivery_ids) > _MAX_OUTSTANDING:
+        raise InvalidField("acknowledge.delivery_ids", f"must have at most {_MAX_OUTSTANDING:,} entries")
+    return acknowledge.delivery_ids
+
+
 def reason_of(reject: pb.Reject) -> str:
     """As much of it as is kept, without what PostgreSQL cannot store."""
     return reject.reason[:MAX_REASON_CHARACTERS].replace("\0", "")
@@ -100,6 +108,12 @@ def consumer_to(consumer: Consumer) -> consumer_pb2.Consumer:
     result.ack_timeout.seconds, result.ack_timeout.nanos = divmod(consumer.ack_timeout, SECOND_NS)
     set_time(result.create_time, consumer.create_time)
     return result
+
+
+def fitting(consumers: Sequence[consumer_pb2.Consumer], max_bytes: int) -> Sequence[consumer_pb2.Consumer]:
+    """As many as a response may hold, and at least one."""
+    sizes = accumulate(consumer.ByteSize() for consumer in consumers)
+    return consumers[: max(1, sum(size <= max_bytes for size in sizes))]
 
 
 def _set_scope(result: consumer_pb2.Consumer, scope: FeedScope) -> None:
@@ -167,5 +181,6 @@ def numbers_of(name: str) -> list[int]:
 
 
 def name_of(numbers: Sequence[int | None]) -> str:
+    """What stands before the padding; in a token that was tampered with, something else without a NUL, too."""
     raw = b"".join(((number or 0) & ((1 << 56) - 1)).to_bytes(_NUMBER_BYTES, "big") for number in numbers)
-    return raw.rstrip(b"\0").decode(errors="replace")
+    return raw.partition(b"\0")[0].decode(errors="replace")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator
+from contextlib import suppress
 
 from recollect.v1 import consumer_service_pb2 as pb
 
@@ -17,6 +18,8 @@ from ..convert_consumer import (
     RenderChange,
     consume_response,
     consumer_to,
+    delivery_ids_of,
+    fitting,
     join_of,
     name_of,
     numbers_of,
@@ -27,6 +30,8 @@ from ..convert_consumer import (
     standing_to,
 )
 from ..tokens import PageTokens
+
+_JOIN_WITHIN_S = 30.0
 
 
 class ConsumerServicer:
@@ -39,10 +44,8 @@ class ConsumerServicer:
     async def Consume(
         self, requests: AsyncIterator[pb.ConsumeRequest], caller: Caller
     ) -> AsyncIterator[pb.ConsumeResponse | bytes]:
-        first = await anext(requests, None)
-        if first is None or first.WhichOneof("request") != "join":
-            raise InvalidField("join", "is required in the first request")
-        async with self._consumers.consume(caller, join_of(first.join)) as member:
+        join = await _join(requests)
+        async with self._consumers.consume(caller, join_of(join)) as member:
             listening = asyncio.create_task(_listen(requests, member))
             try:
                 joined = pb.Joined(consumer=consumer_to(member.consumer), member_id=shown_id(member.member_id))
@@ -57,9 +60,10 @@ class ConsumerServicer:
         token = request.page_token
         after = name_of(self._tokens.read(request, token, NAME_NUMBERS)) if token else ""
         consumers, more = await self._consumers.list(caller, self._page_size(request.page_size), after)
+        shown = fitting([consumer_to(each) for each in consumers], self._limits.max_response_bytes)
+        more = more or len(shown) < len(consumers)
         return pb.ListConsumersResponse(
-            consumers=[consumer_to(each) for each in consumers],
-            next_page_token=self._tokens.make(request, *numbers_of(consumers[-1].key.name)) if more else "",
+            consumers=shown, next_page_token=self._tokens.make(request, *numbers_of(shown[-1].name)) if more else ""
         )
 
     async def GetConsumer(self, request: pb.GetConsumerRequest, caller: Caller) -> pb.GetConsumerResponse:
@@ -91,13 +95,24 @@ class ConsumerServicer:
         return rules.page_size("page_size", value, default=rules.DEFAULT_PAGE_SIZE, most=self._limits.max_page_size)
 
 
+async def _join(requests: AsyncIterator[pb.ConsumeRequest]) -> pb.JoinConsumer:
+    """Not waited for without end: until it has joined, a stream counts towards no quota."""
+    first = None
+    with suppress(TimeoutError):
+        async with asyncio.timeout(_JOIN_WITHIN_S):
+            first = await anext(requests, None)
+    if first is None or first.WhichOneof("request") != "join":
+        raise InvalidField("join", "is required in the first request")
+    return first.join
+
+
 async def _listen(requests: AsyncIterator[pb.ConsumeRequest], member: Membership) -> None:
     """Hands on what the client says. The half-close, or its going away, ends the membership; so does what is wrong."""
     try:
         async for request in requests:
             kind = request.WhichOneof("request")
             if kind == "acknowledge":
-                member.acknowledge(request.acknowledge.delivery_ids)
+                member.acknowledge(delivery_ids_of(request.acknowledge))
             elif kind == "reject":
                 member.reject(request.reject.delivery_id, reason_of(request.reject), park=request.reject.park)
             else:
