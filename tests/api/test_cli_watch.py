@@ -79,7 +79,7 @@ def test_a_session_from_its_start(tell: Tell, filled: None) -> None:
     assert (code, err) == (0, "")
     assert "created" in lines[0]
     assert lines[1].endswith("#1  user       question 0")
-    assert "#2  assistant  bot: answer 0  2 events, 1 turn, ~" in lines[2]
+    assert "#2  assistant  bot: answer 0  1 turn, ~" in lines[2]
     assert "compacted  3 → 1 turns" in lines[-1]
     assert "\x1b" not in out
 

@@ -65,7 +65,7 @@ def test_an_append_is_a_line_for_each_event_and_the_last_bears_the_counters() ->
     first, second, third = drawn(batch(recollect.user("Where\nis it?"), call, recollect.tool_result("c", "here", name="look")))
     assert first.endswith("  shop/alice/s  #1  user       Where is it?")
     assert second.endswith("  #2  assistant  planner: → look({})")
-    assert third.endswith("  #3  tool       ← look: here  4 events, 1 turn, ~1,200 tokens")
+    assert third.endswith("  #3  tool       ← look: here  1 turn, ~1,200 tokens")
 
 
 @pytest.mark.parametrize(

@@ -20,7 +20,7 @@ from ..v1.subscription_pb2 import (
     SessionChange,
 )
 from .failures import counted
-from .output import as_json, event_json, excerpt, plain, ref_json, role_of, shown_time, summary_of, utf8, window_json
+from .output import as_json, event_json, excerpt, ref_json, role_of, shown_time, summary_of, utf8, window_json
 
 _ROLE_STYLES = {"user": "green", "assistant": "cyan", "tool": "yellow", "system": "magenta"}
 _ROLE_WIDTH = len("assistant")
@@ -33,7 +33,7 @@ _KINDS = {
 _UNKNOWN = ("changed", "bold")
 _TEXT = 160
 """Characters of a text where the reader is no terminal."""
-_LEAST = 24
+_LEAST = 20
 """Columns that a text is to have; where there are fewer, the counters are left out."""
 
 
@@ -54,7 +54,7 @@ class ChangeLines:
             self._event(change.session, last, change.versions.window if change.HasField("versions") else None)
         elif kind == "compaction":
             head = self._head(change.session, change.change_time)
-            self._print(head, _compacted(change.compaction.compaction), _counters(change.versions.window))
+            self._print(head, _compacted(change.compaction.compaction))
             for event in change.compaction.inserted:
                 self._event(change.session, event)
         elif kind == "session_change":
@@ -140,4 +140,4 @@ def _happened(change: SessionChange) -> Text:
 
 def _counters(window: WindowCounters) -> str:
     """The window, in brief: this stands at the end of a line."""
-    return plain(f"{counted(window.events, 'event')}, {counted(window.turns, 'turn')}, ~{counted(window.tokens, 'token')}")
+    return f"{counted(window.turns, 'turn')}, ~{counted(window.tokens, 'token')}"
