@@ -12,7 +12,7 @@ from recollect_server.domain.errors import ConsumerMismatch, ConsumerNotFound
 from recollect_server.domain.feed import BEGINNING, Change, ChangeKind, FeedScope, Position
 from recollect_server.domain.model import SECOND_NS
 from recollect_server.store.base import Store
-from recollect_server.store.consumers import LOST, Consumer, ConsumerKey, Parked, Partition, Share
+from recollect_server.store.consumers import LOST, Consumer, ConsumerKey, Parked, Partition, Share, partition_of
 from tests.support.clock import NOW
 from tests.support.sessions import TENANT, ref
 
@@ -65,9 +65,17 @@ async def parked(store: Store, key: ConsumerKey = KEY) -> list[Parked]:
     return list(await store.parked(key, 1000, 0))
 
 
+_KEYS = [[key for key in range(1, 1000) if partition_of(key, 4) == number] for number in range(4)]
+
+
+def key_of(session: int) -> int:
+    """The store's key of a session that a consumer of four partitions has in partition session % 4."""
+    return _KEYS[session % 4][session // 4]
+
+
 def change(session: int, at: int = 40, **fields: Any) -> Change:
     """In a consumer of four partitions, one of partition session % 4."""
-    return Change(Position(4, at), ChangeKind.APPENDED, TENANT, ref(f"s{session}"), session, NOW, **fields)
+    return Change(Position(4, at), ChangeKind.APPENDED, TENANT, ref(f"s{session}"), key_of(session), NOW, **fields)
 
 
 class JoiningRows:
