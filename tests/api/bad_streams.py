@@ -107,6 +107,7 @@ class Streams(Wire):
 
     def __init__(self, server: Running) -> None:
         super().__init__(server.grpc_port)
+        self.target = f"127.0.0.1:{server.grpc_port}"
         self._http_port = server.http_port
 
     # --- over gRPC
