@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
+from typing import Any
 
 import recollect
 from recollect.v1 import subscription_pb2 as pb
@@ -32,6 +33,27 @@ class Scene:
 
     def session_view(self, session_id: str = "s", wanted: EventFilter | None = None) -> View:
         return View(self.ref(session_id), wanted or EventFilter())
+
+    async def settle(self) -> None:
+        """Returns when what has been committed can be told: on PostgreSQL transactions under way hold it back."""
+        async with self.tap.watch(View(su.ChangeScope(app="settled"))) as stream:
+            await stream.next()
+            await self.client.create_session(app="settled", session_id=(name := recollect.new_event_id()))
+            while (await told(stream)).ref[2] != name:
+                pass
+
+    @asynccontextmanager
+    async def live(self, view: View, **start: Any) -> AsyncIterator[Stream]:
+        """Follows what is committed from now on; there must be nothing to tell from where it starts."""
+        await self.settle()
+        async with self.tap.watch(view, **start) as stream:
+            await stream.live()
+            yield stream
+
+    async def replay(self, view: View) -> list[pb.Change]:
+        """Everything from the beginning, to what has been committed."""
+        await self.settle()
+        return await self.tap.read(view, from_beginning=True)
 
     async def create(self, session_id: str = "s", **fields: object) -> Session:
         return await self.client.create_session(session_id=session_id, **fields)  # type: ignore[arg-type]

@@ -109,9 +109,9 @@ async def _write(clients: Sequence[recollect.AsyncClient], ledger: Ledger, seed:
 async def _follow(view: View, tap: Subscriber, ready: asyncio.Barrier) -> Transcript:
     """From before the first change to the last of every session that the view admits."""
     async with tap.watch(view) as stream:
-        first = await stream.live()
+        await stream.live()
         await ready.wait()
-        return transcript([first, *await _to_the_curtain(view, stream)])
+        return transcript([stream.edge, *await _to_the_curtain(view, stream)])
 
 
 async def _to_the_curtain(view: View, stream: Stream) -> list[Change]:

@@ -62,6 +62,8 @@ class Stream:
         self._address = address
         self._left: deque[pb.Change] = deque()
         self.frames = 0
+        self.edge = pb.Change()
+        """The checkpoint at the live edge."""
 
     async def next(self, within: float = WITHIN) -> pb.Change:
         """The next change or checkpoint. Raises RecollectError."""
@@ -93,10 +95,10 @@ class Stream:
             read.append(await self.next())
         return read
 
-    async def live(self) -> pb.Change:
-        """Reads to the live edge, where there must be nothing to tell; the checkpoint."""
+    async def live(self) -> None:
+        """Reads to the live edge; on the way there must be nothing to tell."""
         await self.checkpoint(pb.CHECKPOINT_KIND_STARTED)
-        return await self.checkpoint(pb.CHECKPOINT_KIND_CAUGHT_UP)
+        self.edge = await self.checkpoint(pb.CHECKPOINT_KIND_CAUGHT_UP)
 
     async def silent(self, seconds: float) -> None:
         """Nothing is told for so long, but for heartbeats."""
@@ -116,11 +118,12 @@ class Stream:
                 found.append(change)
         return found
 
-    async def error(self, within: float = WITHIN) -> RecollectError:
-        """How the stream ends. What it still tells before is dropped."""
+    async def error(self, told: list[pb.Change] | None = None) -> RecollectError:
+        """How the stream ends. `told` gets what comes before."""
+        told = [] if told is None else told
         try:
             while True:
-                await self.next(within)
+                told.append(await self.next())
         except RecollectError as error:
             return error
 
