@@ -115,9 +115,12 @@ async def test_a_seq_to_start_after_does_not_count_for_a_later_session_of_the_na
         assert await watcher.caught_up() == []
         await store.delete_session(TENANT, ref())
         await create(store)
-        await append(store, draft())
-        lines = [await watcher.line() for _ in range(4)]
-        assert [line for line in lines if not line.startswith("#")] == ["DELETED s1  @7", "CREATED s1  @8", "APPENDED s1 1 @9"]
+        for _ in range(2):
+            await append(store, draft())
+            await asyncio.sleep(0.02)  # a frame of its own, which takes the place of the others
+        assert await watcher.line() == "#FELL_BEHIND @6"
+        expected = ["DELETED s1  @7", "CREATED s1  @8", "APPENDED s1 1 @9", "APPENDED s1 2 @10"]
+        assert await watcher.lines(4) == expected
 
 
 async def test_events_up_to_a_seq_are_left_out_of_a_change_that_settles_later(
@@ -142,3 +145,19 @@ async def test_events_up_to_a_seq_are_left_out_of_a_change_that_settles_later(
         assert await watcher.line() == "APPENDED s1 3 @2"
         await append(store, draft())
         assert await watcher.line() == "APPENDED s1 4 @3"
+
+
+async def test_those_who_wait_for_a_change_larger_than_what_is_kept_share_it(store: MemoryStore) -> None:
+    async with tailing(store, kept_bytes=10) as tail, AsyncExitStack() as stack:
+        watchers = [await stack.enter_async_context(Watcher(store, tail, start=BEGINNING)) for _ in range(3)]
+        for watcher in watchers:
+            await watcher.caught_up()
+        lines = [asyncio.create_task(watcher.line()) for watcher in watchers]
+        await asyncio.sleep(0)
+        await append(store, draft())
+        assert await asyncio.gather(*lines) == ["APPENDED s1 1 @2"] * 3
+        assert tail.stats().fell_behind == 0
+        # Room is made by what comes next.
+        await append(store, draft())
+        assert [await watcher.line() for watcher in watchers] == ["APPENDED s1 2 @3"] * 3
+        assert tail.stats().kept_bytes == len("APPENDED s1 2 @3\n")

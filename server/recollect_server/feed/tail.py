@@ -222,10 +222,11 @@ class Tail:
             self._moved.clear()
 
     def _keep(self, channel: Channel, size: int) -> None:
-        """Makes room by dropping what is oldest, whosever it is."""
+        """Makes room by dropping what is oldest, whosever it is. The newest stays, however large: those who wait for it would
+        else each load it for themselves."""
         self._kept.append((channel, size))
         self._kept_bytes += size
-        while self._kept_bytes > self._most_kept or len(self._kept) > _MOST_FRAMES:
+        while len(self._kept) > 1 and (self._kept_bytes > self._most_kept or len(self._kept) > _MOST_FRAMES):
             oldest, _ = self._kept.popleft()
             if oldest.subscribers:
                 self._kept_bytes -= oldest.drop()
