@@ -161,3 +161,13 @@ async def test_those_who_wait_for_a_change_larger_than_what_is_kept_share_it(sto
         await append(store, draft())
         assert [await watcher.line() for watcher in watchers] == ["APPENDED s1 2 @3"] * 3
         assert tail.stats().kept_bytes == len("APPENDED s1 2 @3\n")
+
+
+async def test_a_drain_does_not_wait_for_the_rest_of_a_page(store: MemoryStore, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("recollect_server.feed.log_reader.MOST_FRAME_BYTES", 1)
+    for _ in range(20):
+        await append(store, draft())
+    async with tailing(store) as tail, Watcher(store, tail, start=BEGINNING) as watcher:
+        assert await watcher.lines(3) == ["#STARTED @0", "CREATED s1  @1", "APPENDED s1 1 @2"]
+        tail.drain()
+        assert await watcher.line() == "#DRAINING @2"

@@ -2,23 +2,36 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator, AsyncIterator, Sequence
+from collections.abc import Sequence
 
 from ..domain.errors import ServerDraining
 from ..domain.feed import Change, ChangeKind, FeedEvent, Position
 from ..store.feed import FeedStore
 from .channel import Channel, rendered
 from .frames import MOST_FRAME_BYTES, CheckpointKind
+from .log_reader import LogReader
 from .tail import Tail
-
-_CHANGES_AT_ONCE = 512
 
 
 class Subscription:
     """Where one subscriber stands. `skip_seq`: events up to it are left out, and until it is passed the log is read.
 
-    Nothing is queued for a subscriber: while it does not read, nothing is done for it.
+    Nothing is queued for a subscriber: while it does not read, nothing is done for it but what one chunk ahead costs.
     """
+
+    __slots__ = (
+        "_beats",
+        "_behind",
+        "_channel",
+        "_ended",
+        "_number",
+        "_position",
+        "_reader",
+        "_skip_seq",
+        "_started",
+        "_store",
+        "_tail",
+    )
 
     def __init__(self, store: FeedStore, tail: Tail, channel: Channel, position: Position, skip_seq: int = 0) -> None:
         self._store = store
@@ -26,69 +39,70 @@ class Subscription:
         self._channel = channel
         self._position = position
         self._skip_seq = skip_seq
+        self._reader: LogReader | None = None
+        self._number = channel.after(position)
+        """Of the frame to take next, where no reader is at work."""
+        self._beats = channel.beats
+        self._started = self._ended = False
         self._behind = True
+        tail.behind += 1
 
-    async def messages(self) -> AsyncGenerator[bytes]:
-        """Without end. Raises FeedTrimmed, ServerDraining."""
-        self._tail.behind += 1
-        try:
-            yield self._checkpoint(CheckpointKind.STARTED)
-            while True:
-                async for message in self._catch_up():
-                    yield message
-                async for message in self._live():
-                    yield message
+    async def next(self) -> Sequence[bytes]:
+        """The next messages, at least one. Raises FeedTrimmed, ServerDraining."""
+        if not self._started:
+            self._started = True
+            return (self._checkpoint(CheckpointKind.STARTED),)
+        while True:
+            if self._ended:
+                raise ServerDraining
+            if self._reader is not None and self._tail.draining:
+                return (self._farewell(),)
+            if self._reader is None and self._position < self._channel.covered:
+                self._read_log(None)
                 if not self._behind:
-                    self._behind = True
-                    self._tail.behind += 1
+                    self._set_behind(True)
                     self._tail.fell_behind += 1
-                    yield self._checkpoint(CheckpointKind.FELL_BEHIND)
-        finally:
-            if self._behind:
-                self._tail.behind -= 1
+                    return (self._checkpoint(CheckpointKind.FELL_BEHIND),)
+            messages = self._live() if self._reader is None else await self._from_log(self._reader)
+            if messages:
+                return messages
+            if self._reader is None and messages is None:
+                await self._channel.wait()
+
+    def close(self) -> None:
+        """To be called when nothing more is wanted."""
+        if self._reader is not None:
+            self._reader.close()
+        self._set_behind(False)
+
+    def _set_behind(self, behind: bool) -> None:
+        self._tail.behind += behind - self._behind
+        self._behind = behind
 
     # --- from the log
 
-    async def _catch_up(self) -> AsyncIterator[bytes]:
-        """What the channel no longer has, or never had."""
-        while self._position < self._channel.covered:
-            async for message in self._read(None):
-                yield message
-
-    async def _read(self, upto: Position | None) -> AsyncIterator[bytes]:
-        """One page of the feed."""
-        page = await self._store.changes(self._position, _CHANGES_AT_ONCE, self._channel.scope, upto)
-        silent = True
-        start, size = 0, 0
-        for index, change in enumerate(page.changes):
-            if size and size + change.size > MOST_FRAME_BYTES:
-                async for message in self._told(page.changes[start:index]):
-                    silent = False
-                    yield message
-                start, size = index, 0
-            size += change.size
-        async for message in self._told(page.changes[start:]):
-            silent = False
-            yield message
-        self._position = page.reached
-        if self._tail.draining:
-            yield self._checkpoint(CheckpointKind.DRAINING)
-            raise ServerDraining
-        if silent and page.more:
-            # A long way through what is not wanted: a sign of life, and a token that spares the way.
-            yield self._checkpoint(CheckpointKind.HEARTBEAT)
-
-    async def _told(self, changes: Sequence[Change]) -> AsyncIterator[bytes]:
-        if not changes:
-            return
+    def _read_log(self, upto: Position | None) -> None:
         channel = self._channel
-        events = await self._store.change_events(changes, with_text=bool(channel.wanted.terms))
-        found: list[tuple[Change, Sequence[FeedEvent]]] = list(zip(changes, events, strict=True))
+        with_text = bool(channel.wanted.terms)
+        self._reader = LogReader(self._store, channel.scope, self._position, upto=upto, with_text=with_text)
+
+    async def _from_log(self, reader: LogReader) -> Sequence[bytes]:
+        """What the channel no longer has, or never had."""
+        channel = self._channel
+        chunk = await reader.next()
+        found = chunk.found
         if self._skip_seq:
-            found = [(change, self._unskipped(change, some)) for change, some in found]
-        for message in rendered(found, self._position, channel.wanted, channel.renderer):
-            yield message
-        self._position = changes[-1].position
+            found = [(change, self._unskipped(change, events)) for change, events in found]
+        messages = rendered(found, self._position, channel.wanted, channel.renderer)
+        self._position = chunk.reached
+        if not chunk.more:
+            self._reader = None
+            if self._position >= channel.covered:
+                self._number = channel.after(self._position)
+        if not messages and chunk.more:
+            # A long way through what is not wanted: a sign of life, and a token that spares the way.
+            messages.append(self._checkpoint(CheckpointKind.HEARTBEAT))
+        return messages
 
     def _unskipped(self, change: Change, events: Sequence[FeedEvent]) -> Sequence[FeedEvent]:
         left = [event for event in events if event.seq > self._skip_seq]
@@ -98,55 +112,54 @@ class Subscription:
 
     # --- live
 
-    async def _live(self) -> AsyncIterator[bytes]:
-        """Frames as they are made; ends when one was dropped before it could be taken."""
+    def _live(self) -> Sequence[bytes] | None:
+        """The frames that there are, or a checkpoint; None if there is nothing to tell. Empty: the log is to be read first."""
         channel = self._channel
-        number = channel.after(self._position)
-        beats = channel.beats
-        while number >= channel.dropped:
-            if number < channel.end:
-                frame = channel.frame(number)
-                if frame.first <= self._position or self._skip_seq:
-                    # The log took us further than the tail was: beyond this frame, or into the middle of it. Or the frame may
-                    # hold what is to be left out.
-                    while self._position < frame.end:
-                        async for message in self._read(frame.end):
-                            yield message
-                    number += 1
-                    continue
-                last, messages = self._taken(number)
-                number = last + 1
-                self._position = channel.frame(last).end
-                for message in messages:
-                    yield message
-            elif self._tail.draining:
-                yield self._checkpoint(CheckpointKind.DRAINING)
-                raise ServerDraining
-            elif self._behind:
-                self._behind = False
-                self._tail.behind -= 1
-                yield self._checkpoint(CheckpointKind.CAUGHT_UP)
-            elif beats != channel.beats:
-                beats = channel.beats
-                # All that the tail has published concerned others, or was taken.
-                self._position = max(self._position, self._tail.position)
-                yield self._checkpoint(CheckpointKind.HEARTBEAT)
+        self._number = max(self._number, channel.dropped)  # those were passed by in the log
+        while self._number < channel.end:
+            frame = channel.frame(self._number)
+            if self._position >= frame.end:
+                self._number += 1
+            elif frame.first <= self._position or self._skip_seq:
+                # The log took us further than the tail was, into the middle of this frame. Or it has what is to be left out.
+                self._read_log(frame.end)
+                return ()
             else:
-                await channel.wait()
+                return self._taken()
+        if self._tail.draining:
+            return (self._farewell(),)
+        if self._behind:
+            self._set_behind(False)
+            return (self._checkpoint(CheckpointKind.CAUGHT_UP),)
+        if self._beats != channel.beats:
+            self._beats = channel.beats
+            # All that the tail has published concerned others, or was taken.
+            self._position = max(self._position, self._tail.position)
+            return (self._checkpoint(CheckpointKind.HEARTBEAT),)
+        return None
 
-    def _taken(self, number: int) -> tuple[int, Sequence[bytes]]:
-        """The messages of this frame and of those behind it that fit into one message with it; the number of the last."""
+    def _taken(self) -> Sequence[bytes]:
+        """The messages of the next frame, and of those behind it that fit into one message with it."""
         channel = self._channel
-        frame = channel.frame(number)
-        if len(frame.messages) > 1:  # a large one
-            return number, frame.messages
+        frame = channel.frame(self._number)
         small, size = [*frame.messages], frame.size
-        while number + 1 < channel.end and size + channel.frame(number + 1).size <= MOST_FRAME_BYTES:
-            number += 1
-            frame = channel.frame(number)
+        self._number += 1
+        while len(frame.messages) == 1 and self._number < channel.end:
+            following = channel.frame(self._number)
+            if size + following.size > MOST_FRAME_BYTES:
+                break
+            frame = following
             size += frame.size
             small += frame.messages
-        return number, small if len(small) == 1 else (b"".join(small),)
+            self._number += 1
+        self._position = frame.end
+        if len(small) == 1 or size > MOST_FRAME_BYTES:
+            return small
+        return (b"".join(small),)
+
+    def _farewell(self) -> bytes:
+        self._ended = True
+        return self._checkpoint(CheckpointKind.DRAINING)
 
     def _checkpoint(self, kind: CheckpointKind) -> bytes:
         return self._channel.renderer.checkpoint(kind, self._position)

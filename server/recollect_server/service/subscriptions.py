@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping
-from contextlib import aclosing, contextmanager
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -122,12 +122,13 @@ class SubscriptionService:
                 # A token for the beginning is the same for equal requests only.
                 key = dialect.token(scope, BEGINNING)
                 channel = await self._tail.attach(key, scope, wanted, dialect.renderer(scope))
+                subscription = Subscription(self._store, self._tail, channel, position, start.after_seq or 0)
                 try:
-                    subscription = Subscription(self._store, self._tail, channel, position, start.after_seq or 0)
-                    async with aclosing(subscription.messages()) as messages:
-                        async for message in messages:
+                    while True:
+                        for message in await subscription.next():
                             yield message
                 finally:
+                    subscription.close()
                     self._tail.detach(channel)
             except FeedTrimmed as trimmed:
                 oldest = {"oldest_resume_token": dialect.token(scope, trimmed.floor)}

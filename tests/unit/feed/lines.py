@@ -64,13 +64,12 @@ class Watcher:
 
     async def __aenter__(self) -> Self:
         self.channel = await self._tail.attach(f"{self._scope} {self._wanted}", self._scope, self._wanted, Lines())
-        subscription = Subscription(self._store, self._tail, self.channel, self._start, self._skip_seq)
-        self._messages = subscription.messages()
+        self._subscription = Subscription(self._store, self._tail, self.channel, self._start, self._skip_seq)
         self._left: list[str] = []
         return self
 
     async def __aexit__(self, *exc: object) -> None:
-        await self._messages.aclose()  # type: ignore[attr-defined]
+        self._subscription.close()
         assert self.channel is not None
         self._tail.detach(self.channel)
 
@@ -78,7 +77,7 @@ class Watcher:
         """The next one."""
         while not self._left:
             async with asyncio.timeout(5):
-                self._left = (await anext(self._messages)).decode().splitlines()
+                self._left = b"".join(await self._subscription.next()).decode().splitlines()
         return self._left.pop(0)
 
     async def lines(self, count: int) -> list[str]:
