@@ -1,0 +1,79 @@
+"""Subscribers of a server that is killed again and again: what they were told in the end is every change, once and in order."""
+
+from __future__ import annotations
+
+import asyncio
+import random
+from collections.abc import Sequence
+from contextlib import aclosing
+from dataclasses import dataclass, field
+from typing import Any
+
+import recollect
+from recollect.v1.event_pb2 import SessionEvent
+from recollect.v1.subscription_pb2 import Change
+
+from .ledger import connect
+
+
+@dataclass
+class Follower:
+    """`options`: what it watches. `cuts`: how many changes it takes at most before its connection is cut and it starts again
+    where it stood; 0 leaves resuming to the SDK."""
+
+    name: str
+    options: dict[str, Any]
+    cuts: int = 0
+    told: list[Change] = field(default_factory=list)
+    lives: int = 0
+
+    async def follow(self, address: str) -> None:
+        """Until it is cancelled. A connection is closed as the process of a subscriber would leave it: without a word."""
+        while True:
+            self.lives += 1
+            async with connect(address) as client, aclosing(self._watch(client)) as changes:
+                left = random.randint(1, self.cuts) if self.cuts else None
+                async for change in changes:
+                    self.told.append(change)
+                    if left is not None:
+                        left -= 1
+                        if not left:
+                            break
+
+    def _watch(self, client: recollect.AsyncClient) -> Any:
+        options = dict(self.options)
+        if self.told:
+            options.pop("from_beginning", None)
+            options["resume_token"] = self.told[-1].resume_token
+        return client.watch(**options)
+
+    def of(self, session: str) -> list[Change]:
+        return [change for change in self.told if change.session.session_id == session]
+
+    def has(self, session: str, event_id: str) -> bool:
+        """Whether it was told of this event; the newest are looked at."""
+        return any(event.event_id == event_id for change in self.told[-200:] for event in change.batch.events)
+
+    def check(self, session: str, log: Sequence[SessionEvent]) -> int:
+        """Holds what it was told of a session against those events of the log that it wants; how many they are."""
+        changes = self.of(session)
+        appended = [change for change in changes if change.HasField("batch")]
+        versions = [change.versions.log_version for change in appended]
+        assert versions == sorted(set(versions)), f"{self.name}: a change came twice, or out of order"
+        told = [event for change in appended for event in change.batch.events]
+        assert [event.seq for event in told] == [event.seq for event in log], f"{self.name}: not what the log has"
+        assert told == list(log), f"{self.name}: not as it is stored"
+        return len(told)
+
+
+async def logged(client: recollect.AsyncClient, session: str, **wanted: Any) -> list[SessionEvent]:
+    chosen = recollect.event_filter(**wanted) if wanted else None
+    return [event async for event in client.events(session, chosen, page_size=1000)]
+
+
+async def until_told(followers: Sequence[Follower], session: str, event_id: str, seconds: float = 30) -> None:
+    """Until each has been told of an event, the last of all."""
+    async with asyncio.timeout(seconds):
+        for follower in followers:
+            while not follower.has(session, event_id):  # noqa: ASYNC110 - many tell of it
+                await asyncio.sleep(0.02)

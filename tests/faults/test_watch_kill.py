@@ -1,0 +1,110 @@
+"""G8 under kill -9: subscribers of a server that dies again and again under load see every change once and in order.
+
+RECOLLECT_KILLS sets how often it is killed on each engine.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import random
+import sys
+
+import pytest
+
+import recollect
+
+from .conftest import ServerMaker
+from .crew import crew
+from .followers import Follower, logged, until_told
+from .ledger import Ledger, Load, connect
+from .serving import url_settings
+
+KILLS = int(os.environ.get("RECOLLECT_KILLS", "10"))
+SESSIONS = ("one", "two", "three")
+WORD = "w0-1"
+"""In the text of some events of every session."""
+
+
+def followers() -> list[Follower]:
+    some = recollect.event_filter(keyword=WORD)
+    return [
+        Follower("all", {"from_beginning": True}),
+        Follower("all that hold a word", {"from_beginning": True, "filter": some}),
+        Follower("one session", {"session": "one", "from_beginning": True}),
+        Follower("all, cut off", {"from_beginning": True}, cuts=60),
+        Follower("all that hold a word, cut off", {"from_beginning": True, "filter": some}, cuts=20),
+        Follower("one session, cut off", {"session": "one", "from_beginning": True}, cuts=40),
+    ]
+
+
+@pytest.mark.timeout(120 + 20 * KILLS)
+async def test_every_change_is_told_once_whoever_dies(
+    make_server: ServerMaker, database_url: str | None, capsys: pytest.CaptureFixture[str]
+) -> None:
+    ledger, watching = Ledger(), followers()
+    server = await asyncio.to_thread(make_server(**url_settings(database_url)).start)
+    async with connect(server.address) as client:
+        async with crew(*(each.follow(server.address) for each in watching)) as following:
+            async with Load(ledger, client, SESSIONS) as load:
+                for _ in range(KILLS):
+                    await load.until_acknowledged(30)
+                    await asyncio.sleep(random.uniform(0, 0.2))
+                    following.check()
+                    server.kill()
+                    await asyncio.to_thread(server.start)
+                await load.until_acknowledged(30)
+            for session in SESSIONS:
+                last = f"last-{WORD}-{session}"
+                await client.append(session, recollect.user(f"the last {WORD}", event_id=last))
+            await until_told([each for each in watching if "session" not in each.options], "three", "last-w0-1-three")
+            await until_told(watching, "one", "last-w0-1-one")
+        told = {each.name: await _check(client, each) for each in watching}
+    with capsys.disabled():
+        engine = "sqlite" if database_url is None else "postgresql"
+        lives = sum(each.lives for each in watching if each.cuts)
+        print(f"\n{engine}: kills={KILLS} acknowledged={ledger.acknowledged} told={told} subscribers cut off={lives}")
+    assert told["all"] >= ledger.acknowledged
+    assert 0 < told["all that hold a word"] < told["all"]
+
+
+async def _check(client: recollect.AsyncClient, follower: Follower) -> int:
+    """How many events it was told, of all its sessions."""
+    sessions = [follower.options["session"]] if "session" in follower.options else SESSIONS
+    wanted = {"keyword": WORD} if "filter" in follower.options else {}
+    count = 0
+    for session in sessions:
+        count += follower.check(session, await logged(client, session, **wanted))
+    return count
+
+
+async def test_a_subscriber_in_another_process_is_killed_and_its_bookmark_goes_on(
+    make_server: ServerMaker, database_url: str | None
+) -> None:
+    """What it had written down before it died is where the next one starts: nothing between is lost, nothing comes twice."""
+    server = await asyncio.to_thread(make_server(**url_settings(database_url)).start)
+    ledger, seen, token = Ledger(), [], ""
+    async with connect(server.address) as client, Load(ledger, client, ["one"]) as load:
+        for _ in range(5):
+            process = await asyncio.create_subprocess_exec(
+                *(sys.executable, "-c", SCRIPT, server.address, token), stdout=asyncio.subprocess.PIPE
+            )
+            assert process.stdout is not None
+            for _ in range(20):
+                line = await asyncio.wait_for(process.stdout.readline(), 20)
+                version, token = line.decode().split()
+                seen.append(int(version))
+            process.kill()
+            await process.communicate()
+            await load.until_acknowledged(10)
+    assert seen == list(range(1, 101))
+
+
+SCRIPT = """
+import sys, recollect
+with recollect.Client(sys.argv[1], app="faults", user_id="ledger") as client:
+    start = {"resume_token": sys.argv[2]} if sys.argv[2] else {"after_seq": 0}
+    for change in client.watch("one", **start):
+        if change.HasField("batch"):
+            print(change.versions.log_version, change.resume_token, flush=True)
+"""

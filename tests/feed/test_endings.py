@@ -1,0 +1,133 @@
+"""How a stream ends and what happens to one that is not read: drained, fallen behind, resumed elsewhere."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+
+import pytest
+
+import recollect
+from recollect.v1 import subscription_pb2 as pb
+from recollect.v1 import subscription_service_pb2 as su
+from recollect.v1.event_pb2 import NativeContent
+from recollect.v1.filter_pb2 import EventFilter
+from tests.faults.serving import ServerProcess, url_settings
+
+from .conftest import ServerMaker
+from .facts import facts_of
+from .scene import opened
+from .streams import EVERYTHING, View, is_checkpoint, named, subscriber
+
+AT_ONCE = 3.0
+"""Well under the ten seconds that calls have to finish in."""
+MIB = 1 << 20
+
+
+class TestDrained:
+    async def test_every_stream_ends_with_a_place_to_resume_from(self, server: ServerProcess) -> None:
+        views = [EVERYTHING, View(named()), View(su.ChangeScope(app="shop"), EventFilter(keyword="word"))]
+        async with opened(server.address) as scene:
+            await scene.create()
+            await scene.settle()
+            async with asyncio.TaskGroup() as group:
+                ends = [group.create_task(self._until_drained(server.address, view)) for view in views for _ in range(5)]
+                await asyncio.sleep(0.5)
+                await scene.say("the last word")
+                await asyncio.sleep(0.2)
+                began = time.monotonic()
+                assert await asyncio.to_thread(server.terminate) == 0
+                assert time.monotonic() - began < AT_ONCE
+        await asyncio.to_thread(server.start)
+        async with opened(server.address) as scene:
+            answer = await scene.say("a word more")
+            await scene.settle()
+            for view, end in zip([view for view in views for _ in range(5)], ends, strict=True):
+                token, told = end.result()
+                assert told == 1
+                rest = facts_of(await scene.tap.read(view, resume_token=token))
+                assert [fact.version for fact in rest if fact.version] == [answer.log_version]
+
+    async def _until_drained(self, address: str, view: View) -> tuple[str, int]:
+        """The token of the last checkpoint, and how many appends were told before."""
+        async with subscriber(address) as tap, tap.watch(view) as stream:
+            await stream.live()
+            read: list[pb.Change] = []
+            error = await stream.error(read)
+            assert error.reason == "SERVER_DRAINING"
+            assert is_checkpoint(read[-1], pb.CHECKPOINT_KIND_DRAINING)
+            return read[-1].resume_token, sum(change.HasField("batch") for change in read)
+
+    async def test_who_does_not_read_holds_it_up_no_longer_than_calls_may(
+        self, make_server: ServerMaker, database_url: str | None
+    ) -> None:
+        server = make_server(drain_grace="1s", **url_settings(database_url)).start()
+        async with opened(server.address) as scene:
+            await scene.create()
+            async with scene.live(EVERYTHING), scene.live(scene.session_view()):
+                for _ in range(8):
+                    await scene.client.append("s", _large())
+                began = time.monotonic()
+                await asyncio.to_thread(server.terminate)
+                assert time.monotonic() - began < 1 + AT_ONCE
+
+
+class TestFallenBehind:
+    async def test_it_is_told_and_gets_everything(self, make_server: ServerMaker, database_url: str | None) -> None:
+        server = make_server(prelude=SHORT_MEMORY, **url_settings(database_url)).start()
+        async with opened(server.address) as scene:
+            await scene.create()
+            async with scene.live(scene.view()) as slow, scene.live(scene.view()) as quick:
+                for number in range(1, 41):
+                    await scene.client.append("s", _large())
+                    (change,) = await quick.changes(1)
+                    assert change.versions.log_version == number
+                read = await slow.until(pb.CHECKPOINT_KIND_CAUGHT_UP)
+                assert [fact.version for fact in facts_of(read)] == list(range(1, 41))
+                checkpoints = [change.checkpoint.kind for change in read if change.HasField("checkpoint")]
+                assert checkpoints == [pb.CHECKPOINT_KIND_FELL_BEHIND, pb.CHECKPOINT_KIND_CAUGHT_UP]
+                await scene.say("live again")
+                assert [change.versions.log_version for change in await slow.changes(1)] == [41]
+
+    async def test_its_checkpoint_is_a_place_to_resume_from(self, make_server: ServerMaker, database_url: str | None) -> None:
+        server = make_server(prelude=SHORT_MEMORY, **url_settings(database_url)).start()
+        async with opened(server.address) as scene:
+            await scene.create()
+            async with scene.live(scene.view()) as slow:
+                for _ in range(30):
+                    await scene.client.append("s", _large())
+                read = await slow.until(pb.CHECKPOINT_KIND_FELL_BEHIND)
+            told = [fact.version for fact in facts_of(read)]
+            rest = facts_of(await scene.tap.read(scene.view(), resume_token=read[-1].resume_token))
+            assert told + [fact.version for fact in rest] == list(range(1, 31))
+
+
+SHORT_MEMORY = f"from recollect_server.feed.tail import Tail\nTail.__init__.__kwdefaults__['kept_bytes'] = {2 * MIB}\n"
+"""For a server whose tail keeps so little that who does not read falls behind soon."""
+
+
+def _large() -> recollect.SessionEvent:
+    return recollect.user("hello", native=NativeContent(format="bytes/1", content=bytes(MIB // 2)))
+
+
+@pytest.mark.parametrize("watched", ["everything", "a session"])
+async def test_subscribers_that_are_cut_off_leave_nothing_behind(server: ServerProcess, watched: str) -> None:
+    """Their channel goes without a word; the next ones resume where they were, again and again."""
+    view = EVERYTHING if watched == "everything" else View(named())
+    async with opened(server.address) as scene:
+        await scene.create()
+        await scene.settle()
+        (*_, last) = await scene.tap.read(view)
+        token, versions = last.resume_token, []
+        for number in range(1, 31):
+            await scene.say(f"word {number}")
+            if number % 3:
+                continue
+            async with subscriber(server.address) as other, other.watch(view, resume_token=token) as stream:
+                for change in await stream.changes(number % 4 or 1):
+                    versions.append(change.versions.log_version)
+                    token = change.resume_token
+        await scene.settle()
+        rest = facts_of(await scene.tap.read(view, resume_token=token))
+        versions += [fact.version for fact in rest if fact.version]
+    assert versions == list(range(1, 31))
