@@ -52,6 +52,20 @@ class Channel:
     dropped when the tail needs the room.
     """
 
+    __slots__ = (
+        "_frames",
+        "_waiting",
+        "beats",
+        "covered",
+        "dropped",
+        "key",
+        "renderer",
+        "scope",
+        "subscribers",
+        "told_at",
+        "wanted",
+    )
+
     def __init__(self, key: str, scope: FeedScope, wanted: EventFilter, renderer: Renderer, covered: Position) -> None:
         self.key = key
         self.scope = scope
@@ -62,10 +76,12 @@ class Channel:
         self.dropped = 0
         """The number of the oldest frame that is kept."""
         self.beats = 0
-        self._frames: deque[Frame] = deque()
-        self._told = asyncio.Event()
-        self._heartbeat: asyncio.TimerHandle | None = None
-        self._quiet_since = 0.0
+        """How often it was quiet for long."""
+        self.told_at = 0.0
+        """When the last frame was made, in the loop's time."""
+        # Most channels are idle most of the time, and an empty deque is larger than all the rest of one.
+        self._frames: deque[Frame] | tuple[()] = ()
+        self._waiting: list[asyncio.Future[None]] = []
 
     @property
     def end(self) -> int:
@@ -84,24 +100,35 @@ class Channel:
     def frame(self, number: int) -> Frame:
         return self._frames[number - self.dropped]
 
-    async def wait(self) -> None:
+    def wait(self) -> asyncio.Future[None]:
         """Until there is something new: a frame, a heartbeat, or an end."""
-        await self._told.wait()
+        future: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        self._waiting.append(future)
+        return future
 
     # --- the tail's
 
     def publish(self, frame: Frame) -> None:
+        if not isinstance(self._frames, deque):
+            self._frames = deque()
         self._frames.append(frame)
-        self._quiet_since = asyncio.get_running_loop().time()
+        self.told_at = asyncio.get_running_loop().time()
+        self.wake()
+
+    def beat(self) -> None:
+        self.beats += 1
         self.wake()
 
     def wake(self) -> None:
         # Whoever waits is woken; whoever looks in between finds what it looks for without waiting.
-        self._told.set()
-        self._told.clear()
+        waiting, self._waiting = self._waiting, []
+        for future in waiting:
+            if not future.done():
+                future.set_result(None)
 
     def drop(self) -> int:
         """Drops the oldest frame; its size."""
+        assert isinstance(self._frames, deque)  # noqa: S101 - there is one
         frame = self._frames.popleft()
         self.dropped += 1
         self.covered = frame.end
@@ -110,30 +137,13 @@ class Channel:
     def restart(self, position: Position) -> None:
         """Frames before this position will never be made: whoever needs them reads the feed."""
         self.dropped = self.end + 1
-        self._frames.clear()
+        self._frames = ()
         self.covered = position
         self.wake()
 
+    def close(self) -> None:
+        """Nobody follows any more."""
+        self._frames = ()
+
     def kept(self) -> Iterator[Frame]:
         return iter(self._frames)
-
-    def beat_every(self, seconds: float) -> None:
-        """From now on `beats` counts the times that nothing was published for so long. One timer for all subscribers."""
-        loop = asyncio.get_running_loop()
-        self._quiet_since = loop.time()
-
-        def look() -> None:
-            quiet = loop.time() - self._quiet_since
-            if quiet >= seconds:
-                self.beats += 1
-                self._quiet_since = loop.time()
-                quiet = 0.0
-                self.wake()
-            self._heartbeat = loop.call_later(seconds - quiet, look)
-
-        self._heartbeat = loop.call_later(seconds, look)
-
-    def close(self) -> None:
-        if self._heartbeat is not None:
-            self._heartbeat.cancel()
-        self._frames.clear()

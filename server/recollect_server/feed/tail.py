@@ -18,6 +18,7 @@ from ..store.feed import FeedStore
 from .channel import Channel, Frame, rendered
 from .directory import Directory
 from .frames import Renderer
+from .heartbeats import Heartbeats
 
 _log = logging.getLogger(__name__)
 
@@ -50,7 +51,7 @@ class Tail:
     def __init__(self, store: FeedStore, *, poll: float = 1.0, heartbeat: float = 15.0, kept_bytes: int = _KEPT_BYTES) -> None:
         self._store = store
         self._poll = poll
-        self._heartbeat = heartbeat
+        self._heartbeats = Heartbeats(heartbeat)
         self._most_kept = kept_bytes
         self._directory = Directory()
         self._kept: deque[tuple[Channel, int]] = deque()
@@ -77,8 +78,8 @@ class Tail:
         channel = self._directory.get(key)
         if channel is None:
             channel = Channel(key, scope, wanted, renderer, self._routed)
-            channel.beat_every(self._heartbeat)
             self._directory.add(channel)
+            self._heartbeats.add(channel)
         channel.subscribers += 1
         return channel
 
