@@ -1,0 +1,123 @@
+"""Consumer groups whose members and servers come and go: everything is handled, in order, by one member at a time.
+
+RECOLLECT_KILLS sets how often something is killed, stalled or sent away on each engine.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import random
+from collections.abc import Iterator, Sequence
+from itertools import chain, cycle
+from pathlib import Path
+
+import pytest
+
+from .conftest import ServerMaker
+from .group_crew import NAME, Facts, Group, Writers, connect
+from .serving import ServerProcess, url_settings
+
+KILLS = int(os.environ.get("RECOLLECT_KILLS", "10"))
+LEASE = "3s"
+STALL = 3.0
+"""Longer than the members' time to acknowledge."""
+HARMLESS = {"UNAVAILABLE", "DEADLINE_EXCEEDED"}
+ROUND = ("kill", "leave", "server", "stall", "kill")
+
+
+@pytest.fixture(params=[("sqlite", 1), ("postgresql", 1), ("postgresql", 2)], ids=lambda param: f"{param[0]}-{param[1]}")
+def running(request: pytest.FixtureRequest, make_server: ServerMaker) -> Sequence[ServerProcess]:
+    """One or two servers on an empty database."""
+    engine, number = request.param
+    url = None if engine == "sqlite" else str(request.getfixturevalue("durable_url"))
+    return [make_server(consumer_lease=LEASE, **url_settings(url)).start() for _ in range(number)]
+
+
+@pytest.fixture
+def group(tmp_path: Path) -> Iterator[Group]:
+    group = Group(tmp_path)
+    yield group
+    group.close()
+
+
+async def until_all_handled(group: Group, facts: Facts, seconds: float = 30) -> None:
+    try:
+        await group.until(facts.all_handled, seconds)
+    except TimeoutError:
+        pytest.fail(f"not handled: {facts.missing(group.look())}")
+    facts.check(group.look())
+
+
+async def test_members_share_the_work_and_handle_every_change_once(running: Sequence[ServerProcess], group: Group) -> None:
+    """Nothing fails here, so nothing may come twice, although members join and leave."""
+    addresses = cycle(server.address for server in running)
+    steady = [group.join(next(addresses), on_stub=n == 0) for n in range(3)]
+    writers = Writers()
+    async with writers.at_work([server.address for server in running]):
+        await group.until(lambda laws: laws.handled.keys() == set(steady), 10)
+        late = group.join(next(addresses))
+        await group.until(lambda laws: late in laws.handled, 10)
+        await group.leave(steady[1])
+        before = group.look().handled.copy()
+        others = {steady[0], steady[2], late}
+        await group.until(lambda laws: all(laws.handled[each] > before[each] for each in others), 10)
+    await until_all_handled(group, await writers.facts(running[0].address), 10)
+    await group.until(lambda laws: len(laws.confirmed) == laws.handled[steady[0]], 10)
+    assert group.laws.repeats == 0
+    assert group.laws.handled[steady[1]] == group.look().handled[steady[1]], "who has left does nothing"
+    assert not writers.problems
+
+
+@pytest.mark.timeout(120 + 20 * KILLS)
+async def test_nothing_is_lost_disordered_or_repeated_after_confirmation_by_kills(
+    running: Sequence[ServerProcess], group: Group, capsys: pytest.CaptureFixture[str], request: pytest.FixtureRequest
+) -> None:
+    addresses = cycle(server.address for server in running)
+    kinds = cycle((False, True))
+
+    def join() -> str:
+        return group.join(next(addresses), on_stub=next(kinds), longest=0.04)
+
+    async def kill(member: str) -> None:
+        group.kill(member)
+        join()
+
+    async def leave(member: str) -> None:
+        join()
+        await group.leave(member)
+
+    async def stall(member: str) -> None:
+        await group.stall(member, STALL)
+
+    async def server(_: str) -> None:
+        victim = random.choice(running)
+        victim.kill()
+        await asyncio.to_thread(victim.start)
+
+    faults = {"kill": kill, "leave": leave, "stall": stall, "server": server}
+    writers = Writers()
+    for _ in range(4):
+        join()
+    async with writers.at_work([each.address for each in running]):
+        await group.until_handled(30)
+        for fault in chosen_faults():
+            await faults[fault](random.choice(group.at_work))
+            await group.until_handled(30)
+            await asyncio.sleep(random.uniform(0, 0.3))
+    await until_all_handled(group, await writers.facts(running[0].address))
+    async with connect(running[0].address) as client:
+        assert not (await client.get_consumer(NAME)).parked_changes
+    laws = group.look()
+    with capsys.disabled():
+        counts = f"handled={laws.handled.total()} again={laws.repeats} confirmed={len(laws.confirmed)}"
+        print(f"\n{request.node.callspec.id}: kills={KILLS} members={len(laws.handled)} {counts}")
+    assert len(laws.confirmed) > 30
+    assert KILLS < 10 or laws.repeats, "nothing was under way when they died"
+    assert set(writers.problems) <= HARMLESS, writers.problems
+
+
+def chosen_faults() -> Sequence[str]:
+    """Each kind in each round, in any order."""
+    rounds = (random.sample(ROUND, len(ROUND)) for _ in range(-(-KILLS // len(ROUND))))
+    return list(chain.from_iterable(rounds))[:KILLS]

@@ -1,0 +1,180 @@
+"""A subscriber that stops reading under load: it costs the server bounded memory, others nothing, and catches up by itself.
+
+RECOLLECT_SLOW_READER_S sets for how many seconds it does not read.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import time
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from itertools import count
+from pathlib import Path
+from typing import TYPE_CHECKING, cast
+
+import grpc
+import grpc.aio
+import pytest
+
+import recollect
+from recollect.v1.filter_pb2 import EventFilter
+from recollect.v1.message_pb2 import ROLE_USER
+from recollect.v1.subscription_pb2 import Change, CheckpointKind
+from recollect.v1.subscription_service_pb2 import ChangeScope, WatchAllRequest, WatchAllResponse
+from recollect.v1.subscription_service_pb2_grpc import SubscriptionServiceStub
+
+from .conftest import ServerMaker
+from .crew import crew
+from .ledger import connect
+from .serving import RECONNECT, ServerProcess, url_settings
+from .wire import ALL
+
+if TYPE_CHECKING:  # it exists in the stub file alone
+    from recollect.v1.subscription_service_pb2_grpc import SubscriptionServiceAsyncStub
+
+SECONDS = float(os.environ.get("RECOLLECT_SLOW_READER_S", "30"))
+BEFORE = 10.0
+"""Seconds of load without the slow subscribers: what is kept for subscribers fills up, and so do the database's caches."""
+SESSIONS = 8
+BATCH = [10_000] * 5
+PER_SECOND = 3_000_000
+"""Bytes. In half a minute the slow ones together leave unread what is about three times MORE_AT_MOST."""
+MORE_AT_MOST = 64 << 20
+PROMPT = 5.0
+"""Seconds. Most changes come within a few milliseconds; this leaves room for a busy machine, and none for a blocked stream."""
+
+CAUGHT_UP, FELL_BEHIND = CheckpointKind.CHECKPOINT_KIND_CAUGHT_UP, CheckpointKind.CHECKPOINT_KIND_FELL_BEHIND
+Place = tuple[str, int]
+"""A session and its log_version."""
+
+
+@dataclass
+class Reader:
+    """A WatchAll stream, and what it told: changes in order, and kinds of checkpoints."""
+
+    call: grpc.aio.UnaryStreamCall[WatchAllRequest, WatchAllResponse]
+    told: list[Place] = field(default_factory=list)
+    times: dict[Place, float] = field(default_factory=dict)
+    checkpoints: list[CheckpointKind.ValueType] = field(default_factory=list)
+
+    async def read(self) -> None:
+        """On and on. Raises when the stream ends."""
+        while isinstance(frame := await self.call.read(), WatchAllResponse):
+            now = time.monotonic()
+            for change in frame.changes:
+                self._take(change, now)
+        raise EOFError
+
+    async def until(self, kind: CheckpointKind.ValueType) -> None:
+        while kind not in self.checkpoints:
+            frame = await self.call.read()
+            assert isinstance(frame, WatchAllResponse)
+            for change in frame.changes:
+                self._take(change, time.monotonic())
+
+    def _take(self, change: Change, now: float) -> None:
+        if change.HasField("checkpoint"):
+            self.checkpoints.append(change.checkpoint.kind)
+            return
+        assert not change.batch.continues
+        assert len(change.batch.events) == (len(BATCH) if change.HasField("batch") else 0)
+        place = change.session.session_id, change.versions.log_version
+        self.told.append(place)
+        self.times[place] = now
+
+
+@asynccontextmanager
+async def reader(address: str, wanted: EventFilter | None = None) -> AsyncIterator[Reader]:
+    """On a connection of its own, live already."""
+    options = (*RECONNECT, ("grpc.max_receive_message_length", ALL))
+    async with grpc.aio.insecure_channel(address, options) as channel:
+        stub = cast("SubscriptionServiceAsyncStub", SubscriptionServiceStub(channel))
+        request = WatchAllRequest(scope=ChangeScope(app="faults"), live_only=True, filter=wanted)
+        opened = Reader(stub.WatchAll(request))
+        await opened.until(CAUGHT_UP)
+        yield opened
+
+
+@dataclass
+class Load:
+    """Appends at an even pace. `acknowledged`: when, by place."""
+
+    client: recollect.AsyncClient
+    acknowledged: dict[Place, float] = field(default_factory=dict)
+
+    async def write(self) -> None:
+        began = time.monotonic()
+        for number in count():
+            session = f"s{number % SESSIONS}"
+            events = [recollect.user("x" * size) for size in BATCH]
+            version = (await self.client.append(session, *events, create=True)).log_version
+            self.acknowledged[session, version] = time.monotonic()
+            due = began + number * sum(BATCH) / PER_SECOND
+            await asyncio.sleep(max(0.0, due - time.monotonic()))
+
+
+class Memory:
+    """The most that a server's process had resident in each phase, in bytes."""
+
+    def __init__(self, server: ServerProcess) -> None:
+        self._status = Path(f"/proc/{server.pid}/statm")
+        self.most = 0
+
+    async def watch(self) -> None:
+        while True:
+            self.most = max(self.most, int(self._status.read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE"))
+            await asyncio.sleep(0.05)
+
+    def phase(self) -> int:
+        """Ends one; what it had."""
+        most, self.most = self.most, 0
+        return most
+
+
+@pytest.mark.timeout(120 + 4 * SECONDS)
+async def test_a_subscriber_that_stops_reading_costs_bounded_memory_and_catches_up(
+    make_server: ServerMaker, database_url: str | None, capsys: pytest.CaptureFixture[str]
+) -> None:
+    server = make_server(**url_settings(database_url)).start()
+    memory = Memory(server)
+    async with (
+        connect(server.address, timeout=30.0) as client,
+        reader(server.address) as prompt,
+        crew(memory.watch(), prompt.read()) as well,
+    ):
+        load = Load(client)
+        async with crew(load.write()) as writing:
+            await asyncio.sleep(BEFORE)
+            before = memory.phase()
+            # One shares what the prompt subscriber is told; one has a filter, and with it what is made for it alone.
+            async with reader(server.address) as slow, reader(server.address, EventFilter(roles=[ROLE_USER])) as slow_too:
+                since = time.monotonic()
+                await asyncio.sleep(SECONDS)
+                unread = memory.phase()
+                assert unread - before < MORE_AT_MOST
+                async with crew(slow.read(), slow_too.read()) as reading_on:
+                    for each in (slow, slow_too):
+                        await reading_on.until(lambda each=each: each.checkpoints.count(CAUGHT_UP) >= 2)  # type: ignore[misc]
+                    writing.check()
+                    newest = next(reversed(load.acknowledged))
+                    await reading_on.until(lambda: all(newest in each.times for each in (prompt, slow, slow_too)))
+                    well.check()
+    while_catching_up = memory.phase()
+    late = max(prompt.times[place] - at for place, at in load.acknowledged.items() if place in prompt.times)
+    with capsys.disabled():
+        engine = "sqlite" if database_url is None else "postgresql"
+        rate = len(load.acknowledged) * sum(BATCH) / (time.monotonic() - since + BEFORE) / 1e6
+        mib = [each >> 20 for each in (before, unread, while_catching_up)]
+        memories = f"resident before={mib[0]} unread={mib[1]} catching up={mib[2]} MiB"
+        print(f"\n{engine}: {SECONDS:g} s unread at {rate:.1f} MB/s, {memories}, others at most {late * 1e3:.0f} ms late")
+    for each in (slow, slow_too):
+        assert each.checkpoints[1:4] == [CAUGHT_UP, FELL_BEHIND, CAUGHT_UP]
+        first = prompt.told.index(each.told[0])
+        assert each.told == prompt.told[first : first + len(each.told)], "everything once, in the order that all see"
+        assert all(place in each.times for place, at in load.acknowledged.items() if since <= at <= load.acknowledged[newest])
+    assert load.acknowledged.keys() <= prompt.times.keys() | {next(reversed(load.acknowledged))}
+    assert late < PROMPT
+    assert while_catching_up - before < MORE_AT_MOST
