@@ -33,7 +33,8 @@ class Feeding:
 
     def sources(self, store: Store) -> Sources:
         """Where the metrics page has its numbers from."""
-        return Sources(store.feed_state, partial(store.info, DEFAULT_TENANT, totals=False), self.tail.stats)
+        info = partial(store.info, DEFAULT_TENANT, totals=False)
+        return Sources(store.feed_state, info, self.tail.stats, self.consumers.members)
 
     def drain(self) -> None:
         self.tail.drain()

@@ -117,9 +117,9 @@ class FeedScope:
 
 @dataclass(frozen=True, slots=True)
 class ChangePage:
-    """Changes in feed order. Everything up to `reached` has been looked at; `more` says that the page ends before the settled end
-    of the feed; `unsettled`, that changes are committed (or about to be) which cannot be told yet, because one that sorts before
-    them may still come."""
+    """Changes in feed order. Everything up to `reached` has been looked at. `more`: the page ends before the settled end of the
+    feed. `unsettled`: changes are committed, or about to be, which cannot be told yet, because one that sorts before them may still
+    come."""
 
     changes: Sequence[Change]
     reached: Position
@@ -138,7 +138,7 @@ class FeedState:
     oldest_time: int | None
 
 
-class FeedTrimmed(Exception):  # noqa: N818 - tells a fact; callers turn it into ResumePositionExpired
+class FeedTrimmed(Exception):
     """The feed no longer reaches back to the position that was asked for. `oldest_seq`: for one session, the seq after which it
     still does."""
 

@@ -55,7 +55,7 @@ class Subscription:
         while True:
             if self._ended:
                 raise ServerDraining
-            if self._reader is not None and self._tail.draining:
+            if self._tail.draining:
                 return (self._farewell(),)
             if self._reader is None and self._position < self._channel.covered:
                 self._read_log(None)
@@ -126,8 +126,6 @@ class Subscription:
                 return ()
             else:
                 return self._taken()
-        if self._tail.draining:
-            return (self._farewell(),)
         if self._behind:
             self._set_behind(False)
             return (self._checkpoint(CheckpointKind.CAUGHT_UP),)

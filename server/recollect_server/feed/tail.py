@@ -24,6 +24,9 @@ _log = logging.getLogger(__name__)
 
 _CHANGES_AT_ONCE = 512
 _BYTES_AT_ONCE = 4 << 20
+# So that the loop is not held for long, whoever subscribes to whatever.
+_ROUTED_AT_ONCE = 64
+_CHANNELS_AT_ONCE = 4
 _KEPT_BYTES = 16 << 20
 _MOST_FRAMES = 65_536
 # What is committed and cannot be told yet is asked for again after this, doubled each time up to the polling interval.
@@ -171,9 +174,16 @@ class Tail:
             # We were stopped for longer than the feed is kept. Subscribers find out for themselves what they have missed.
             await self._skip_to_head()
             page = await self._store.changes(self.position, _CHANGES_AT_ONCE)
-        # At once for the whole page: a channel made from now on starts behind it.
-        routed = [(change, channels) for change in page.changes if (channels := self._directory.interested(change))]
+        for start in range(0, len(page.changes), _ROUTED_AT_ONCE):
+            await self._route(page.changes[start : start + _ROUTED_AT_ONCE])
         self._routed = max(self._routed, page.reached)
+        self._move(page.reached)
+        return page
+
+    async def _route(self, changes: Sequence[Change]) -> None:
+        # At once for all of these: a channel made from now on starts behind them.
+        routed = [(change, channels) for change in changes if (channels := self._directory.interested(change))]
+        self._routed = max(self._routed, changes[-1].position)
         start, size = 0, 0
         for index, (change, _) in enumerate(routed):
             if size and size + change.size > _BYTES_AT_ONCE:
@@ -181,8 +191,6 @@ class Tail:
                 start, size = index, 0
             size += change.size
         await self._publish(routed[start:])
-        self._move(page.reached)
-        return page
 
     async def _publish(self, routed: Sequence[Routed]) -> None:
         """One frame for each channel that is concerned."""
@@ -194,15 +202,19 @@ class Tail:
         for index, (_, channels) in enumerate(routed):
             for channel in channels:
                 concerned.setdefault(channel, []).append(index)
-        for channel, indexes in concerned.items():
+        for number, (channel, indexes) in enumerate(concerned.items()):
+            if number % _CHANNELS_AT_ONCE == _CHANNELS_AT_ONCE - 1:
+                await asyncio.sleep(0)  # however many there are, calls are answered in between
             if channel.subscribers:  # its last one may have left meanwhile
-                changes = [(routed[index][0], events[index]) for index in indexes]
-                try:
-                    self._tell(channel, changes)
-                except Exception as exc:  # a fault of ours: its subscribers meet it in the log, and nobody else does
-                    _log.warning("changes cannot be written for a subscription (%s)", type(exc).__name__)
-                    self._restart(channel, changes[-1][0].position)
+                self._tell_or_restart(channel, [(routed[index][0], events[index]) for index in indexes])
         self._move(routed[-1][0].position)
+
+    def _tell_or_restart(self, channel: Channel, changes: Sequence[tuple[Change, Sequence[FeedEvent]]]) -> None:
+        try:
+            self._tell(channel, changes)
+        except Exception as exc:  # a fault of ours: its subscribers meet it in the log, and nobody else does
+            _log.warning("changes cannot be written for a subscription (%s)", type(exc).__name__)
+            self._restart(channel, changes[-1][0].position)
 
     def _tell(self, channel: Channel, changes: Sequence[tuple[Change, Sequence[FeedEvent]]]) -> None:
         messages = rendered(changes, self.position, channel.wanted, channel.renderer)

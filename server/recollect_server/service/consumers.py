@@ -129,6 +129,10 @@ class ConsumerService:
             member.end(ServerDraining())
         return member
 
+    def members(self) -> int:
+        """How many work on this server."""
+        return len(self._working)
+
     def drain(self) -> None:
         """Ends every membership, once what is acknowledged is settled. The server shuts down."""
         self._ending = True

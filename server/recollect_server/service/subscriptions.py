@@ -139,7 +139,8 @@ class SubscriptionService:
     async def _position(self, scope: FeedScope, start: Start, dialect: Dialect) -> Position:
         if start.resume_token:
             position = dialect.read_token(scope, start.resume_token)
-            if position > await self._store.feed_head():
+            state = await self._store.feed_state()
+            if position > state.head and not state.unsettled:
                 # Of a database that was restored from a backup since: what has happened instead would be skipped.
                 raise InvalidResumeToken("is of a later state of the store than it is in")
             return position

@@ -12,20 +12,22 @@ from ..domain.model import SessionRef
 class FeedStore(Protocol):
     """Reading the feed.
 
-    One change is recorded with each committed creation, update, append, compaction and deletion, in the transaction that makes it; an
-    append that was a replay as a whole and a dry run record none. Readers see changes in one order, in which those of a session
+    One change is recorded with each committed creation, update, append, compaction and deletion, in the transaction that makes it;
+    an append that was a replay as a whole and a dry run record none. Readers see changes in one order, in which those of a session
     ascend in the order of its log; a position that a reader has passed never gets a change before it. Changes of a session that
     has been deleted are no longer read, but for its deletion.
     """
 
-    async def changes(self, after: Position, limit: int, scope: FeedScope | None = None, upto: Position | None = None) -> ChangePage:
-        """Up to `limit` changes beyond `after`, and not beyond `upto`, that the scope admits (None: everybody's). A page may hold
-        fewer, or none, and still not be the last. Raises FeedTrimmed if `after` is before what the feed still has."""
+    async def changes(
+        self, after: Position, limit: int, scope: FeedScope | None = None, upto: Position | None = None
+    ) -> ChangePage:
+        """Up to `limit` changes beyond `after`, and not beyond `upto`, that the scope admits (None: everybody's). A page may
+        hold fewer, or none, and still not be the last. Raises FeedTrimmed if `after` is before what the feed still has."""
         ...
 
     async def change_events(self, changes: Sequence[Change], *, with_text: bool) -> Sequence[Sequence[FeedEvent]]:
-        """The events that each of these APPENDED or COMPACTED changes added, in the order of their seqs; none for other kinds, nor
-        where the session is gone."""
+        """The events that each of these APPENDED or COMPACTED changes added, in the order of their seqs; none for other kinds,
+        nor where the session is gone."""
         ...
 
     async def feed_head(self) -> Position:
@@ -37,14 +39,14 @@ class FeedStore(Protocol):
         ...
 
     async def locate(self, tenant: str, ref: SessionRef, after_seq: int) -> Position:
-        """Where to start for the session's events after a seq, all of them and nothing of before but what shares their change; for
-        after_seq 0, with its creation. The head for a session that does not exist. Raises FeedTrimmed with `oldest_seq`,
+        """Where to start for the session's events after a seq: all of them and nothing of before but what shares their change;
+        for after_seq 0, with its creation. The head for a session that does not exist. Raises FeedTrimmed with `oldest_seq`,
         InvalidField("after_seq") beyond its last seq, AmbiguousSession."""
         ...
 
     async def trim_feed(self, before: int, limit: int) -> int:
-        """Forgets up to `limit` of the oldest changes, as long as they are older than the time `before` and nothing of the store's
-        own still needs them; how many."""
+        """Forgets up to `limit` of the oldest changes, as long as they are older than the time `before` and nothing of the
+        store's own still needs them; how many."""
         ...
 
     async def feed_state(self) -> FeedState:
@@ -52,6 +54,6 @@ class FeedStore(Protocol):
         ...
 
     def on_change(self, heard: Callable[[], None]) -> None:
-        """From now on `heard` is called whenever changes may have been committed, by this server or by another on the same database.
-        A hint: it may be called for nothing, late, or (from another server) not at all. It must be quick and must not raise."""
+        """From now on `heard` is called whenever changes may have been committed, by this server or by another on the same
+        database. A hint: it may be called for nothing, late, or (from another server) not at all. It must be quick and must not raise."""
         ...
