@@ -117,9 +117,9 @@ class FeedScope:
 
 @dataclass(frozen=True, slots=True)
 class ChangePage:
-    """Changes in feed order. Everything up to `reached` has been looked at. `more`: the page ends before the settled end of the
-    feed. `unsettled`: changes are committed, or about to be, which cannot be told yet, because one that sorts before them may still
-    come."""
+    """Changes in feed order. Everything up to `reached` has been looked at. `more`: the page ends before the settled end
+    of the feed. `unsettled`: changes are committed, or about to be, which cannot be told yet, because one that sorts
+    before them may still come."""
 
     changes: Sequence[Change]
     reached: Position

@@ -12,10 +12,10 @@ from ..domain.model import SessionRef
 class FeedStore(Protocol):
     """Reading the feed.
 
-    One change is recorded with each committed creation, update, append, compaction and deletion, in the transaction that makes it;
-    an append that was a replay as a whole and a dry run record none. Readers see changes in one order, in which those of a session
-    ascend in the order of its log; a position that a reader has passed never gets a change before it. Changes of a session that
-    has been deleted are no longer read, but for its deletion.
+    One change is recorded with each committed creation, update, append, compaction and deletion, in the transaction that
+    makes it; an append that was a replay as a whole and a dry run record none. Readers see changes in one order, in which
+    those of a session ascend in the order of its log; a position that a reader has passed never gets a change before it.
+    Changes of a session that has been deleted are no longer read, but for its deletion.
     """
 
     async def changes(
@@ -54,6 +54,7 @@ class FeedStore(Protocol):
         ...
 
     def on_change(self, heard: Callable[[], None]) -> None:
-        """From now on `heard` is called whenever changes may have been committed, by this server or by another on the same
-        database. A hint: it may be called for nothing, late, or (from another server) not at all. It must be quick and must not raise."""
+        """From now on `heard` is called whenever changes may have been committed, by this server or by another on the
+        same database. A hint: it may be called for nothing, late, or (from another server) not at all. It must be quick
+        and must not raise."""
         ...
