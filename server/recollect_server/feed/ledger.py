@@ -76,6 +76,8 @@ class Ledger:
         self._time = asyncio.get_running_loop().time
         self._leased_until = self._time() + lease / SECOND_NS
         self._confirmed: list[int] = []
+        self.counts_attempts = True
+        """Whether work that is outstanding when the member parts is counted against it."""
         # Between a write and its effects here, no other write may see the two differ.
         self._writing = asyncio.Lock()
 
@@ -220,7 +222,7 @@ class Ledger:
                 if replay.state is State.SENT and replay.parked_id is not None:
                     await self.persist(partial(self.finish_replay, replay.parked_id, failed=reason))
         lost = [each.number for each in self._holding if each.is_outstanding]
-        if lost:
+        if lost and self.counts_attempts:
             release = self._store.release_partitions
             await self.persist(partial(release, self._key, self._member_id, lost, lost=True, reason=reason))
         await self.persist(partial(self._store.leave, self._key, self._member_id))

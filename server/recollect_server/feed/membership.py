@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Protocol
 
-from ..domain.errors import ConsumerNotFound, ResumePositionExpired, WatchTooSlow
+from ..domain.errors import ConsumerNotFound, ResumePositionExpired, ServerDraining, WatchTooSlow
 from ..domain.feed import FeedTrimmed, Position
 from ..domain.filters import EventFilter
 from ..domain.model import SECOND_NS
@@ -105,9 +105,10 @@ class Membership:
             self._signals.unsettled.set()
 
     def end(self, why: Exception) -> None:
-        """As `leave`, and `told` raises this."""
+        """As `leave`, and `told` raises this. Where the server is the one that leaves, no attempt counts against the work."""
         if not self._signals.stopping.is_set():
             self._failure = why
+            self._ledger.counts_attempts = not isinstance(why, ServerDraining)
             self.leave()
 
     # --- what it is told

@@ -83,7 +83,7 @@ class Acknowledge(google.protobuf.message.Message):
     DELIVERY_IDS_FIELD_NUMBER: builtins.int
     @property
     def delivery_ids(self) -> google.protobuf.internal.containers.RepeatedScalarFieldContainer[builtins.int]:
-        """Their ids. Within a partition they count in the order of delivery: a later one waits for the earlier ones."""
+        """Their ids, at most 10,000. Within a partition they count in the order of delivery: a later one waits for the earlier ones."""
 
     def __init__(
         self,

@@ -81,8 +81,8 @@ class ConsumerServiceServicer(object):
     """
 
     def Consume(self, request_iterator, context):
-        """Joins a consumer, which the first member makes, and works for it until the stream ends. The first request joins; the others
-        acknowledge or reject. A half-close by the client lets it leave: what is acknowledged by then counts.
+        """Joins a consumer, which the first member makes, and works for it until the stream ends. The first request joins,
+        within 30 s; the others acknowledge or reject. A half-close by the client lets it leave: what is acknowledged by then counts.
         Errors: INVALID_FIELD, CONSUMER_MISMATCH, PERMISSION_DENIED, WATCH_TOO_SLOW for a member that does not acknowledge in time,
         RESUME_POSITION_EXPIRED, QUOTA_EXCEEDED, SERVER_DRAINING, STORE_UNAVAILABLE.
         """

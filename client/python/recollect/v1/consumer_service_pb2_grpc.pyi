@@ -28,8 +28,8 @@ class ConsumerServiceStub:
         recollect.v1.consumer_service_pb2.ConsumeRequest,
         recollect.v1.consumer_service_pb2.ConsumeResponse,
     ]
-    """Joins a consumer, which the first member makes, and works for it until the stream ends. The first request joins; the others
-    acknowledge or reject. A half-close by the client lets it leave: what is acknowledged by then counts.
+    """Joins a consumer, which the first member makes, and works for it until the stream ends. The first request joins,
+    within 30 s; the others acknowledge or reject. A half-close by the client lets it leave: what is acknowledged by then counts.
     Errors: INVALID_FIELD, CONSUMER_MISMATCH, PERMISSION_DENIED, WATCH_TOO_SLOW for a member that does not acknowledge in time,
     RESUME_POSITION_EXPIRED, QUOTA_EXCEEDED, SERVER_DRAINING, STORE_UNAVAILABLE.
     """
@@ -82,8 +82,8 @@ class ConsumerServiceAsyncStub:
         recollect.v1.consumer_service_pb2.ConsumeRequest,
         recollect.v1.consumer_service_pb2.ConsumeResponse,
     ]
-    """Joins a consumer, which the first member makes, and works for it until the stream ends. The first request joins; the others
-    acknowledge or reject. A half-close by the client lets it leave: what is acknowledged by then counts.
+    """Joins a consumer, which the first member makes, and works for it until the stream ends. The first request joins,
+    within 30 s; the others acknowledge or reject. A half-close by the client lets it leave: what is acknowledged by then counts.
     Errors: INVALID_FIELD, CONSUMER_MISMATCH, PERMISSION_DENIED, WATCH_TOO_SLOW for a member that does not acknowledge in time,
     RESUME_POSITION_EXPIRED, QUOTA_EXCEEDED, SERVER_DRAINING, STORE_UNAVAILABLE.
     """
@@ -138,8 +138,8 @@ class ConsumerServiceServicer(metaclass=abc.ABCMeta):
         request_iterator: _MaybeAsyncIterator[recollect.v1.consumer_service_pb2.ConsumeRequest],
         context: _ServicerContext,
     ) -> typing.Union[collections.abc.Iterator[recollect.v1.consumer_service_pb2.ConsumeResponse], collections.abc.AsyncIterator[recollect.v1.consumer_service_pb2.ConsumeResponse]]:
-        """Joins a consumer, which the first member makes, and works for it until the stream ends. The first request joins; the others
-        acknowledge or reject. A half-close by the client lets it leave: what is acknowledged by then counts.
+        """Joins a consumer, which the first member makes, and works for it until the stream ends. The first request joins,
+        within 30 s; the others acknowledge or reject. A half-close by the client lets it leave: what is acknowledged by then counts.
         Errors: INVALID_FIELD, CONSUMER_MISMATCH, PERMISSION_DENIED, WATCH_TOO_SLOW for a member that does not acknowledge in time,
         RESUME_POSITION_EXPIRED, QUOTA_EXCEEDED, SERVER_DRAINING, STORE_UNAVAILABLE.
         """

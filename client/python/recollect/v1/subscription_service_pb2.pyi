@@ -86,8 +86,8 @@ class WatchSessionRequest(google.protobuf.message.Message):
 
     @property
     def filter(self) -> recollect.v1.filter_pb2.EventFilter:
-        """Which events to deliver; a window (last_n, page) is refused. An append or insertion of which nothing is left is not told; a
-        compaction, an update and a deletion always are.
+        """Which events to deliver; a window (last_n, page) is refused, and so are more than 128 KiB. An append of which nothing is left
+        is not told; a compaction, an update and a deletion always are.
         """
 
     def __init__(
