@@ -101,6 +101,22 @@ class TestAnOpenTransaction:
             rest = facts_of(await one.tap.read(one.session_view(), resume_token=tokens[-1]))
             assert [fact.version for fact in rest] == [2, 3]
 
+    async def test_a_large_change_behind_a_small_one_is_resumed_as_a_whole(
+        self, pair: tuple[Scene, Scene], postgres_url: str
+    ) -> None:
+        """Both come at once; the parts of the large one lead back to the small one."""
+        one, _ = pair
+        await one.create()
+        async with one.live(one.view()) as stream:
+            async with held(postgres_url, HOLDERS["an id"], "COMMIT"):
+                await one.say("small")
+                await one.say(*("x" * (1 << 19) for _ in range(5)))
+                await stream.silent(1)
+            small, *parts = await stream.changes(6)  # two of its events are more than a message should hold
+        assert [part.batch.continues for part in parts] == [True] * 4 + [False]
+        assert {part.resume_token for part in parts[:-1]} == {small.resume_token}
+        assert [fact.version for fact in facts_of([small, *parts])] == [1, 2]
+
 
 class TestTellingEachOther:
     async def test_an_append_on_one_server_reaches_subscribers_of_the_other(self, pair: tuple[Scene, Scene]) -> None:
