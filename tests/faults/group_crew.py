@@ -101,13 +101,22 @@ class Group:
 
     async def until(self, done: Callable[[Laws], bool], seconds: float = 30) -> None:
         """Until that is so of what they did."""
-        async with asyncio.timeout(seconds):
-            while not done(self.look()):  # noqa: ASYNC110 - other processes do it
-                await asyncio.sleep(0.02)
+        try:
+            async with asyncio.timeout(seconds):
+                while not done(self.look()):  # noqa: ASYNC110 - other processes do it
+                    await asyncio.sleep(0.02)
+        except TimeoutError as late:
+            late.add_note(f"handled by each: {dict(self.laws.handled)}\n{self._said()}")
+            raise
 
     async def until_handled(self, more: int, seconds: float = 30) -> None:
         wanted = self.look().handled.total() + more
         await self.until(lambda laws: laws.handled.total() >= wanted, seconds)
+
+    def _said(self) -> str:
+        """The end of what each member wrote besides the journal."""
+        logs = sorted(self._root.glob("member-*.log"))
+        return "\n".join(f"{log.name}: {log.read_text(errors='replace')[-500:]}" for log in logs)
 
     def close(self) -> None:
         for process in self._members.values():

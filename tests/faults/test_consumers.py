@@ -22,7 +22,8 @@ KILLS = int(os.environ.get("RECOLLECT_KILLS", "10"))
 LEASE = "3s"
 STALL = 3.0
 """Longer than the members' time to acknowledge."""
-HARMLESS = {"UNAVAILABLE", "DEADLINE_EXCEEDED"}
+# The last is for a session that was to be made while its server was dead.
+HARMLESS = {"UNAVAILABLE", "DEADLINE_EXCEEDED", "SESSION_NOT_FOUND"}
 ROUND = ("kill", "leave", "server", "stall", "kill")
 
 
