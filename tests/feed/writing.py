@@ -179,7 +179,13 @@ class Writer:
         self._ledger.expired += answer.deleted_sessions
 
     async def drop_the_curtain(self) -> None:
-        """A last change of every session, that no filter leaves out."""
+        """A last death of either kind, and a last change of every session, that no filter leaves out."""
+        for die in (self._delete, self._expire):
+            ref = named(MORTAL)
+            await self._client.create_session(
+                ref.user_id, app=ref.app, session_id=MORTAL, labels=labels_of(ref), return_existing=True
+            )
+            await die(ref)
         for ref in REFS:
             await self._client.create_session(
                 ref.user_id, app=ref.app, session_id=ref.session_id, labels=labels_of(ref), return_existing=True
