@@ -12,7 +12,6 @@ import pytest
 from sqlalchemy import Connection
 
 from recollect_server.domain.feed import FeedScope, Position
-from recollect_server.store.sql import feed_reading
 from recollect_server.store.sql.postgres import PostgresEngine
 from recollect_server.store.sql.store import SqlStore, open_store
 from tests.store.test_plans import Recorder
@@ -20,7 +19,7 @@ from tests.support.codec import CODEC, draft
 from tests.support.sessions import TENANT, append, create, ref
 
 LIMIT = 20
-FEW = 120
+FEW = 60
 _NAMES = ("s1", "s2")
 
 
@@ -79,8 +78,6 @@ async def sqlite(tmp_path: Path) -> AsyncIterator[SqlStore]:
 async def test_g_10_a_page_of_the_feed_costs_the_same_however_long_the_feed(
     sqlite: SqlStore, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    # Small, so that the end of the window is looked for among as many changes in both.
-    monkeypatch.setattr(feed_reading, "WINDOW", 200)
     steps: dict[str, list[int]] = {name: [] for name in _READS}
     for length in (1000, 4000):
         await _grow(sqlite, length)
@@ -109,7 +106,6 @@ async def postgres_store(postgres_url: str) -> AsyncIterator[SqlStore]:
 async def test_g_10_a_page_of_the_feed_looks_at_a_few_changes(
     postgres_store: SqlStore, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(feed_reading, "WINDOW", 100)
     middle = await _middle(postgres_store)
     plans: list[str] = []
     fetch = PostgresEngine.fetch

@@ -12,7 +12,7 @@ import pytest
 from recollect_server.domain.errors import SessionNotFound
 from recollect_server.domain.feed import BEGINNING, Change, ChangeKind, FeedScope, FeedTrimmed, Position
 from recollect_server.domain.model import Role, SessionChange, SessionRef
-from recollect_server.store.sql import feed_events, feed_reading
+from recollect_server.store.sql import feed_events, feed_unit
 from recollect_server.store.sql.engine import SqlOptions
 from recollect_server.store.sql.store import SqlStore, open_store
 from tests.support.clock import NOW
@@ -75,27 +75,35 @@ async def _history(store: SqlStore) -> None:
 
 
 @pytest.mark.parametrize("name", SCOPES)
-async def test_pages_in_windows_hold_what_the_scope_admits(store: SqlStore, monkeypatch: pytest.MonkeyPatch, name: str) -> None:
+async def test_pages_hold_what_the_scope_admits(store: SqlStore, monkeypatch: pytest.MonkeyPatch, name: str) -> None:
     await _history(store)
     everything, _ = await _read(store, None, 1000)
     expected = [change for change in everything if SCOPES[name].admits(change)]
     assert bool(expected) is (name != "nobody")
-    for window, limit in ((1, 1), (3, 2), (7, 100), (1000, 4)):
-        monkeypatch.setattr(feed_reading, "WINDOW", window)
-        store._statements._prepared.clear()
+    for looks, limit in ((1, 1), (3, 2), (32, 4), (1, 100)):
+        monkeypatch.setattr(feed_unit, "_MOST_LOOKS", looks)
         found, _ = await _read(store, SCOPES[name], limit)
         assert found == expected
 
 
-async def test_a_window_without_a_match_is_passed_and_more_is_promised(
-    store: SqlStore, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize(("looks", "pages"), [(1, 4), (2, 2), (32, 1)])
+async def test_what_holds_no_match_is_passed_and_more_is_promised(
+    store: SqlStore, monkeypatch: pytest.MonkeyPatch, looks: int, pages: int
 ) -> None:
-    monkeypatch.setattr(feed_reading, "WINDOW", 5)
+    monkeypatch.setattr(feed_unit, "_MOST_LOOKS", looks)
     await create(store)
     for _ in range(11):
         await append(store, draft("hello"))
-    found, pages = await _read(store, SCOPES["nobody"], 100)
-    assert (found, pages) == ([], 3)
+    # One more is looked at than a page may hold.
+    assert await _read(store, SCOPES["nobody"], 2) == ([], pages)
+
+
+async def test_looking_on_ends_where_it_is_told_to(store: SqlStore) -> None:
+    await create(store)
+    upto = await store.feed_head()
+    await append(store, draft("hello"))
+    page = await store.changes(BEGINNING, 1, SCOPES["nobody"], upto)
+    assert (list(page.changes), page.reached, page.more) == ([], upto, True)
 
 
 async def test_changes_of_a_session_that_is_gone_are_passed(store: SqlStore) -> None:
@@ -105,9 +113,8 @@ async def test_changes_of_a_session_that_is_gone_are_passed(store: SqlStore) -> 
     await create(store, "kept")
     await store.delete_session(TENANT, ref("gone"))
     page = await store.changes(BEGINNING, 4)
-    assert (list(page.changes), page.more) == ([], True)
-    rest, _ = await _read(store, None, 4, page.reached)
-    assert [change.kind for change in rest] == [ChangeKind.CREATED, ChangeKind.DELETED]
+    assert [change.kind for change in page.changes] == [ChangeKind.CREATED, ChangeKind.DELETED]
+    assert not page.more
 
 
 async def test_events_are_read_by_their_changes_when_the_feed_has_forgotten_them(

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
-from typing import Any
+from operator import itemgetter
+from typing import Any, NamedTuple
 
 import sqlalchemy as sa
-from sqlalchemy import BigInteger, BindParameter
+from sqlalchemy import BigInteger, BindParameter, CompoundSelect
 from sqlalchemy.sql import ColumnElement, Select, Subquery
 
 from ...domain.feed import BEGINNING, FeedScope, Position
@@ -14,22 +15,41 @@ from .engine import Engine
 from .indexer import beyond
 from .schema import DELETED, UPDATED, changes, feed_floor, session_labels, sessions
 
-WINDOW = 20_000
-"""Changes that one statement looks at for those of a scope."""
-
 _HIGHEST = (1 << 63) - 1
 END = Position(_HIGHEST, _HIGHEST)
 
 _c = changes.c
-_PLAIN = [column for column in _c if column.name not in ("tenant", "app", "user_id", "session_id")]
 _NAMES = ("tenant", "app", "user_id", "session_id")
-# A deleted session has its name from the change.
-_NAMED = {name: sa.func.coalesce(sessions.c[name], _c[name]) for name in _NAMES}
+_PLAIN = [column.name for column in _c if column.name not in _NAMES]
+COLUMNS = (*_PLAIN, *_NAMES, "labels_json")
+"""What is told of a change: its own columns but for its name, the name, and the labels of its session, null if it is gone."""
 _DELETION = sa.text(f"changes.kind = {DELETED}")
 
 
+class Ends(NamedTuple):
+    """What a page tells beside changes. The window is what was looked at for those of a scope; null if the feed ends in it."""
+
+    floor_xid: int
+    floor_change: int
+    head_xid: int | None
+    head_change: int | None
+    window_xid: int | None
+    window_change: int | None
+    unsettled: int
+
+
+# They are a row among those of the changes, of no kind: as columns of their own SQLite would have to hold the whole page.
+_ENDS_IN = ("xid", "id", "time", "session", "first", "last", "size")
+KIND = COLUMNS.index("kind")
+ends_of = itemgetter(*(COLUMNS.index(name) for name in _ENDS_IN))
+
+
 class PageQuery:
-    """How a page is found: all changes that the scope may admit. FeedScope.admits decides."""
+    """How a page is found: all changes that the scope may admit. FeedScope.admits decides.
+
+    Of one session, by the index of its changes. Of any other scope, among as many of the next changes as a page may hold and
+    one more, whomever they concern.
+    """
 
     def __init__(self, after: Position, limit: int, scope: FeedScope | None, upto: Position | None) -> None:
         self.after = after
@@ -43,6 +63,9 @@ class PageQuery:
         labels = scope.labels if scope is not None and self.windowed else ()
         self._labels = {f"{part}_{i}": each[part == "value"] for i, each in enumerate(labels) for part in ("key", "value")}
 
+    def onward(self, after: Position) -> PageQuery:
+        return PageQuery(after, self.limit, self.scope, self.upto)
+
     @property
     def shape(self) -> tuple[Hashable, ...]:
         return ("changes", self.limit, *self._names, *self._labels)
@@ -53,73 +76,73 @@ class PageQuery:
         ends |= {"upto_xid": self.upto.xid, "upto_change": self.upto.change}
         return ends | self._names | self._labels
 
-    def statement(self, engine: Engine) -> Select[Any]:
-        """One row or more: the ends of the feed, and with each a change, or no change. In no order, and one more than fit,
-        to tell whether others follow."""
+    def statement(self, engine: Engine) -> CompoundSelect[Any]:
+        """COLUMNS of changes, in no order, and one more than fit, to tell whether others follow; and a row of ends."""
+        parts = self._of_name(engine) if self._of_session else [self._among_the_next(engine)]
+        return sa.union_all(*parts, self._ends(engine))
+
+    def _ends(self, engine: Engine) -> Select[Any]:
         head = _last(engine).subquery("head")
-        window = self._window(engine).cte("looked_at") if self.windowed else None
-        page = self._page(engine, window)
-        ends = [
-            feed_floor.c.xid.label("floor_xid"),
-            feed_floor.c.change.label("floor_change"),
-            head.c.xid.label("head_xid"),
-            head.c.id.label("head_change"),
-            _unsettled(engine).label("unsettled"),
-        ]
         joined = feed_floor.outerjoin(head, sa.true())
-        if window is not None:
-            ends += [window.c.xid.label("window_xid"), window.c.id.label("window_change")]
-            joined = joined.outerjoin(window, sa.true())
-        return sa.select(*ends, *page.c).select_from(joined.outerjoin(page, sa.true()))
+        window: Sequence[ColumnElement[Any]] = (sa.null(), sa.null())
+        if self.windowed:
+            places = self._next(engine).with_only_columns(_c.xid, _c.id)
+            last = places.limit(_literal(1)).offset(_literal(self.limit)).subquery("last")
+            joined = joined.outerjoin(last, sa.true())
+            window = (last.c.xid, last.c.id)
+        unsettled = sa.case((_unsettled(engine), _literal(1)), else_=_literal(0))
+        ends = (feed_floor.c.xid, feed_floor.c.change, head.c.xid, head.c.id, *window, unsettled)
+        told = dict(zip(_ENDS_IN, ends, strict=True)) | {"kind": _literal(0)}
+        return sa.select(*(told.get(name, sa.null()).label(name) for name in COLUMNS)).select_from(joined)
 
-    def _window(self, engine: Engine) -> Select[Any]:
-        """Where the window ends, if the feed does not end before."""
-        last: ColumnElement[int] = sa.literal_column(str(WINDOW - 1))
-        order = engine.change_order
-        within = _between(engine, _upto())
-        return sa.select(_c.xid, _c.id).where(*within).order_by(*order).limit(sa.literal_column("1")).offset(last)
+    def _next(self, engine: Engine) -> Select[Any]:
+        """What lies beyond `after`. The limit is no parameter, for PostgreSQL would plan for a tenth of all changes."""
+        between = _between(engine, (number("upto_xid"), number("upto_change")))
+        return sa.select(changes).where(*between).order_by(*engine.change_order).limit(_literal(self.limit + 1))
 
-    def _page(self, engine: Engine, window: sa.CTE | None) -> Subquery:
-        upto = _upto()
-        if window is not None:
-            ends = (sa.select(column).scalar_subquery() for column in (window.c.xid, window.c.id))
-            upto = tuple(sa.func.coalesce(end, most) for end, most in zip(ends, upto, strict=True))
-        # The limit is no parameter, for PostgreSQL would plan for a tenth of all changes.
-        found = sa.select(*_PLAIN, *(column.label(name) for name, column in _NAMED.items()), sessions.c.labels_json)
-        found = found.select_from(changes.outerjoin(sessions, sessions.c.id == _c.session))
-        found = (
-            found.where(*_between(engine, upto)).order_by(*engine.change_order).limit(sa.literal_column(str(self.limit + 1)))
-        )
-        if not self._of_session:
-            return found.where(*self._conditions()).subquery("page")
-        # Of the earlier sessions of the name there is nothing to tell but their deletion.
-        parts = (found.where(*self._living(engine)), found.where(_DELETION, *(_c[name] == _text(name) for name in self._names)))
-        return sa.union_all(*(sa.select(part.subquery()) for part in parts)).subquery("page")
+    def _among_the_next(self, engine: Engine) -> Select[Any]:
+        # PostgreSQL cannot tell how many the conditions leave: together with them it would not go by the order.
+        found = self._next(engine).subquery("found")
+        return _with_sessions(found).where(*self._conditions(found))
+
+    def _of_name(self, engine: Engine) -> list[Select[Any]]:
+        """Of the earlier sessions of the name there is nothing to tell but their deletion."""
+        deletions = self._next(engine).where(_DELETION, *(_c[name] == _text(name) for name in self._names))
+        parts = (self._next(engine).where(*self._living(engine)), deletions)
+        return [_with_sessions(part.subquery("found")) for part in parts]
 
     def _living(self, engine: Engine) -> list[ColumnElement[bool]]:
         named = (sessions.c[name] == _text(name) for name in self._names)
         key = sa.select(sessions.c.id).where(*named).correlate(None).scalar_subquery()
         return of_session(engine, key)
 
-    def _conditions(self) -> list[ColumnElement[bool]]:
-        conditions: list[ColumnElement[bool]] = [_NAMED[name] == _text(name) for name in self._names]
+    def _conditions(self, found: Subquery) -> list[ColumnElement[bool]]:
+        conditions: list[ColumnElement[bool]] = [_named(found, name) == _text(name) for name in self._names]
         if self._labels:
-            borne = [_labelled(i) for i in range(len(self._labels) // 2)]
+            borne = [_labelled(found, i) for i in range(len(self._labels) // 2)]
             # What these bore before, only their detail tells.
-            conditions.append(
-                sa.or_(_c.kind.in_([sa.literal_column(str(kind)) for kind in (DELETED, UPDATED)]), sa.and_(*borne))
-            )
+            kinds = [_literal(kind) for kind in (DELETED, UPDATED)]
+            conditions.append(sa.or_(found.c.kind.in_(kinds), sa.and_(*borne)))
         return conditions
 
 
-def _labelled(number: int) -> ColumnElement[bool]:
+def _with_sessions(found: Subquery) -> Select[Any]:
+    """COLUMNS of these changes."""
+    columns: list[ColumnElement[Any]] = [found.c[name] for name in _PLAIN]
+    columns += [_named(found, name).label(name) for name in _NAMES]
+    query = sa.select(*columns, sessions.c.labels_json)
+    return query.select_from(found.outerjoin(sessions, sessions.c.id == found.c.session))
+
+
+def _named(found: Subquery, name: str) -> ColumnElement[str]:
+    """A deleted session has its name from the change."""
+    return sa.func.coalesce(sessions.c[name], found.c[name])
+
+
+def _labelled(found: Subquery, number: int) -> ColumnElement[bool]:
     of = session_labels.c
-    same = (of.session == _c.session, of.key == _text(f"key_{number}"), of.value == _text(f"value_{number}"))
-    return sa.exists().where(*same).correlate(changes)
-
-
-def _upto() -> tuple[ColumnElement[int], ...]:
-    return number("upto_xid"), number("upto_change")
+    same = (of.session == found.c.session, of.key == _text(f"key_{number}"), of.value == _text(f"value_{number}"))
+    return sa.exists().where(*same).correlate(found)
 
 
 def _between(engine: Engine, upto: Sequence[ColumnElement[int]]) -> list[ColumnElement[bool]]:
@@ -179,6 +202,10 @@ def head_of(row: Any) -> Position:
 
 def number(name: str) -> BindParameter[int]:
     return sa.bindparam(name, type_=BigInteger)
+
+
+def _literal(value: int) -> ColumnElement[int]:
+    return sa.literal_column(str(value))
 
 
 def _text(name: str) -> BindParameter[str]:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from functools import lru_cache
-from operator import attrgetter
+from operator import itemgetter
+from typing import Any
 
 import sqlalchemy as sa
 from sqlalchemy import Connection
@@ -13,91 +13,83 @@ from sqlalchemy import Connection
 from ...domain.feed import Change, ChangeKind, ChangePage, FeedTrimmed, Position
 from ...domain.model import Compaction, SessionRef
 from . import change_details, compact_unit
-from .feed_reading import PageQuery, floor_of, head_of
-from .prepared import Record
+from .feed_reading import COLUMNS, KIND, Ends, PageQuery, ends_of, floor_of, head_of
 from .scan import Scanner
 from .schema import compactions
 
+# Changes that match no scope are passed so many pages at once.
+_MOST_LOOKS = 32
+
 _KINDS = {int(kind): kind for kind in ChangeKind}
+_place = itemgetter(COLUMNS.index("xid"), COLUMNS.index("id"))
 
 
 def read_changes(scanner: Scanner, query: PageQuery) -> ChangePage:
-    """Raises FeedTrimmed."""
+    """Looks on, for a while, until it finds something. Raises FeedTrimmed."""
+    page = _look(scanner, query)
+    for _ in range(_MOST_LOOKS - 1):
+        if page.changes or not page.more or page.reached >= query.upto:
+            break
+        page = _look(scanner, query.onward(page.reached))
+    return page
+
+
+def _look(scanner: Scanner, query: PageQuery) -> ChangePage:
     connection, engine = scanner.connection, scanner.engine
     prepared = scanner.statements.get(query.shape, connection, lambda: query.statement(engine))
-    rows = prepared.run(connection, query.values)
-    ends = rows[0]
+    rows = prepared.rows(connection, query.values)
+    ends = Ends(*next(ends_of(row) for row in rows if not row[KIND]))
     floor, head = floor_of(ends), head_of(ends)
     if query.after < floor:
         raise FeedTrimmed(floor)
-    found = sorted([row for row in rows if row.id is not None], key=_place)
+    found = sorted([row for row in rows if row[KIND]], key=_place)
     if len(found) > query.limit:
         del found[query.limit :]
         reached = Position(*_place(found[-1]))
+    elif ends.window_xid is not None and ends.window_change is not None:
+        reached = Position(ends.window_xid, ends.window_change)
     else:
-        reached = max(query.after, _looked_at(ends) or min(head, query.upto))
-    page = changes_of(connection, found)
+        reached = max(query.after, min(head, query.upto))
+    page = _changes_of(connection, found)
     if query.scope is not None:
         page = [change for change in page if query.scope.admits(change)]
     return ChangePage(page, reached, more=reached < head, unsettled=bool(ends.unsettled))
 
 
-_place = attrgetter("xid", "id")
-
-
-def _looked_at(ends: Record) -> Position | None:
-    """The end of the window, if it is full."""
-    change = getattr(ends, "window_change", None)
-    return None if change is None else Position(ends.window_xid, change)
-
-
-@lru_cache(4096)
-def _labels(stored: bytes) -> Mapping[str, str]:
-    labels: dict[str, str] = json.loads(stored)
-    return labels
-
-
-def changes_of(connection: Connection, rows: Sequence[Record]) -> list[Change]:
+def _changes_of(connection: Connection, rows: Sequence[Sequence[Any]]) -> list[Change]:
     """The changes of these rows, but for what a deletion has taken away."""
     found: list[Change] = []
     recorded: dict[int, Change] = {}
-    refs: dict[int, SessionRef] = {}
+    sessions: dict[int, tuple[str, SessionRef, Mapping[str, str]]] = {}
     for row in rows:
-        kind = _KINDS[row.kind]
-        if row.labels_json is None and kind is not ChangeKind.DELETED:
+        # COLUMNS, the name's and the labels' at last.
+        key, xid, number, session, time, first, last, size, log, window, seq, events, turns, sent, tokens, detail, *named = row
+        kind = _KINDS[number]
+        if named[-1] is None and kind is not ChangeKind.DELETED:
             continue
-        session = row.session
-        ref = refs.get(session)
-        if ref is None:
-            ref = refs[session] = SessionRef(row.app, row.user_id, row.session_id)
+        if session not in sessions:
+            sessions[session] = _session(*named)
+        tenant, ref, labels = sessions[session]
+        place = Position(xid, key)
         change = Change(
-            Position(row.xid, row.id),
-            kind,
-            row.tenant,
-            ref,
-            session,
-            row.time,
-            row.first,
-            row.last,
-            row.size,
-            row.log_version,
-            row.window_version,
-            row.last_seq,
-            row.window_events,
-            row.window_turns,
-            row.window_bytes,
-            row.window_tokens,
-            {} if row.labels_json is None else _labels(row.labels_json),
+            place, kind, tenant, ref, session, time, first, last, size, log, window, seq, events, turns, sent, tokens, labels
         )
-        if row.detail is not None:
-            detail = change_details.read(row.detail)
-            change.after, change.labels_before, change.expired = detail.after, detail.labels_before, detail.expired
-            if kind is ChangeKind.DELETED and detail.after is not None:
-                change.labels = detail.after.labels
-            if detail.compaction is not None:
-                recorded[detail.compaction] = change
+        if detail is not None:
+            told = change_details.read(detail)
+            change.after, change.labels_before, change.expired = told.after, told.labels_before, told.expired
+            if kind is ChangeKind.DELETED and told.after is not None:
+                change.labels = told.after.labels
+            if told.compaction is not None:
+                recorded[told.compaction] = change
         found.append(change)
     return _with_compactions(connection, found, recorded) if recorded else found
+
+
+def _session(
+    tenant: str, app: str, user_id: str, session_id: str, labels_json: bytes | None
+) -> tuple[str, SessionRef, Mapping[str, str]]:
+    labels = {} if labels_json is None else json.loads(labels_json)
+    return tenant, SessionRef(app, user_id, session_id), labels
 
 
 def _with_compactions(connection: Connection, found: list[Change], recorded: Mapping[int, Change]) -> list[Change]:

@@ -51,7 +51,11 @@ class Prepared:
         self._record = record._make
 
     def run(self, connection: Connection, params: Mapping[str, Any]) -> list[Record]:
-        return list(map(self._record, self._engine.fetch(connection, self._sql, self._values(params))))
+        return list(map(self._record, self.rows(connection, params)))
+
+    def rows(self, connection: Connection, params: Mapping[str, Any]) -> Sequence[Sequence[Any]]:
+        """What run gives, to be unpacked: making a record of a row costs as much as reading it."""
+        return self._engine.fetch(connection, self._sql, self._values(params))
 
     def stream(self, connection: Connection, params: Mapping[str, Any]) -> Iterator[Record]:
         """Records as they come, without holding them all."""
