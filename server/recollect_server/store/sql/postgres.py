@@ -17,6 +17,7 @@ from sqlalchemy.util import await_only
 
 from .engine import SessionName, SqlOptions, Unit
 from .postgres_listener import PostgresListener
+from .postgres_order import HORIZON, ordered_from
 from .schema import DERIVED, changes
 from .text_index import TextIndex, postgres_index
 
@@ -63,22 +64,24 @@ class PostgresEngine:
             execution_options={"schema_translate_map": {DERIVED: None}},
         )
         self._listener = PostgresListener(options.postgres_listen_url or url, self.problem)
+        self._xid_offset = 0
         self._writing: set[asyncio.Future[Any]] = set()
         self._single_statements = self._engine.execution_options(isolation_level=_AUTOCOMMIT)
         # In READ COMMITTED each statement would see an instant of its own.
         self._snapshots = self._engine.execution_options(isolation_level="REPEATABLE READ")
 
     async def open_index(self) -> TextIndex:
-        def unit(connection: sa.Connection) -> tuple[str, str, TextIndex]:
+        def unit(connection: sa.Connection) -> tuple[int, str, str, TextIndex]:
             connection.exec_driver_sql(self.exclusive)  # of two that make an extension at once one fails
+            offset = ordered_from(connection)
             version, commit, fsync = (
                 connection.execute(sa.text(f"SHOW {name}")).scalar_one()
                 for name in ("server_version", "synchronous_commit", "fsync")
             )
             durability = f"synchronous_commit={commit}, fsync={fsync}"
-            return f"postgresql {version.split()[0]}", durability, postgres_index(connection)
+            return offset, f"postgresql {version.split()[0]}", durability, postgres_index(connection)
 
-        self.name, self.durability, index = await self.write(unit)
+        self._xid_offset, self.name, self.durability, index = await self.write(unit)
         return index
 
     async def read(self, unit: Unit[T], *, snapshot: bool = False, short: bool = False) -> T:
@@ -145,8 +148,7 @@ class PostgresEngine:
     def settled(self) -> ColumnElement[bool]:
         # Ids are taken at insert and become visible at commit, so following them would skip rows for ever. A transaction
         # below the oldest one still running is settled, and so is everything that sorts before it.
-        horizon = sa.text("pg_snapshot_xmin(pg_current_snapshot())::text::bigint")
-        return changes.c.xid < horizon
+        return changes.c.xid < sa.text(f"{HORIZON} + {self._xid_offset}" if self._xid_offset else HORIZON)
 
     async def listen(self, heard: Callable[[], None]) -> None:
         await self._listener.run(heard)
