@@ -90,11 +90,13 @@ class Holding:
         """What the member gets now: as much as a message should hold, and as it may have outstanding."""
         batch: list[Delivery] = []
         size = 0
-        while self._waiting and len(self._sent) < self._max_outstanding:
+        while self._waiting and len(self._sent) < self._max_outstanding and not self._is_taken():
             delivery = self._waiting[0]
             if delivery.state is not State.WAITING:
                 self._waiting.popleft()
                 continue
+            if delivery.alone and self._sent:
+                break
             size += delivery.change.size + _DELIVERY_BYTES
             if batch and size > MOST_FRAME_BYTES:
                 break
@@ -104,6 +106,10 @@ class Holding:
             self._sent[self._last_id] = delivery
             batch.append(delivery)
         return batch
+
+    def _is_taken(self) -> bool:
+        """Whether the member has something that it is to have alone."""
+        return len(self._sent) == 1 and next(iter(self._sent.values())).alone
 
     def oldest_sent(self) -> float | None:
         """Since when the longest outstanding delivery is."""

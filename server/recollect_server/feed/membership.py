@@ -29,7 +29,7 @@ _FLUSH_EVERY_S = 0.02
 # Nothing but a safety net under the wake-ups.
 _LOOK_EVERY_S = 30.0
 _LOOKS_IN_A_TIMEOUT = 20
-LEFT = "its member left"
+LEFT = "its member left or died"
 
 
 class Wake(Protocol):

@@ -46,6 +46,9 @@ class Delivery:
     sent_at: float = 0.0
     state: State = State.WAITING
     rejection: Rejection | None = None
+    alone: bool = False
+    """A member was lost with it: nothing else is to be handed over beside it, or what kills its members would count against
+    everything that they had at the time."""
 
 
 class Read(NamedTuple):
@@ -70,6 +73,7 @@ class OwnedPartition:
         self.stored = self.handled = self.read_to = partition.position
         self.attempts = partition.attempts
         self.reason = partition.reason
+        self._suspect = partition.attempts > 0
         self.leaving = False
         """It is to be given back as soon as nothing of it is outstanding."""
         self.resumes_at = 0.0
@@ -102,7 +106,7 @@ class OwnedPartition:
         self.read_to = max(self.read_to, found.reached)
         for change, events in found.changes:
             attempt = 1 if self._queue else self.attempts + 1
-            delivery = Delivery(self.number, change, events, attempt)
+            delivery = Delivery(self.number, change, events, attempt, alone=self._suspect and not self._queue)
             self._queue.append(delivery)
             if attempt > self._max_attempts:
                 # Its members kept dying of it.
@@ -125,7 +129,7 @@ class OwnedPartition:
             done = self._queue.popleft()
             self._counted.append(done.delivery_id)
             self.handled = done.change.position
-            self.attempts, self.resumes_at = 0, 0.0
+            self.attempts, self.resumes_at, self._suspect = 0, 0.0, False
         self.pass_idle()
 
     def pass_idle(self) -> None:
@@ -148,12 +152,13 @@ class OwnedPartition:
         """The rejected delivery will be read again, and everything after it."""
         # Whatever else has counted, the member was not told that this was the last attempt.
         self.attempts, self.resumes_at = min(attempts, self._max_attempts - 1), resumes_at
+        self._suspect = False  # it fails, and leaves its member alive
         self._void_all()
         self.read_to = self.handled
 
     def skip(self, parked: Delivery) -> None:
         """The rejected delivery has been parked."""
-        self.attempts, self.resumes_at = 0, 0.0
+        self.attempts, self.resumes_at, self._suspect = 0, 0.0, False
         self.stored = self.handled = parked.change.position
         self.read_to = max(self.read_to, self.handled)
         if self._queue and self._queue[0] is parked:

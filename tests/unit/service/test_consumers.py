@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import functools
 from collections.abc import Awaitable, Callable, Sequence
 from typing import Any
@@ -28,7 +29,7 @@ from recollect_server.feed.partitions import Delivery
 from recollect_server.store.consumers import LOST, ConsumerKey, Parked
 from tests.support.sessions import TENANT
 from tests.support.simulated import clock, simulate
-from tests.unit.service.group import CALLER, LEASE_S, NAME, Group
+from tests.unit.service.group import CALLER, LEASE_S, NAME, Group, Working
 
 ALICE = Caller(TENANT, "alice")
 KEY = ConsumerKey(TENANT, "", NAME)
@@ -236,7 +237,9 @@ async def test_a_replay_that_its_member_leaves_behind_is_parked_again() -> None:
         await group.service.replay_parked(CALLER, NAME, None)
         await member.deliveries(1)
     await asyncio.sleep(1)
-    assert [(each.attempts, each.reason, each.replaying) for each in await parked(group)] == [(2, "its member left", False)]
+    assert [(each.attempts, each.reason, each.replaying) for each in await parked(group)] == [
+        (2, "its member left or died", False)
+    ]
 
 
 @simulated
@@ -262,13 +265,38 @@ async def test_what_its_members_keep_dying_of_is_parked_without_them() -> None:
             group.crash()
             await asyncio.sleep(LEASE_S + 1)
             async with group.member() as next_one:
-                deadly, _ = await next_one.deliveries(2)
+                (deadly,) = await next_one.deliveries(1)
                 assert (deadly.attempt, deadly.change.position.change) == (attempt, 2)
                 group.crash()
         await asyncio.sleep(LEASE_S + 1)
         async with group.member() as survivor:
             assert places(await survivor.handle(1)) == [3]
     assert [(each.change.position.change, each.attempts, each.reason) for each in await parked(group)] == [(2, 3, LOST)]
+
+
+async def dies_of(deadly: int, member: Working) -> bool:
+    """Works until it is handed this change; or, for a while, until there is nothing to do."""
+    with contextlib.suppress(TimeoutError):
+        async with asyncio.timeout(5):
+            while True:
+                handed = (await member.hear()).deliveries
+                if deadly in places(handed):
+                    return True
+                member.membership.acknowledge([each.delivery_id for each in handed])
+    return False
+
+
+@simulated
+async def test_what_a_member_had_beside_what_it_died_of_is_not_parked_with_it() -> None:
+    group = Group()
+    for number in range(8):
+        await group.session(f"s{number}")
+    deaths = []
+    for _ in range(5):
+        async with group.member(max_attempts=3) as member:
+            deaths.append(await dies_of(5, member))
+    assert deaths == [True, True, True, False, False]
+    assert [each.change.position.change for each in await parked(group)] == [5]
 
 
 @simulated
