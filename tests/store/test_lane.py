@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import sqlite3
 import threading
+import weakref
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -39,3 +40,18 @@ async def test_a_result_is_not_held_back_by_the_job_behind_it(lane: Lane) -> Non
     finally:
         release.set()
     assert await second == "long"
+
+
+async def test_a_result_is_let_go_by_the_thread_that_made_it(lane: Lane) -> None:
+    class Large:
+        pass
+
+    def unit(connection: Connection) -> Large:
+        return Large()
+
+    result = await lane.run(unit, interruptible=True)
+    held = [weakref.ref(result), weakref.ref(unit)]
+    del result, unit
+    async with asyncio.timeout(5):
+        while any(each() is not None for each in held):  # noqa: ASYNC110 - the thread may be about to let go
+            await asyncio.sleep(0.01)

@@ -118,6 +118,7 @@ class Lane:
                 job.error = exc
             with contextlib.suppress(RuntimeError):  # the loop is closed: nobody waits any more
                 job.loop.call_soon_threadsafe(job.settle)
+            del job  # while the thread waits for another, it would hold this one and its result
         if connection is not None:
             connection.close()
 
