@@ -5,6 +5,7 @@ A test holds them equal to what protobuf writes.
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Sequence
 from functools import lru_cache
 
@@ -46,17 +47,24 @@ class FeedRenderer:
 
     def change(self, change: Change, events: Sequence[FeedEvent], before: Position) -> list[bytes]:
         session, rest = _session(change.ref), _rest(change)
-        *parts, last = _parts([published(event) for event in events])
-        messages = [self._message(session + _kind(change, part, continues=True), before, rest) for part in parts]
-        messages.append(self._message(session + _kind(change, last), change.position, rest))
+        bodies = [published(event) for event in events]
+        kind = _kind(change, bodies)
+        messages: list[bytes] = []
+        if len(kind) > MOST_FRAME_BYTES:
+            *parts, last = _parts(bodies)
+            messages = [self._message(session, _kind(change, part, continues=True), before, rest) for part in parts]
+            kind = _kind(change, last)
+        messages.append(self._message(session, kind, change.position, rest))
         return messages
 
     def checkpoint(self, kind: CheckpointKind, position: Position) -> bytes:
         checkpoint = pb.Checkpoint(kind=pb.CheckpointKind.ValueType(kind))
-        return self._message(pb.Change(checkpoint=checkpoint).SerializeToString(), position)
+        return self._message(b"", pb.Change(checkpoint=checkpoint).SerializeToString(), position)
 
-    def _message(self, what: bytes, position: Position, rest: bytes = b"") -> bytes:
-        return single(_CHANGES, what + single(_RESUME_TOKEN, self._token(position)) + rest)
+    def _message(self, session: bytes, kind: bytes, position: Position, rest: bytes = b"") -> bytes:
+        token = self._token(position)
+        change = b"".join((session, kind, _RESUME_TOKEN[len(token)], token, rest))
+        return _CHANGES[len(change)] + change
 
 
 class FeedDialect:
@@ -92,8 +100,6 @@ def _session(ref: SessionRef) -> bytes:
 
 def _parts(bodies: Sequence[bytes]) -> list[Sequence[bytes]]:
     """The events of each message: at least one, and no more than MOST_FRAME_BYTES unless it is one."""
-    if sum(map(len, bodies)) <= MOST_FRAME_BYTES:
-        return [bodies]
     parts: list[Sequence[bytes]] = []
     part: list[bytes] = []
     size = 0
@@ -109,9 +115,9 @@ def _parts(bodies: Sequence[bytes]) -> list[Sequence[bytes]]:
 
 def _kind(change: Change, bodies: Sequence[bytes], *, continues: bool = False) -> bytes:
     """The field of Change.kind."""
-    if change.kind == ChangeKind.APPENDED:
+    if change.kind is ChangeKind.APPENDED:
         return single(_BATCH, repeated(_EVENTS, bodies) + (_BATCH_CONTINUES if continues else b""))
-    if change.kind == ChangeKind.COMPACTED:
+    if change.kind is ChangeKind.COMPACTED:
         compaction = change.compaction
         record = b"" if compaction is None else single(_RECORD, compaction_to(compaction).SerializeToString())
         return single(_COMPACTION, record + repeated(_INSERTED, bodies) + (_NOTICE_CONTINUES if continues else b""))
@@ -130,20 +136,33 @@ def _session_change(change: Change) -> pb.SessionChange:
     return pb.SessionChange(kind=kind, session=session)
 
 
-def _rest(change: Change) -> bytes:
-    """The fields behind the resume token: versions and change_time. Set one by one: building from parts takes
-    three times as long."""
-    rest = pb.Change()
-    set_time(rest.change_time, change.time)
-    if change.kind in _WITH_EVENTS:
-        versions = rest.versions
+class _Rest(threading.local):
+    """The fields behind the resume token: versions and change_time. Messages are kept to be filled again: making one takes as
+    long as filling and writing it."""
+
+    def __init__(self) -> None:
+        self._timed = pb.Change()
+        self._time = self._timed.change_time
+        self._whole = pb.Change()
+        self._whole_time = self._whole.change_time
+        self._versions = self._whole.versions
+        self._window = self._versions.window
+        self._window.SetInParent()  # present, also where all counters are zero
+
+    def __call__(self, change: Change) -> bytes:
+        if change.kind not in _WITH_EVENTS:
+            set_time(self._time, change.time)
+            return self._timed.SerializeToString()
+        versions, window = self._versions, self._window
+        set_time(self._whole_time, change.time)
         versions.log_version = change.log_version
         versions.window_version = change.window_version
         versions.last_seq = change.last_seq
-        window = versions.window
-        window.SetInParent()  # present, also where all counters are zero
         window.events = change.window_events
         window.turns = change.window_turns
         window.bytes = change.window_bytes
         window.tokens = change.window_tokens
-    return rest.SerializeToString()
+        return self._whole.SerializeToString()
+
+
+_rest = _Rest()
