@@ -66,7 +66,9 @@ class _CheckpointKindEnumTypeWrapper(google.protobuf.internal.enum_type_wrapper.
     CHECKPOINT_KIND_STARTED: _CheckpointKind.ValueType  # 1
     """The first frame: every change committed after it is sent will be delivered."""
     CHECKPOINT_KIND_CAUGHT_UP: _CheckpointKind.ValueType  # 2
-    """What had been committed is delivered; from here on changes come as they happen."""
+    """What had been committed is delivered; from here on changes come as they happen. On PostgreSQL changes behind a transaction that is
+    still running are told, in their order, when it ends.
+    """
     CHECKPOINT_KIND_HEARTBEAT: _CheckpointKind.ValueType  # 3
     """Nothing to tell for 15 seconds. A stream that is silent for twice as long is dead."""
     CHECKPOINT_KIND_FELL_BEHIND: _CheckpointKind.ValueType  # 4
@@ -82,7 +84,9 @@ CHECKPOINT_KIND_UNSPECIFIED: CheckpointKind.ValueType  # 0
 CHECKPOINT_KIND_STARTED: CheckpointKind.ValueType  # 1
 """The first frame: every change committed after it is sent will be delivered."""
 CHECKPOINT_KIND_CAUGHT_UP: CheckpointKind.ValueType  # 2
-"""What had been committed is delivered; from here on changes come as they happen."""
+"""What had been committed is delivered; from here on changes come as they happen. On PostgreSQL changes behind a transaction that is
+still running are told, in their order, when it ends.
+"""
 CHECKPOINT_KIND_HEARTBEAT: CheckpointKind.ValueType  # 3
 """Nothing to tell for 15 seconds. A stream that is silent for twice as long is dead."""
 CHECKPOINT_KIND_FELL_BEHIND: CheckpointKind.ValueType  # 4
@@ -195,7 +199,9 @@ class SessionChange(google.protobuf.message.Message):
     """What happened."""
     @property
     def session(self) -> recollect.v1.session_pb2.Session:
-        """The session as it was after the change; of one that is gone, its ref, uid and labels."""
+        """The session as it was after the change, but for metadata_json of more than 16 KiB, which is left out: GetSession has it. Of
+        one that is gone, its ref, uid and labels.
+        """
 
     def __init__(
         self,

@@ -79,7 +79,7 @@ class WatchSessionRequest(google.protobuf.message.Message):
     up to it. At most the session's last seq.
     """
     live_only: builtins.bool
-    """With what is committed from now on. Must be true."""
+    """With what is committed from now on; what was committed a moment ago may come too. Must be true."""
     @property
     def session(self) -> recollect.v1.session_pb2.SessionRef:
         """REQUIRED."""
@@ -141,7 +141,7 @@ class WatchAllRequest(google.protobuf.message.Message):
     from_beginning: builtins.bool
     """With the oldest change that the feed still has. Must be true."""
     live_only: builtins.bool
-    """With what is committed from now on. Must be true."""
+    """With what is committed from now on; what was committed a moment ago may come too. Must be true."""
     @property
     def scope(self) -> global___ChangeScope:
         """Whose changes."""
