@@ -11,8 +11,11 @@ from typing import Any
 
 import pytest
 
+from recollect.cli import main as command_line
 from recollect_server.app import Running, serve
 from recollect_server.config import load_settings
+
+Tell = Callable[..., tuple[int, str, str]]
 
 
 @contextmanager
@@ -72,3 +75,16 @@ def server(start_server: ServerFactory) -> Running:
 @pytest.fixture
 def address(server: Running) -> str:
     return f"127.0.0.1:{server.grpc_port}"
+
+
+@pytest.fixture
+def tell(address: str, capfd: pytest.CaptureFixture[str]) -> Tell:
+    """Runs a command against the server; its exit code, output and standard error."""
+
+    def invoke(*arguments: str) -> tuple[int, str, str]:
+        code = command_line([*arguments, "--address", address])
+        out, err = capfd.readouterr()
+        assert "Traceback" not in err
+        return code, out, err
+
+    return invoke

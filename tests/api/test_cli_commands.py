@@ -9,7 +9,7 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
 
@@ -19,21 +19,7 @@ from rich.table import Table
 import recollect
 from recollect import Client
 from recollect.cli import main, output
-
-Tell = Callable[..., tuple[int, str, str]]
-
-
-@pytest.fixture
-def tell(address: str, capfd: pytest.CaptureFixture[str]) -> Tell:
-    """Runs a command against the server; its exit code, output and standard error."""
-
-    def invoke(*arguments: str) -> tuple[int, str, str]:
-        code = main([*arguments, "--address", address])
-        out, err = capfd.readouterr()
-        assert "Traceback" not in err
-        return code, out, err
-
-    return invoke
+from tests.api.conftest import Tell
 
 
 @pytest.fixture

@@ -7,7 +7,7 @@ import os
 import signal
 import subprocess
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -16,23 +16,7 @@ import pytest
 
 import recollect
 from recollect import Client, compaction
-from recollect.cli import main
-from tests.api.conftest import running
-
-Tell = Callable[..., tuple[int, str, str]]
-
-
-@pytest.fixture
-def tell(address: str, capfd: pytest.CaptureFixture[str]) -> Tell:
-    """Runs a command against the server; its exit code, output and standard error."""
-
-    def invoke(*arguments: str) -> tuple[int, str, str]:
-        code = main([*arguments, "--address", address])
-        out, err = capfd.readouterr()
-        assert "Traceback" not in err
-        return code, out, err
-
-    return invoke
+from tests.api.conftest import Tell, running
 
 
 @pytest.fixture
