@@ -3,10 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import Protocol
 
 from ..domain.feed import Change, ChangePage, FeedEvent, FeedScope, FeedState, Position
-from ..domain.model import SessionRef
+from ..domain.model import Session, SessionRef
+
+MOST_METADATA_BYTES = 16 << 10
+"""Of a session's metadata, in a change. It may have 256 KiB, and readers take 512 changes at once: so they hold 8 MiB of it at
+most."""
+
+
+def as_told(session: Session) -> Session:
+    """The session as changes tell of it: without metadata that is larger than MOST_METADATA_BYTES."""
+    large = len(session.metadata_json.encode()) > MOST_METADATA_BYTES
+    return replace(session, metadata_json="") if large else session
 
 
 class FeedStore(Protocol):
@@ -15,7 +26,8 @@ class FeedStore(Protocol):
     One change is recorded with each committed creation, update, append, compaction and deletion, in the transaction that
     makes it; an append that was a replay as a whole and a dry run record none. Readers see changes in one order, in which
     those of a session ascend in the order of its log; a position that a reader has passed never gets a change before it.
-    Changes of a session that has been deleted are no longer read, but for its deletion.
+    Changes of a session that has been deleted are no longer read, but for its deletion. Of a session they tell what `as_told`
+    leaves.
     """
 
     async def changes(

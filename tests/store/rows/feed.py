@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -19,6 +20,7 @@ from recollect_server.domain.errors import (
 from recollect_server.domain.feed import Change, ChangeKind
 from recollect_server.domain.model import NO_COUNTERS, Counters, Session, SessionChange, Versions
 from recollect_server.store.base import Appended, Store
+from recollect_server.store.feed import MOST_METADATA_BYTES
 from tests.support.clock import NOW
 from tests.support.codec import draft
 from tests.support.feed import follow, kinds, seqs_of, settled
@@ -199,6 +201,21 @@ class FeedDetailRows:
         assert (created.labels_before, updated.labels_before) == (None, before)
         assert updated.after is not None
         assert updated.after.labels == updated.labels == created.labels == labels
+
+    @pytest.mark.parametrize(("beyond", "told"), [(0, True), (1, False)])
+    async def test_the_feed_leaves_out_metadata_that_is_large(self, store: Store, beyond: int, told: bool) -> None:
+        text = '{"ä":"' + "ö" * ((MOST_METADATA_BYTES - 9) // 2) + "x" * (1 + beyond) + '"}'
+        assert len(text.encode()) == MOST_METADATA_BYTES + beyond
+        made = await create(store, metadata_json=text)
+        updated = await relabel(store, {"a": "1"})
+        await append(store, draft("a"), to=ref("s2"), create=new_session("s2", metadata_json=text))
+        small = SessionChange(frozenset({"metadata_json"}), NOW, metadata_json="{}")
+        shrunk = await store.update_session(TENANT, ref("s2"), small)
+        assert [each.metadata_json for each in (made, updated, await store.get_session(TENANT, ref()))] == [text] * 3
+        changes = [each for each in await follow(store) if each.kind is not ChangeKind.APPENDED]
+        left = text if told else ""
+        assert [each.after and each.after.metadata_json for each in changes] == [left, left, left, "{}"]
+        assert [changes[1].after, changes[3].after] == [replace(updated, metadata_json=left), shrunk]
 
     async def test_the_feed_tells_no_labels_before_an_update_of_something_else(self, store: Store) -> None:
         await create(store, labels={"a": "1"})

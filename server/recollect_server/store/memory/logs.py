@@ -13,6 +13,7 @@ from ...domain import errors
 from ...domain.feed import BEGINNING, Change, ChangeKind, Position
 from ...domain.model import Compaction, EventDraft, NewSession, Session, SessionRef, StoredEvent, WindowEvent
 from ..base import AppendedEvent, Codec, Listener
+from ..feed import as_told
 from ..windows import PolicyKey, PolicyScope, StoredPolicy
 
 # Positions leave room between appended events, where a compaction puts its summary.
@@ -107,7 +108,7 @@ class MemoryLogs:
             context_bytes=new.context_bytes,
         )
         log = self._logs[tenant, new.ref] = Log(next(self._numbers), session)
-        self._record(tenant, log, ChangeKind.CREATED, new.create_time, after=session)
+        self._record(tenant, log, ChangeKind.CREATED, new.create_time, after=as_told(session))
         return log
 
     def _record(self, tenant: str, log: Log, kind: ChangeKind, time: int, *, since: int | None = None, **details: Any) -> None:

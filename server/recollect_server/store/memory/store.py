@@ -26,6 +26,7 @@ from ..base import (
     Totals,
     UserScope,
 )
+from ..feed import as_told
 from .consumers import MemoryConsumers
 from .feed import MemoryFeed
 from .logs import Entry, Log
@@ -72,7 +73,7 @@ class MemoryStore(MemoryWindows, MemoryFeed, MemoryConsumers):
             session = replace(session, context_bytes=change.context_bytes)
         log.session = session
         labels_before = None if session.labels == before else before
-        self._record(tenant, log, ChangeKind.UPDATED, change.update_time, after=session, labels_before=labels_before)
+        self._record(tenant, log, ChangeKind.UPDATED, change.update_time, after=as_told(session), labels_before=labels_before)
         return session
 
     async def delete_session(self, tenant: str, ref: SessionRef) -> int | None:

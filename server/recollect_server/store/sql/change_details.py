@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from ...domain.model import Counters, Session, SessionRef, Usage, Versions
+from ..feed import as_told
 from .schema import COUNTED, USED
 
 
@@ -29,11 +30,11 @@ def standing(versions: Versions) -> dict[str, int]:
 
 
 def created(after: Session) -> bytes:
-    return _dump({"after": _snapshot(after)})
+    return _dump({"after": _snapshot(as_told(after))})
 
 
 def updated(after: Session, before: Session) -> bytes:
-    detail: dict[str, Any] = {"after": _snapshot(after)}
+    detail: dict[str, Any] = {"after": _snapshot(as_told(after))}
     if before.labels != after.labels:
         detail["before"] = dict(before.labels)
     return _dump(detail)
