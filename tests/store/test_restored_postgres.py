@@ -116,6 +116,24 @@ async def test_changes_follow_those_of_a_cluster_that_had_counted_further(postgr
         assert [len(await search(one, word, UserScope("alice"))) for word in ("heron", "otter", "stork")] == [1, 1, 1]
 
 
+async def test_what_was_stored_waits_for_nobody(postgres_url: str) -> None:
+    """A transaction that somebody else in the new cluster holds open has nothing to add to it."""
+    async with open_store(postgres_url, CODEC) as store:
+        old = [Position(each.xid + AHEAD, each.change) for each in await fill(store)]
+    somebody = await asyncpg.connect(postgres_url.replace("+asyncpg", ""))
+    try:
+        async with somebody.transaction():
+            await somebody.execute("SELECT pg_current_xact_id()")
+            await age(postgres_url, *_STORED)
+            async with open_store(postgres_url, CODEC) as store:
+                page = await store.changes(BEGINNING, 100)
+                assert [each.position for each in page.changes] == old
+                await append(store, draft("new"), to=ref("s1"))
+                assert (await store.changes(old[-1], 100)).unsettled
+    finally:
+        await somebody.close()
+
+
 async def test_once_is_enough_until_it_is_restored_again(postgres_url: str) -> None:
     async with open_store(postgres_url, CODEC) as store:
         await fill(store)
