@@ -11,16 +11,24 @@ from typing import Any
 import pytest
 from sqlalchemy import Connection
 
-from recollect_server.domain.feed import FeedScope, Position
+from recollect_server.domain.feed import BEGINNING, ChangeKind, FeedScope, Position
 from recollect_server.store.sql.postgres import PostgresEngine
 from recollect_server.store.sql.store import SqlStore, open_store
 from tests.store.test_plans import Recorder
 from tests.support.codec import CODEC, draft
-from tests.support.sessions import TENANT, append, create, ref
+from tests.support.sessions import TENANT, append, compact, create, placed, ref
 
 LIMIT = 20
 FEW = 60
 _NAMES = ("s1", "s2")
+
+
+async def _begin(store: SqlStore) -> None:
+    """Sessions that have been compacted."""
+    for name in _NAMES:
+        await create(store, name, labels={"team": "blue"})
+        first = (await append(store, draft("first"), to=ref(name))).events[0].event_id
+        await compact(store, [first], placed(None, draft("summary", synthetic=True)), of=ref(name))
 
 
 async def _grow(store: SqlStore, to: int) -> None:
@@ -47,9 +55,21 @@ def _of(scope: FeedScope | None) -> Callable[[SqlStore, Position], Awaitable[Non
     return lambda store, after: _page(store, scope, after)
 
 
+async def _of_nobody(store: SqlStore, after: Position) -> None:
+    page = await store.changes(after, LIMIT, FeedScope(TENANT, user_id="nobody"))
+    assert (page.changes, page.more) == ([], True)
+
+
 async def _at_the_end(store: SqlStore, _: Position) -> None:
     page = await store.changes(await store.feed_head(), LIMIT)
     assert page.changes == []
+
+
+async def _compacted(store: SqlStore, _: Position) -> None:
+    page = await store.changes(BEGINNING, LIMIT)
+    changes = [change for change in page.changes if change.kind is ChangeKind.COMPACTED]
+    added = await store.change_events(changes, with_text=False)
+    assert [len(events) for events in added] == [1] * len(_NAMES)
 
 
 async def _located(store: SqlStore, _: Position) -> None:
@@ -62,6 +82,8 @@ _READS: dict[str, Callable[[SqlStore, Position], Awaitable[None]]] = {
     "user": _of(FeedScope(TENANT, user_id="alice")),
     "labels": _of(FeedScope(TENANT, labels=(("team", "blue"),))),
     "session": _of(FeedScope(TENANT, *ref())),
+    "compacted": _compacted,
+    "nobody": _of_nobody,
     "end": _at_the_end,
     "locate": _located,
 }
@@ -70,8 +92,7 @@ _READS: dict[str, Callable[[SqlStore, Position], Awaitable[None]]] = {
 @pytest.fixture
 async def sqlite(tmp_path: Path) -> AsyncIterator[SqlStore]:
     async with open_store(f"sqlite:///{tmp_path}/recollect.db", CODEC) as store:
-        for name in _NAMES:
-            await create(store, name, labels={"team": "blue"})
+        await _begin(store)
         yield store
 
 
@@ -95,8 +116,7 @@ async def test_g_10_a_page_of_the_feed_costs_the_same_however_long_the_feed(
 @pytest.fixture
 async def postgres_store(postgres_url: str) -> AsyncIterator[SqlStore]:
     async with open_store(postgres_url, CODEC) as store:
-        for name in _NAMES:
-            await create(store, name, labels={"team": "blue"})
+        await _begin(store)
         await _grow(store, 2000)
         await store._engine.write(lambda connection: connection.exec_driver_sql("ANALYZE"))
         yield store

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import lru_cache
+from itertools import chain, repeat
 from operator import attrgetter
-from typing import Any, NamedTuple
+from typing import Any
 
 import sqlalchemy as sa
-from sqlalchemy import CompoundSelect, Select
+from sqlalchemy import BigInteger, FromClause, Select
 from sqlalchemy.sql import ColumnElement
 
 from ...domain.feed import Change, ChangeKind, FeedEvent
@@ -16,23 +18,19 @@ from .feed_reading import number
 from .scan import Scanner
 from .schema import APPENDED, INSERTED, POSITION_STEP, events
 
-# Spans of one statement: asyncpg keeps the plans of statements up to 15 kB.
-_MOST_SPANS = 32
+# Spans of one statement: a page of changes of as many sessions.
+_MOST_SPANS = 512
 
 _e = events.c
 # Events of a session between two positions, or between two row ids.
 _SPAN = ("number", "session", "low", "high")
 _LOW, _HIGH = _SPAN.index("low"), _SPAN.index("high")
 _NOTHING = [-1, 0, 1, 0]
-_Spans = tuple[list[list[int]], dict[int, "_Place"]]
+_TOLD = (_e.seq, _e.time, _e.role, _e.author, _e.author_role, _e.branch, _e.synthetic, _e.archived, _e.body)
 
-
-class _Place(NamedTuple):
-    """Where a change's events are: in the rows of a span, from one to another."""
-
-    span: int
-    start: int = 0
-    stop: int | None = None
+# By the index of a change where its events are: in the rows of which span, from one to another.
+_Places = dict[int, tuple[int, int, int | None]]
+_Spans = tuple[list[list[int]], _Places]
 
 
 def added_events(scanner: Scanner, changes: Sequence[Change], *, with_text: bool) -> list[Sequence[FeedEvent]]:
@@ -43,47 +41,41 @@ def added_events(scanner: Scanner, changes: Sequence[Change], *, with_text: bool
             continue
         spans, places = spread(wanted)
         found = _load(scanner, kind, spans, with_text)
-        for index, place in places.items():
-            answers[index] = found[place.span][place.start : place.stop]
+        for index, (span, start, stop) in places.items():
+            answers[index] = found[span][start:stop]
     return answers
 
 
 def _appended_spans(wanted: Mapping[int, Change]) -> _Spans:
     """By positions. Appends that follow each other in a session share a span: their seqs have no gaps."""
     spans: list[list[int]] = []
-    places: dict[int, _Place] = {}
+    places: _Places = {}
     latest: dict[int, int] = {}
     for index, change in wanted.items():
-        first, last = change.first, change.last
-        key = latest.get(change.session)
+        first, last, session = change.first, change.last, change.session
+        key = latest.get(session)
         if key is None or spans[key][_HIGH] != first - 1:
-            key = latest[change.session] = len(spans)
-            spans.append([key, change.session, first, last])
+            key = latest[session] = len(spans)
+            spans.append([key, session, first, last])
         span = spans[key]
         span[_HIGH] = last
-        places[index] = _Place(key, first - span[_LOW], last - span[_LOW] + 1)
+        low = span[_LOW]
+        places[index] = key, first - low, last - low + 1
     return [[key, session, low * POSITION_STEP, high * POSITION_STEP] for key, session, low, high in spans], places
 
 
 def _inserted_spans(wanted: Mapping[int, Change]) -> _Spans:
     """By row ids."""
     spans = [[key, change.session, change.first, change.last] for key, change in enumerate(wanted.values())]
-    return spans, {index: _Place(key) for key, index in enumerate(wanted)}
+    return spans, {index: (key, 0, None) for key, index in enumerate(wanted)}
 
 
 def _load(scanner: Scanner, kind: ChangeKind, spans: Sequence[list[int]], with_text: bool) -> list[list[FeedEvent]]:
-    """The events of each span by seq. Spans are filled up to a power of two, so that few statements serve any number."""
+    """The events of each span by seq."""
     found: list[list[FeedEvent]] = [[] for _ in spans]
     for start in range(0, len(spans), _MOST_SPANS):
-        chunk = spans[start : start + _MOST_SPANS]
-        size = 1 << (len(chunk) - 1).bit_length()
-        chunk = [*chunk, *[_NOTHING] * (size - len(chunk))]
-        values = {f"{name}_{i}": value for i, span in enumerate(chunk) for name, value in zip(_SPAN, span, strict=True)}
-        shape = ("added", kind, size)
-        prepared = scanner.statements.get(shape, scanner.connection, lambda size=size: _statement(kind, size))  # type: ignore[misc]
-        for span, seq, time, role, author, author_role, branch, synthetic, archived, body in prepared.run(
-            scanner.connection, values
-        ):
+        rows = _rows(scanner, kind, spans[start : start + _MOST_SPANS])
+        for span, seq, time, role, author, author_role, branch, synthetic, archived, body in rows:
             text = scanner.codec.text(body) if with_text else ""
             found[span].append(
                 FeedEvent(seq, time, ROLES[role], author, author_role, branch, bool(synthetic), bool(archived), text, body)
@@ -93,22 +85,58 @@ def _load(scanner: Scanner, kind: ChangeKind, spans: Sequence[list[int]], with_t
     return found
 
 
-def _statement(kind: int, size: int) -> CompoundSelect[Any]:
-    """The events in as many spans, with their number: positions where they were appended, row ids where they were inserted.
+def _rows(scanner: Scanner, kind: ChangeKind, spans: Sequence[list[int]]) -> Sequence[Sequence[Any]]:
+    """Of each event the number of its span, and _TOLD."""
+    connection = scanner.connection
+    values: dict[str, Any]
+    if connection.dialect.name == "postgresql":
+        size = 0
+        values = {name: list(column) for name, column in zip(_SPAN, zip(*spans, strict=True), strict=True)}
+    else:
+        # Filled up to a power of two, so that few statements serve any number.
+        size = 1 << (len(spans) - 1).bit_length()
+        padded = chain(spans, repeat(_NOTHING, size - len(spans)))
+        values = dict(zip(_names(size), chain.from_iterable(padded), strict=True))
+    prepared = scanner.statements.get(("added", kind, size), connection, lambda: _statement(kind, size))
+    return prepared.rows(connection, values)
 
-    A query for each span, for PostgreSQL, joining them, takes a span for a ninth of all events and reads them all."""
-    return sa.union_all(*(_span_query(kind, i) for i in range(size)))
+
+def _statement(kind: int, size: int) -> Select[Any]:
+    """The events in so many spans; 0: in spans that come as arrays, of any number."""
+    if size:
+        spans = _values(size)
+        return sa.select(spans.c.number, *_TOLD).select_from(spans.join(events, sa.and_(*_within(kind, spans))))
+    spans = _arrays()
+    # A query of its own for each span: joining them, PostgreSQL takes a span for a ninth of all events and reads them all.
+    found = sa.select(*_TOLD).where(*_within(kind, spans)).offset(sa.literal_column("0")).correlate(spans).lateral("found")
+    return sa.select(spans.c.number, *found.c).select_from(spans.join(found, sa.true()))
 
 
-def _span_query(kind: int, i: int) -> Select[Any]:
-    place = _e.position if kind == APPENDED else _e.id
-    within: list[ColumnElement[bool]] = [
-        _e.session == number(f"session_{i}"),
-        place >= number(f"low_{i}"),
-        place <= number(f"high_{i}"),
-    ]
+def _within(kind: int, spans: FromClause) -> list[ColumnElement[bool]]:
+    """Positions where events were appended, row ids where they were inserted."""
     if kind == APPENDED:
         # What was inserted later between the events of an append is its compaction's.
-        within.append(sa.literal_column(f"NOT ({INSERTED})", sa.Boolean))
-    told = (_e.seq, _e.time, _e.role, _e.author, _e.author_role, _e.branch, _e.synthetic, _e.archived, _e.body)
-    return sa.select(number(f"number_{i}").label("number"), *told).where(*within)
+        appended = sa.literal_column(f"NOT ({INSERTED})", sa.Boolean)
+        return [_e.session == spans.c.session, _e.position.between(spans.c.low, spans.c.high), appended]
+    # With a sign in front of it no index of the session's events is used, which would find them all.
+    session = sa.literal_column("+events.session", BigInteger)
+    return [session == spans.c.session, _e.id.between(spans.c.low, spans.c.high)]
+
+
+def _values(size: int) -> FromClause:
+    columns = [sa.column(name, BigInteger) for name in _SPAN]
+    parameters = [number(name) for name in _names(size)]
+    rows = [tuple(parameters[start : start + len(_SPAN)]) for start in range(0, len(parameters), len(_SPAN))]
+    return sa.values(*columns, name="spans").data(rows).cte("spans")
+
+
+def _arrays() -> FromClause:
+    columns = [sa.column(name, BigInteger) for name in _SPAN]
+    arrays = [sa.bindparam(name, type_=sa.ARRAY(BigInteger)) for name in _SPAN]
+    return sa.func.unnest(*arrays).table_valued(*columns, name="spans").render_derived()
+
+
+@lru_cache
+def _names(size: int) -> tuple[str, ...]:
+    """Of the parameters of so many spans."""
+    return tuple(f"{name}_{i}" for i in range(size) for name in _SPAN)
