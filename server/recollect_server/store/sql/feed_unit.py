@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
+from functools import lru_cache
 from operator import itemgetter
 from typing import Any
 
@@ -88,8 +89,14 @@ def _changes_of(connection: Connection, rows: Sequence[Sequence[Any]]) -> list[C
 def _session(
     tenant: str, app: str, user_id: str, session_id: str, labels_json: bytes | None
 ) -> tuple[str, SessionRef, Mapping[str, str]]:
-    labels = {} if labels_json is None else json.loads(labels_json)
+    labels = {} if labels_json is None else _labels(labels_json)
     return tenant, SessionRef(app, user_id, session_id), labels
+
+
+@lru_cache(4096)
+def _labels(stored: bytes) -> Mapping[str, str]:
+    labels: dict[str, str] = json.loads(stored)
+    return labels
 
 
 def _with_compactions(connection: Connection, found: list[Change], recorded: Mapping[int, Change]) -> list[Change]:
