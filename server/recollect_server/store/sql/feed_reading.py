@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 import sqlalchemy as sa
 from sqlalchemy import BigInteger, BindParameter, CompoundSelect
 from sqlalchemy.sql import ColumnElement, Select, Subquery
+from sqlalchemy.sql.util import ClauseAdapter
 
 from ...domain.feed import BEGINNING, FeedScope, Position
 from .engine import Engine
@@ -86,30 +87,31 @@ class PageQuery:
         joined = feed_floor.outerjoin(head, sa.true())
         window: Sequence[ColumnElement[Any]] = (sa.null(), sa.null())
         if self.windowed:
-            places = self._next(engine).with_only_columns(_c.xid, _c.id)
-            last = places.limit(_literal(1)).offset(_literal(self.limit)).subquery("last")
+            places = self._next(engine).with_only_columns(_c.xid, _c.id).limit(_literal(1)).offset(_literal(self.limit))
+            last = _told(engine, places.subquery("last"))
             joined = joined.outerjoin(last, sa.true())
             window = (last.c.xid, last.c.id)
-        unsettled = sa.case((_unsettled(engine), _literal(1)), else_=_literal(0))
-        ends = (feed_floor.c.xid, feed_floor.c.change, head.c.xid, head.c.id, *window, unsettled)
+        ends = (feed_floor.c.xid, feed_floor.c.change, head.c.xid, head.c.id, *window, _unsettled(engine))
         told = dict(zip(_ENDS_IN, ends, strict=True)) | {"kind": _literal(0)}
         return sa.select(*(told.get(name, sa.null()).label(name) for name in COLUMNS)).select_from(joined)
 
     def _next(self, engine: Engine) -> Select[Any]:
-        """What lies beyond `after`. The limit is no parameter, for PostgreSQL would plan for a tenth of all changes."""
-        between = _between(engine, (number("upto_xid"), number("upto_change")))
-        return sa.select(changes).where(*between).order_by(*engine.change_order).limit(_literal(self.limit + 1))
+        """What lies beyond `after`, settled or not, in order.
+
+        By nothing but the order, for PostgreSQL to go by it: with any other condition it expects so few changes that it sorts
+        them all. Nor is the limit a parameter, which would be planned for as a tenth of all changes."""
+        ahead = beyond(engine, number("after_xid"), number("after_change"))
+        return sa.select(changes).where(ahead).order_by(*engine.change_order).limit(_literal(self.limit + 1))
 
     def _among_the_next(self, engine: Engine) -> Select[Any]:
-        # PostgreSQL cannot tell how many the conditions leave: together with them it would not go by the order.
-        found = self._next(engine).subquery("found")
+        found = _told(engine, self._next(engine).subquery("next"))
         return _with_sessions(found).where(*self._conditions(found))
 
     def _of_name(self, engine: Engine) -> list[Select[Any]]:
         """Of the earlier sessions of the name there is nothing to tell but their deletion."""
         deletions = self._next(engine).where(_DELETION, *(_c[name] == _text(name) for name in self._names))
         parts = (self._next(engine).where(*self._living(engine)), deletions)
-        return [_with_sessions(part.subquery("found")) for part in parts]
+        return [_with_sessions(_told(engine, part.subquery("next"))) for part in parts]
 
     def _living(self, engine: Engine) -> list[ColumnElement[bool]]:
         named = (sessions.c[name] == _text(name) for name in self._names)
@@ -124,6 +126,12 @@ class PageQuery:
             kinds = [_literal(kind) for kind in (DELETED, UPDATED)]
             conditions.append(sa.or_(found.c.kind.in_(kinds), sa.and_(*borne)))
         return conditions
+
+
+def _told(engine: Engine, found: Subquery) -> Subquery:
+    """What may be told of these changes. What is not settled, or lies beyond `upto`, comes last in the order."""
+    upto = not_beyond(engine, number("upto_xid"), number("upto_change"))
+    return sa.select(found).where(*map(ClauseAdapter(found).traverse, (upto, engine.settled()))).subquery("found")
 
 
 def _with_sessions(found: Subquery) -> Select[Any]:
@@ -145,11 +153,6 @@ def _labelled(found: Subquery, number: int) -> ColumnElement[bool]:
     return sa.exists().where(*same).correlate(found)
 
 
-def _between(engine: Engine, upto: Sequence[ColumnElement[int]]) -> list[ColumnElement[bool]]:
-    """Settled, beyond the position after which the page starts, and not beyond another."""
-    return [beyond(engine, number("after_xid"), number("after_change")), not_beyond(engine, *upto), engine.settled()]
-
-
 def not_beyond(engine: Engine, xid: ColumnElement[int], change: ColumnElement[int]) -> ColumnElement[bool]:
     """The negation of `beyond`, spelled for an index to serve it."""
     values = {_c.xid: xid, _c.id: change}
@@ -169,9 +172,13 @@ def _last(engine: Engine) -> Select[Any]:
     return sa.select(_c.xid, _c.id).where(engine.settled()).order_by(*order).limit(sa.literal_column("1"))
 
 
-def _unsettled(engine: Engine) -> ColumnElement[bool]:
-    """Whether something is committed that is not settled; nothing is where what is visible is settled."""
-    return sa.exists().where(sa.not_(engine.settled())).select_from(changes)
+def _unsettled(engine: Engine) -> ColumnElement[int]:
+    """Whether something is committed that is not settled; nothing is where what is visible is settled. By the last change, for
+    PostgreSQL would go through all of them to find one that is not."""
+    order = [column.desc() for column in engine.change_order]
+    last = sa.select(_c.xid).order_by(*order).limit(_literal(1)).subquery("newest")
+    settled = ClauseAdapter(last).traverse(engine.settled())
+    return sa.select(sa.case((settled, _literal(0)), else_=_literal(1))).select_from(last).scalar_subquery()
 
 
 def ends_statement(engine: Engine) -> Select[Any]:
