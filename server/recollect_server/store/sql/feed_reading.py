@@ -46,7 +46,7 @@ ends_of = itemgetter(*(COLUMNS.index(name) for name in _ENDS_IN))
 
 
 class PageQuery:
-    """How a page is found: all changes that the scope may admit. FeedScope.admits decides.
+    """How a page is found: all changes that the scope may admit. Of labels FeedScope.admits decides.
 
     Of one session, by the index of its changes. Of any other scope, among as many of the next changes as a page may hold and
     one more, whomever they concern.

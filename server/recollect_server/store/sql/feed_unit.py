@@ -52,7 +52,7 @@ def _look(scanner: Scanner, query: PageQuery) -> ChangePage:
     else:
         reached = max(query.after, min(head, query.upto))
     page = _changes_of(connection, found)
-    if query.scope is not None:
+    if query.scope is not None and query.scope.labels:  # of the name, the query leaves nothing to decide
         page = [change for change in page if query.scope.admits(change)]
     return ChangePage(page, reached, more=reached < head, unsettled=bool(ends.unsettled))
 
