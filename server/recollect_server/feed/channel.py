@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from ..domain.feed import Change, FeedEvent, FeedScope, Position
-from ..domain.filters import EventFilter, matches
+from ..domain.filters import ALL, EventFilter, matches
 from .frames import MOST_FRAME_BYTES, Renderer
 
 
@@ -29,8 +29,9 @@ def rendered(
     messages: list[bytes] = []
     joined: list[bytes] = []
     size = 0
+    everything = wanted == ALL
     for change, events in changes:
-        found = [event for event in events if matches(event, wanted)]
+        found = events if everything else [event for event in events if matches(event, wanted)]
         if change.adds_only and not found:
             continue
         for message in renderer.change(change, found, before):
