@@ -3,24 +3,27 @@
 from __future__ import annotations
 
 import asyncio
+import functools
 from collections import deque
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager
 from itertools import count
 from typing import Any
 
 from recollect_server.domain.errors import RecollectError
-from recollect_server.domain.feed import Position
+from recollect_server.domain.feed import ChangeKind, Position
+from recollect_server.domain.filters import EventFilter
 from recollect_server.domain.model import SECOND_NS, Caller
 from recollect_server.feed.ledger import Pace
 from recollect_server.feed.membership import Membership, Told
 from recollect_server.feed.partitions import Delivery
 from recollect_server.service.consumers import ConsumerService, Join
 from recollect_server.service.subscriptions import Quota
+from recollect_server.store.consumers import Parked
 from recollect_server.store.memory import MemoryStore
 from tests.support.codec import CODEC, draft
 from tests.support.sessions import TENANT, append, create, ref
-from tests.support.simulated import clock
+from tests.support.simulated import clock, simulate
 
 CALLER = Caller(TENANT)
 LEASE_S = 15.0
@@ -236,3 +239,43 @@ class Worker:
             else:
                 self._member.acknowledge([delivery.delivery_id])
         del self._lanes[number]
+
+
+def simulated(test: Callable[[], Awaitable[None]]) -> Callable[[], None]:
+    """Runs the test in simulated time."""
+
+    @functools.wraps(test)
+    def run() -> None:
+        async def scenario() -> None:
+            await test()
+
+        simulate(scenario())
+
+    del run.__wrapped__  # or pytest takes it for asynchronous
+    return run
+
+
+def seconds() -> float:
+    return asyncio.get_running_loop().time()
+
+
+def kinds(deliveries: Sequence[Delivery]) -> list[ChangeKind]:
+    return [each.change.kind for each in deliveries]
+
+
+def places(deliveries: Sequence[Delivery]) -> list[int]:
+    """Which changes of the feed they are."""
+    return [each.change.position.change for each in deliveries]
+
+
+async def parked(group: Group) -> list[Parked]:
+    page = await group.service.parked(CALLER, NAME, 100, 1 << 20, 0, lambda _: EventFilter())
+    return [each for each, _ in page.parked]
+
+
+async def filled(*texts: str, **options: Any) -> Group:
+    """One session with an append for each text: changes 1 (its creation), 2, 3, ..."""
+    group = Group(**options)
+    await group.session()
+    await group.write(*texts)
+    return group

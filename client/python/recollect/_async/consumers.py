@@ -7,8 +7,6 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mappin
 from datetime import timedelta
 from typing import Any
 
-from google.protobuf.duration_pb2 import Duration
-
 from .._convert import check
 from .._worker_aio import Worker
 from ..v1 import consumer_service_pb2 as ns
@@ -75,9 +73,7 @@ class AsyncConsumers(AsyncConnection):
             partitions=partitions,
         )
         if ack_timeout is not None:
-            timeout = Duration()
-            timeout.FromTimedelta(check(ack_timeout, timedelta, "ack_timeout"))
-            join.ack_timeout.CopyFrom(timeout)
+            join.ack_timeout.FromTimedelta(check(ack_timeout, timedelta, "ack_timeout"))
 
         async def open_stream(requests: AsyncIterator[ns.ConsumeRequest]) -> Any:
             return (await self._stubs()).consumers.Consume(requests, metadata=self._metadata)

@@ -8,8 +8,6 @@ from collections.abc import Iterator, Callable, Iterable, Mapping
 from datetime import timedelta
 from typing import Any
 
-from google.protobuf.duration_pb2 import Duration
-
 from .._convert import check
 from .._worker_threads import Worker
 from ..v1 import consumer_service_pb2 as ns
@@ -76,9 +74,7 @@ class Consumers(Connection):
             partitions=partitions,
         )
         if ack_timeout is not None:
-            timeout = Duration()
-            timeout.FromTimedelta(check(ack_timeout, timedelta, "ack_timeout"))
-            join.ack_timeout.CopyFrom(timeout)
+            join.ack_timeout.FromTimedelta(check(ack_timeout, timedelta, "ack_timeout"))
 
         def open_stream(requests: Iterator[ns.ConsumeRequest]) -> Any:
             return self._stubs().consumers.Consume(requests, metadata=self._metadata)

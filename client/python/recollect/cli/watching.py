@@ -7,6 +7,7 @@ import sys
 from collections.abc import AsyncGenerator, Callable
 from contextlib import aclosing
 from dataclasses import dataclass
+from functools import partial
 from typing import Annotated, TypedDict
 
 import typer
@@ -100,6 +101,11 @@ class Tail:
             gone = True
             await asyncio.sleep(seconds)
 
+    def tell_token(self) -> None:
+        """How to go on from here, if it has come anywhere."""
+        if self.token:
+            self._notes.print(Text(f"\nto go on here: --resume {self.token}", "dim"), soft_wrap=True)
+
     def _note(self, text: str) -> None:
         self._notes.print(Text(text, "dim"))
 
@@ -135,17 +141,9 @@ def watch(
     whose = _whose(session, user, app, everything, pairs(label or [], "--label"))
     start = _start(whose, last, from_start, after_seq, resume)
 
-    def chosen(before_seq: int | None = None, last_n: int | None = None) -> EventFilter:
-        return event_filter(
-            roles=[each.value for each in role or []],
-            authors=[include(author)] if author else (),
-            keywords=keyword or (),
-            match="all",
-            branch=branch,
-            before_seq=before_seq,
-            last_n=last_n,
-        )
-
+    roles = [each.value for each in role or []]
+    authors = [include(author)] if author else ()
+    chosen = partial(event_filter, roles=roles, authors=authors, keywords=keyword or (), match="all", branch=branch)
     show = _print_change if cli.json else whose.lines().show
     tail = Tail(show, console(to_stderr=True), resume or None)
 
@@ -165,8 +163,8 @@ def watch(
     try:
         cli.call(followed)
     except KeyboardInterrupt:
-        if tail.token and not cli.json:
-            console(to_stderr=True).print(Text(f"\nto go on here: --resume {tail.token}", "dim"), soft_wrap=True)
+        if not cli.json:
+            tail.tell_token()
 
 
 def _whose(session: str, user: str, app: str | None, everything: bool, labels: dict[str, str]) -> Whose:
