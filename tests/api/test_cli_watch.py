@@ -9,6 +9,7 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -37,7 +38,11 @@ def process(address: str, *arguments: str) -> Iterator[subprocess.Popen[str]]:
     command = [sys.executable, "-m", "recollect.cli", "watch", *arguments, "--address", address]
     pipe = subprocess.PIPE
     environment = os.environ | {"PYTHONUTF8": "1"}
-    with subprocess.Popen(command, stdout=pipe, stderr=pipe, text=True, encoding="utf-8", env=environment) as started:
+    # Whoever runs the tests in the background may have them, and what they start, ignore Ctrl-C.
+    heeding = partial(signal.signal, signal.SIGINT, signal.SIG_DFL)
+    with subprocess.Popen(
+        command, stdout=pipe, stderr=pipe, text=True, encoding="utf-8", env=environment, preexec_fn=heeding
+    ) as started:
         try:
             yield started
         finally:
