@@ -154,7 +154,7 @@ async def test_a_client_that_goes_away_gives_its_work_back_at_once(client: recol
     other = Stream(stub)
     await other.joined()
     [suspect] = await other.deliveries(1)  # alone, for its member may have died of it
-    await other.acknowledge(suspect)
+    await other.say(acknowledge=pb.Acknowledge(delivery_ids=[suspect.delivery_id]))
     [following] = await other.deliveries(1)
     assert (suspect.attempt, following.attempt) == (2, 1)
 
