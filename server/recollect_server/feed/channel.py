@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from ..domain.feed import Change, FeedEvent, FeedScope, Position
-from ..domain.filters import ALL, EventFilter, matches
+from ..domain.filters import ALL, EventFilter, select
 from .frames import MOST_FRAME_BYTES, Renderer
 
 
@@ -31,7 +31,7 @@ def rendered(
     size = 0
     everything = wanted == ALL
     for change, events in changes:
-        found = events if everything else [event for event in events if matches(event, wanted)]
+        found = events if everything else select(events, wanted)
         if change.adds_only and not found:
             continue
         for message in renderer.change(change, found, before):

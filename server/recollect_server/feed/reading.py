@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from ..domain.feed import Change, ChangePage, FeedEvent, FeedScope, Position
-from ..domain.filters import EventFilter, matches
+from ..domain.filters import EventFilter, select
 from ..store.consumers import Parked, partition_of
 from ..store.feed import FeedStore
 from .holding import MOST_WAITING_BYTES, Holding
@@ -50,7 +50,7 @@ class Reader:
         read = await self._store.change_events([each.change for each in parked], with_text=bool(self._wanted.terms))
         replays: list[tuple[Parked, Sequence[FeedEvent] | None]] = []
         for each, events in zip(parked, read, strict=True):
-            found = wanted_events(events, self._wanted)
+            found = select(events, self._wanted)
             replays.append((each, None if each.change.adds_only and not found else found))
         return replays
 
@@ -83,9 +83,5 @@ class Reader:
         if not changes:
             return ()
         events = await self._store.change_events(changes, with_text=bool(self._wanted.terms))
-        pairs = ((change, wanted_events(each, self._wanted)) for change, each in zip(changes, events, strict=True))
+        pairs = ((change, select(each, self._wanted)) for change, each in zip(changes, events, strict=True))
         return [(change, each) for change, each in pairs if each or not change.adds_only]
-
-
-def wanted_events(events: Iterable[FeedEvent], wanted: EventFilter) -> list[FeedEvent]:
-    return [event for event in events if matches(event, wanted)]

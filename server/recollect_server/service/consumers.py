@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from ..domain.errors import ConsumerNotFound, ServerDraining
 from ..domain.feed import FeedEvent, FeedScope, FeedTrimmed, Position
-from ..domain.filters import ALL, EventFilter, matches
+from ..domain.filters import ALL, EventFilter, select
 from ..domain.model import Caller
 from ..feed.ledger import GroupStore, Pace
 from ..feed.membership import Membership, Wake
@@ -166,7 +166,7 @@ class ConsumerService:
         scope, count = state.consumer.scope, state.consumer.partitions
         behind = {each.number: each for each in state.partitions}
         lags = dict.fromkeys(behind, 0)
-        position = min(each.position for each in state.partitions)
+        position = _first(behind)
         for _ in range(_LAG_PAGES):
             try:
                 page = await self._store.changes(position, _LAG_CHANGES_AT_ONCE, scope)
@@ -208,7 +208,7 @@ class ConsumerService:
                 break
             page.append(each)
         read = await self._store.change_events([each.change for each in page], with_text=bool(wanted.terms))
-        told = [(each, [event for event in events if matches(event, wanted)]) for each, events in zip(page, read, strict=True)]
+        told = [(each, select(events, wanted)) for each, events in zip(page, read, strict=True)]
         return ParkedPage(told, page[-1].parked_id if len(page) < len(found) else None)
 
     async def replay_parked(self, caller: Caller, name: str, parked_ids: Sequence[int] | None) -> int:
