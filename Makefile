@@ -8,10 +8,6 @@ PYTHON ?= $(shell command -v python3.11 || command -v python3)
 VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.ready
-GEN := .venv-gen
-GEN_STAMP := $(GEN)/.ready
-PROTOS := $(sort $(wildcard proto/recollect/v1/*.proto))
-OUT := client/python
 SOURCES := client/python/recollect server/recollect_server
 PYTEST := $(BIN)/python -m pytest
 ARGS ?=
@@ -21,7 +17,7 @@ export UV_PYTHON_DOWNLOADS := never
 help: ## Print this help
 	@if [ -t 1 ]; then on='\033[36m' off='\033[0m'; else on= off=; fi; \
 	awk -F ':.*## ' -v on="$$on" -v off="$$off" '/^[a-z-]+:.*## / {printf "  %s%-18s%s %s\n", on, $$1, off, $$2}' \
-	  $(firstword $(MAKEFILE_LIST))
+	  $(MAKEFILE_LIST)
 
 # --- set-up -----------------------------------------------------------------------------------------------------------
 .PHONY: setup
@@ -104,24 +100,7 @@ format: setup ## Format Python and protos
 	cd proto && ../$(BIN)/buf format --write
 
 # --- generated code ---------------------------------------------------------------------------------------------------
-$(GEN_STAMP): tools/requirements-gen.txt | $(STAMP)
-	$(PYTHON) -m venv $(GEN)
-	$(BIN)/uv pip install --quiet --python $(GEN)/bin/python --require-hashes -r $<
-	touch $@
-
-.PHONY: proto
-proto: $(GEN_STAMP) ## Generate the Python stubs from proto/
-	rm -rf $(OUT)/recollect/v1
-	$(GEN)/bin/python -m grpc_tools.protoc -Iproto --plugin=protoc-gen-mypy=$(GEN)/bin/protoc-gen-mypy \
-	  --plugin=protoc-gen-mypy_grpc=$(GEN)/bin/protoc-gen-mypy_grpc \
-	  --python_out=$(OUT) --grpc_python_out=$(OUT) --mypy_out=quiet:$(OUT) --mypy_grpc_out=quiet:$(OUT) $(PROTOS)
-	find $(OUT)/recollect/v1 -name '*_pb2_grpc.py*' ! -name '*_service_pb2_grpc.py*' -delete
-	printf '"""Generated from proto/recollect/v1 by `make proto`. Do not edit."""\n' > $(OUT)/recollect/v1/__init__.py
-
-.PHONY: check-gen
-check-gen: proto ## Fail if the generated stubs differ from what is committed
-	@git diff --exit-code --stat -- $(OUT)/recollect/v1
-	@test -z "$$(git ls-files --others --exclude-standard -- $(OUT)/recollect/v1 | tee /dev/stderr)"
+include tools/gen/generate.mk
 
 .PHONY: release-image
 release-image: setup ## Record the protos as released: what `buf breaking` compares with
@@ -146,4 +125,4 @@ bench-peers: setup ## Measure beside other session stores, each in its own envir
 
 .PHONY: clean
 clean: ## Remove environments, caches and build output (never ./data)
-	rm -rf $(VENV) $(GEN) .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache .bench-envs build dist bench.json bench-peers.json
+	rm -rf $(VENV) $(GEN) .venv-gen .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache .bench-envs build dist bench.json bench-peers.json

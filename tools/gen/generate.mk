@@ -1,0 +1,80 @@
+# Generated code: what each language's stubs, the API reference and the JSON schemas are made with, and from what.
+# Every tool is pinned below tools/gen; GEN holds what was installed of it, after which generating needs no network.
+GEN := .gen
+GEN_OUT := $(GEN)/out
+SET := $(GEN_OUT)/set.binpb
+PROTOS := $(sort $(wildcard proto/recollect/v1/*.proto))
+PROTO_NAMES := $(PROTOS:proto/%=%)
+PY_OUT := client/python
+TS_OUT := client/typescript/src/gen
+GO_OUT := client/go
+JAVA_OUT := client/java/src/generated/java
+RUST_OUT := client/rust/src/gen
+REFERENCE := docs/reference
+GENERATED := $(PY_OUT)/recollect/v1 $(TS_OUT) $(GO_OUT)/recollect $(JAVA_OUT) $(RUST_OUT) $(REFERENCE)
+GO_MODULE := github.com/recollect-dev/recollect-go
+JAVA_OS := $(if $(filter Darwin,$(shell uname -s)),osx,linux)-$(if $(filter x86_64,$(shell uname -m)),x86_64,aarch_64)
+PROTOC := $(GEN)/python/bin/python -m grpc_tools.protoc
+# Generators read the descriptor set, not the files, so that all of them see the same thing; but for Python, whose stubs hold the
+# descriptors' bytes, which protoc writes shorter from the files.
+FROM_SET := --descriptor_set_in=$(SET)
+
+$(GEN)/python/.ready: tools/gen/requirements.txt | $(STAMP)
+	$(PYTHON) -m venv $(GEN)/python
+	$(BIN)/uv pip install --quiet --python $(GEN)/python/bin/python --require-hashes -r $<
+	touch $@
+
+$(GEN)/typescript/.ready: tools/gen/typescript/package.json tools/gen/typescript/package-lock.json
+	mkdir -p $(@D) && cp $^ $(@D)
+	cd $(@D) && npm ci --silent --no-audit --no-fund
+	touch $@
+
+$(GEN)/go/.ready: tools/gen/go/go.mod tools/gen/go/go.sum
+	mkdir -p $(@D)
+	cd tools/gen/go && GOBIN=$(abspath $(@D)) go install tool
+	touch $@
+
+$(GEN)/java/.ready: tools/gen/java/pom.xml
+	mkdir -p $(@D)
+	mvn --quiet --batch-mode --file $< dependency:copy-dependencies -Dos.classifier=$(JAVA_OS) -DoutputDirectory=$(abspath $(@D)) \
+	  -Dmdep.stripVersion=true
+	chmod +x $(@D)/*.exe
+	touch $@
+
+$(GEN)/rust/.ready: tools/gen/rust/Cargo.toml tools/gen/rust/src/main.rs
+	cargo build --quiet --manifest-path $< --target-dir $(@D)
+	touch $@
+
+.PHONY: gen-tools
+gen-tools: $(foreach language,python typescript go java rust,$(GEN)/$(language)/.ready)
+
+.PHONY: descriptors
+descriptors: gen-tools
+	@mkdir -p $(GEN_OUT)
+	$(PROTOC) -Iproto --include_imports --include_source_info --descriptor_set_out=$(SET) $(PROTOS)
+
+.PHONY: proto
+proto: descriptors ## Generate the stubs of all five languages, the API reference and the JSON schemas from proto/
+	rm -rf $(GENERATED)
+	mkdir -p $(TS_OUT) $(GO_OUT) $(JAVA_OUT) $(RUST_OUT) $(REFERENCE)/schema
+	$(PROTOC) -Iproto --plugin=protoc-gen-mypy=$(GEN)/python/bin/protoc-gen-mypy \
+	  --plugin=protoc-gen-mypy_grpc=$(GEN)/python/bin/protoc-gen-mypy_grpc --python_out=$(PY_OUT) \
+	  --grpc_python_out=$(PY_OUT) --mypy_out=quiet:$(PY_OUT) --mypy_grpc_out=quiet:$(PY_OUT) $(PROTOS)
+	find $(PY_OUT)/recollect/v1 -name '*_pb2_grpc.py*' ! -name '*_service_pb2_grpc.py*' -delete
+	printf '"""Generated from proto/recollect/v1 by `make proto`. Do not edit."""\n' > $(PY_OUT)/recollect/v1/__init__.py
+	$(PROTOC) $(FROM_SET) --plugin=protoc-gen-es=$(GEN)/typescript/node_modules/.bin/protoc-gen-es --es_out=$(TS_OUT) \
+	  --es_opt=target=ts,import_extension=js $(PROTO_NAMES)
+	$(PROTOC) $(FROM_SET) --plugin=$(GEN)/go/protoc-gen-go --plugin=$(GEN)/go/protoc-gen-go-grpc --go_out=$(GO_OUT) \
+	  --go-grpc_out=$(GO_OUT) --go_opt=module=$(GO_MODULE) --go-grpc_opt=module=$(GO_MODULE) $(PROTO_NAMES)
+	$(GEN)/java/protoc-$(JAVA_OS).exe $(FROM_SET) --plugin=protoc-gen-grpc-java=$(GEN)/java/protoc-gen-grpc-java-$(JAVA_OS).exe \
+	  --java_out=$(JAVA_OUT) --grpc-java_out=@generated=omit:$(JAVA_OUT) $(PROTO_NAMES)
+	$(GEN)/rust/debug/recollect-gen $(SET) $(RUST_OUT)
+	$(PROTOC) $(FROM_SET) --plugin=$(GEN)/go/protoc-gen-jsonschema --jsonschema_out=$(REFERENCE)/schema \
+	  --jsonschema_opt=target=json $(PROTO_NAMES)
+	$(PROTOC) $(FROM_SET) --plugin=$(GEN)/go/protoc-gen-doc --doc_out=$(REFERENCE) \
+	  --doc_opt=tools/gen/reference.tmpl,api.md:google/* $(PROTO_NAMES)
+
+.PHONY: check-gen
+check-gen: proto ## Fail if what `make proto` generates differs from what is committed
+	@git diff --exit-code --stat -- $(GENERATED)
+	@test -z "$$(git ls-files --others --exclude-standard -- $(GENERATED) | tee /dev/stderr)"
