@@ -19,10 +19,10 @@ from typing import Any
 
 import recollect
 from recollect import compaction, errors
+from tests.support.serving import RECONNECT
 
 from .group_journal import CREATED, GONE, Deed, Journal, Laws
 from .group_member import APP, USER, Settings
-from .serving import RECONNECT
 
 NAME = "indexer"
 _ENDS_WITHIN = 15.0

@@ -27,9 +27,9 @@ from recollect.v1 import consumer_service_pb2 as ns
 from recollect.v1.consumer_service_pb2_grpc import ConsumerServiceStub
 from recollect.v1.subscription_pb2 import Change
 from recollect.v1.subscription_service_pb2 import ChangeScope
+from tests.support.serving import RECONNECT
 
 from .group_journal import Deed, Journal
-from .serving import RECONNECT
 
 if TYPE_CHECKING:  # it exists in the stub file alone
     from recollect.v1.consumer_service_pb2_grpc import ConsumerServiceAsyncStub

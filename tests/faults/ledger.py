@@ -14,9 +14,9 @@ import recollect
 from recollect.v1.event_pb2 import SessionEvent
 from recollect.v1.event_service_pb2 import AppendedEvent
 from tests.support.conversations import as_sent
+from tests.support.serving import RECONNECT
 
 from .crew import crew
-from .serving import RECONNECT
 
 Batch = list[SessionEvent]
 

@@ -14,9 +14,10 @@ from pathlib import Path
 
 import pytest
 
+from tests.support.serving import ServerProcess, url_settings
+
 from .conftest import ServerMaker
 from .group_crew import NAME, Facts, Group, Writers, connect
-from .serving import ServerProcess, url_settings
 
 KILLS = int(os.environ.get("RECOLLECT_KILLS", "10"))
 LEASE = "3s"

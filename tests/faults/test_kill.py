@@ -11,9 +11,10 @@ import random
 
 import pytest
 
+from tests.support.serving import url_settings
+
 from .conftest import ServerMaker
 from .ledger import Ledger, Load, connect
-from .serving import url_settings
 
 KILLS = int(os.environ.get("RECOLLECT_KILLS", "10"))
 SESSIONS = ("one", "two", "three")

@@ -16,13 +16,13 @@ import recollect
 from recollect.v1 import compaction_pb2 as pb
 from tests.support.marks import summarising
 from tests.support.model_endpoint import ModelEndpoint, endpoint, hangs
+from tests.support.serving import url_settings
 
 from .compactors import Score, TurnLedger, apply_each, replace_once, run_strategies
 from .conftest import ServerMaker
 from .crew import crew
 from .ledger import append_each, append_until_told, connect
 from .policy import DEADLINE_S, TRIM, leases_of, set_policy, summarizer
-from .serving import url_settings
 from .window_laws import check_session
 from .wire import Wire, wire
 

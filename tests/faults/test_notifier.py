@@ -19,9 +19,8 @@ from recollect_server.store.sql.postgres_listener import APPLICATION_NAME, CHANN
 from recollect_server.store.sql.store import SqlStore, open_store
 from tests.support.codec import CODEC, draft
 from tests.support.postgres import PostgresCluster
+from tests.support.serving import free_port
 from tests.support.sessions import append, create
-
-from .serving import free_port
 
 pytestmark = pytest.mark.postgres
 

@@ -11,12 +11,12 @@ import pytest
 
 import recollect
 from recollect import ParkedChange, errors
+from tests.support.serving import ServerProcess, url_settings
 
 from .conftest import ServerMaker
 from .group_crew import NAME, Group, connect
 from .group_journal import number_of
 from .group_member import KILLS, PARKS, RAISES
-from .serving import ServerProcess, url_settings
 
 MEMBERS = 2
 ATTEMPTS = 3

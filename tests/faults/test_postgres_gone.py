@@ -10,10 +10,10 @@ import pytest
 import recollect
 from recollect import errors
 from tests.support.postgres import PostgresCluster
+from tests.support.serving import free_port
 
 from .conftest import ServerMaker
 from .ledger import Ledger, Load, connect
-from .serving import free_port
 
 ROUNDS = 3
 

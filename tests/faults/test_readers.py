@@ -5,10 +5,10 @@ from __future__ import annotations
 import asyncio
 
 import recollect
+from tests.support.serving import url_settings
 
 from .conftest import ServerMaker
 from .ledger import connect
-from .serving import url_settings
 
 BATCH = 5
 

@@ -9,13 +9,13 @@ import pytest
 
 from tests.support.marks import summarising
 from tests.support.model_endpoint import endpoint
+from tests.support.serving import url_settings
 
 from .compactors import Score, TurnLedger, apply_each, replace_each, run_strategies
 from .conftest import ServerMaker
 from .crew import crew
 from .ledger import append_each, connect
 from .policy import SUMMARISE, set_policy, summarizer
-from .serving import url_settings
 from .watchers import Watch
 from .window_laws import check_session
 from .wire import wire

@@ -25,11 +25,11 @@ from recollect.v1.message_pb2 import ROLE_USER
 from recollect.v1.subscription_pb2 import Change, CheckpointKind
 from recollect.v1.subscription_service_pb2 import ChangeScope, WatchAllRequest, WatchAllResponse
 from recollect.v1.subscription_service_pb2_grpc import SubscriptionServiceStub
+from tests.support.serving import RECONNECT, ServerProcess, url_settings
 
 from .conftest import ServerMaker
 from .crew import crew
 from .ledger import connect
-from .serving import RECONNECT, ServerProcess, url_settings
 from .wire import ALL
 
 if TYPE_CHECKING:  # it exists in the stub file alone

@@ -16,10 +16,10 @@ import pytest
 
 import recollect
 from recollect import errors
+from tests.support.serving import ServerProcess
 
 from .conftest import ServerMaker
 from .ledger import Ledger, Load, connect
-from .serving import ServerProcess
 
 Refused = Callable[..., str]
 BIG = "x" * 100_000

@@ -13,12 +13,12 @@ import sys
 import pytest
 
 import recollect
+from tests.support.serving import url_settings
 
 from .conftest import ServerMaker
 from .crew import crew
 from .followers import Follower, logged, until_told
 from .ledger import Ledger, Load, connect
-from .serving import url_settings
 
 KILLS = int(os.environ.get("RECOLLECT_KILLS", "10"))
 SESSIONS = ("one", "two", "three")

@@ -21,8 +21,7 @@ from recollect.v1.event_service_pb2_grpc import EventServiceStub
 from recollect.v1.filter_pb2 import EventFilter
 from recollect.v1.session_pb2 import Session, SessionRef
 from recollect.v1.session_service_pb2_grpc import SessionServiceStub
-
-from .serving import RECONNECT
+from tests.support.serving import RECONNECT
 
 if TYPE_CHECKING:  # they exist in the stub files alone
     from recollect.v1.compaction_service_pb2_grpc import CompactionServiceAsyncStub

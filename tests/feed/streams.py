@@ -18,7 +18,7 @@ from recollect.v1 import subscription_service_pb2 as su
 from recollect.v1.filter_pb2 import EventFilter
 from recollect.v1.session_pb2 import SessionRef
 from recollect.v1.subscription_service_pb2_grpc import SubscriptionServiceStub
-from tests.faults.serving import RECONNECT
+from tests.support.serving import RECONNECT
 
 if TYPE_CHECKING:  # it exists in the stub files alone
     from recollect.v1.subscription_service_pb2_grpc import SubscriptionServiceAsyncStub

@@ -16,7 +16,7 @@ from recollect.v1.event_pb2 import NativeContent
 from recollect.v1.filter_pb2 import EventFilter
 from recollect.v1.message_pb2 import ROLE_USER
 from recollect.v1.subscription_pb2 import Change
-from tests.faults.serving import ServerProcess, url_settings
+from tests.support.serving import ServerProcess, url_settings
 
 from .conftest import ServerMaker
 from .facts import Transcript, facts_of, transcript

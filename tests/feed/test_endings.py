@@ -12,7 +12,7 @@ from recollect.v1 import subscription_pb2 as pb
 from recollect.v1 import subscription_service_pb2 as su
 from recollect.v1.event_pb2 import NativeContent
 from recollect.v1.filter_pb2 import EventFilter
-from tests.faults.serving import ServerProcess, url_settings
+from tests.support.serving import ServerProcess, url_settings
 
 from .conftest import ServerMaker
 from .facts import facts_of

@@ -27,11 +27,11 @@ from recollect_server.transport.render import measured
 from tests.faults.conftest import ServerMaker
 from tests.faults.ledger import connect
 from tests.faults.policy import set_policy, summarizer
-from tests.faults.serving import url_settings
 from tests.faults.wire import Wire, wire
 from tests.support.conversations import agent_runs, as_sent, dialogues, orphans, renamed
 from tests.support.marks import is_summary
 from tests.support.model_endpoint import ModelEndpoint, endpoint, replies
+from tests.support.serving import url_settings
 
 TOKENS = 1_000_000
 THRESHOLD, LIMIT = 60_000, 100_000

@@ -1,0 +1,37 @@
+"""What the SDKs of the other languages are built with. What a machine lacks is skipped, and said so; or fails, where all is asked for."""
+
+from __future__ import annotations
+
+import os
+import shutil
+
+import pytest
+
+PROGRAMS = {
+    "python": ("python3",),
+    "typescript": ("node", "npm"),
+    "go": ("go",),
+    "java": ("java", "mvn"),
+    "rust": ("cargo", "cc"),
+    "browser": ("chromium", "node", "npm"),
+}
+"""The programs that each needs on the PATH."""
+LANGUAGES = ("python", "typescript", "go", "java", "rust")
+
+
+def missing(toolchain: str) -> str | None:
+    """What is missing of this toolchain, as a sentence; None if nothing is."""
+    lacking = [program for program in PROGRAMS[toolchain] if shutil.which(program) is None]
+    if not lacking:
+        return None
+    return f"{toolchain} is not tested: {' and '.join(lacking)} not found; install it (see the README), or ignore this if you do not use it"
+
+
+def require(toolchain: str) -> None:
+    """Skips the test, or fails it where RECOLLECT_REQUIRE_ALL=1, if the machine cannot build for this language."""
+    reason = missing(toolchain)
+    if reason is None:
+        return
+    if os.environ.get("RECOLLECT_REQUIRE_ALL") == "1":
+        pytest.fail(reason, pytrace=False)
+    pytest.skip(reason)
