@@ -1,4 +1,4 @@
-"""What the SDKs of the other languages are built with. What a machine lacks is skipped, and said so; or fails, where all is asked for."""
+"""What the SDKs of the other languages are built with. What a machine lacks is skipped, and said so; or fails, if all is wanted."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def missing(toolchain: str) -> str | None:
     lacking = [program for program in PROGRAMS[toolchain] if shutil.which(program) is None]
     if not lacking:
         return None
-    return f"{toolchain} is not tested: {' and '.join(lacking)} not found; install it (see the README), or ignore this if you do not use it"
+    return f"{toolchain} is not tested: {' and '.join(lacking)} not found on the PATH; see the README for what each language needs"
 
 
 def require(toolchain: str) -> None:

@@ -1,0 +1,1 @@
+"""The SDKs of each language: their own tests, their packages, their quickstarts."""

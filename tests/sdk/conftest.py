@@ -1,0 +1,18 @@
+"""A live server for what the SDKs' packages are tried against."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.support.serving import ServerProcess, free_port, nursery
+
+
+@pytest.fixture(scope="session")
+def live_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ServerProcess]:
+    """A server on SQLite with both ports; `address` is gRPC's, `http_address` HTTP's."""
+    root: Path = tmp_path_factory.mktemp("live")
+    with nursery() as servers, ServerProcess(servers, root, http_address=f"127.0.0.1:{free_port()}") as server:
+        yield server.start()
