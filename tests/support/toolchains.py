@@ -1,4 +1,4 @@
-"""What the SDKs of the other languages are built with. What a machine lacks is skipped, and said so; or fails, if all is wanted."""
+"""What the SDKs of the other languages are built with. What lacks is skipped, and said so; or fails, if all is wanted."""
 
 from __future__ import annotations
 
@@ -24,7 +24,9 @@ def missing(toolchain: str) -> str | None:
     lacking = [program for program in PROGRAMS[toolchain] if shutil.which(program) is None]
     if not lacking:
         return None
-    return f"{toolchain} is not tested: {' and '.join(lacking)} not found on the PATH; see the README for what each language needs"
+    return (
+        f"{toolchain} is not tested: {' and '.join(lacking)} not found on the PATH; see the README for what each language needs"
+    )
 
 
 def require(toolchain: str) -> None:
