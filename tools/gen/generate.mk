@@ -1,8 +1,8 @@
 # Generated code: what each language's stubs, the API reference and the JSON schemas are made with, and from what.
 # Every tool is pinned below tools/gen; GEN holds what was installed of it, after which generating needs no network.
 GEN := .gen
-GEN_OUT := $(GEN)/out
-SET := $(GEN_OUT)/set.binpb
+OUT := $(GEN)/out
+SET := $(OUT)/set.binpb
 PROTOS := $(sort $(wildcard proto/recollect/v1/*.proto))
 PROTO_NAMES := $(PROTOS:proto/%=%)
 PY_OUT := client/python
@@ -48,33 +48,42 @@ $(GEN)/rust/.ready: tools/gen/rust/Cargo.toml tools/gen/rust/src/main.rs
 .PHONY: gen-tools
 gen-tools: $(foreach language,python typescript go java rust,$(GEN)/$(language)/.ready)
 
-.PHONY: descriptors
-descriptors: gen-tools
-	@mkdir -p $(GEN_OUT)
+.PHONY: generate
+.SILENT: generate gen-tools
+generate: gen-tools
+	echo "==> generating from proto/recollect/v1"
+	rm -rf $(OUT)
+	mkdir -p $(addprefix $(OUT)/,$(PY_OUT) $(TS_OUT) $(GO_OUT) $(JAVA_OUT) $(RUST_OUT) $(REFERENCE)/schema)
 	$(PROTOC) -Iproto --include_imports --include_source_info --descriptor_set_out=$(SET) $(PROTOS)
-
-.PHONY: proto
-proto: descriptors ## Generate the stubs of all five languages, the API reference and the JSON schemas from proto/
-	rm -rf $(GENERATED)
-	mkdir -p $(TS_OUT) $(GO_OUT) $(JAVA_OUT) $(RUST_OUT) $(REFERENCE)/schema
 	$(PROTOC) -Iproto --plugin=protoc-gen-mypy=$(GEN)/python/bin/protoc-gen-mypy \
-	  --plugin=protoc-gen-mypy_grpc=$(GEN)/python/bin/protoc-gen-mypy_grpc --python_out=$(PY_OUT) \
-	  --grpc_python_out=$(PY_OUT) --mypy_out=quiet:$(PY_OUT) --mypy_grpc_out=quiet:$(PY_OUT) $(PROTOS)
-	find $(PY_OUT)/recollect/v1 -name '*_pb2_grpc.py*' ! -name '*_service_pb2_grpc.py*' -delete
-	printf '"""Generated from proto/recollect/v1 by `make proto`. Do not edit."""\n' > $(PY_OUT)/recollect/v1/__init__.py
-	$(PROTOC) $(FROM_SET) --plugin=protoc-gen-es=$(GEN)/typescript/node_modules/.bin/protoc-gen-es --es_out=$(TS_OUT) \
+	  --plugin=protoc-gen-mypy_grpc=$(GEN)/python/bin/protoc-gen-mypy_grpc --python_out=$(OUT)/$(PY_OUT) \
+	  --grpc_python_out=$(OUT)/$(PY_OUT) --mypy_out=quiet:$(OUT)/$(PY_OUT) --mypy_grpc_out=quiet:$(OUT)/$(PY_OUT) $(PROTOS)
+	find $(OUT)/$(PY_OUT) -name '*_pb2_grpc.py*' ! -name '*_service_pb2_grpc.py*' -delete
+	printf '"""Generated from proto/recollect/v1 by `make proto`. Do not edit."""\n' > $(OUT)/$(PY_OUT)/recollect/v1/__init__.py
+	$(PROTOC) $(FROM_SET) --plugin=protoc-gen-es=$(GEN)/typescript/node_modules/.bin/protoc-gen-es --es_out=$(OUT)/$(TS_OUT) \
 	  --es_opt=target=ts,import_extension=js $(PROTO_NAMES)
-	$(PROTOC) $(FROM_SET) --plugin=$(GEN)/go/protoc-gen-go --plugin=$(GEN)/go/protoc-gen-go-grpc --go_out=$(GO_OUT) \
-	  --go-grpc_out=$(GO_OUT) --go_opt=module=$(GO_MODULE) --go-grpc_opt=module=$(GO_MODULE) $(PROTO_NAMES)
+	$(PROTOC) $(FROM_SET) --plugin=$(GEN)/go/protoc-gen-go --plugin=$(GEN)/go/protoc-gen-go-grpc --go_out=$(OUT)/$(GO_OUT) \
+	  --go-grpc_out=$(OUT)/$(GO_OUT) --go_opt=module=$(GO_MODULE) --go-grpc_opt=module=$(GO_MODULE) $(PROTO_NAMES)
 	$(GEN)/java/protoc-$(JAVA_OS).exe $(FROM_SET) --plugin=protoc-gen-grpc-java=$(GEN)/java/protoc-gen-grpc-java-$(JAVA_OS).exe \
-	  --java_out=$(JAVA_OUT) --grpc-java_out=@generated=omit:$(JAVA_OUT) $(PROTO_NAMES)
-	$(GEN)/rust/debug/recollect-gen $(SET) $(RUST_OUT)
-	$(PROTOC) $(FROM_SET) --plugin=$(GEN)/go/protoc-gen-jsonschema --jsonschema_out=$(REFERENCE)/schema \
+	  --java_out=$(OUT)/$(JAVA_OUT) --grpc-java_out=@generated=omit:$(OUT)/$(JAVA_OUT) $(PROTO_NAMES)
+	$(GEN)/rust/debug/recollect-gen $(SET) $(OUT)/$(RUST_OUT)
+	$(PROTOC) $(FROM_SET) --plugin=$(GEN)/go/protoc-gen-jsonschema --jsonschema_out=$(OUT)/$(REFERENCE)/schema \
 	  --jsonschema_opt=target=json $(PROTO_NAMES)
-	$(PROTOC) $(FROM_SET) --plugin=$(GEN)/go/protoc-gen-doc --doc_out=$(REFERENCE) \
+	$(PROTOC) $(FROM_SET) --plugin=$(GEN)/go/protoc-gen-doc --doc_out=$(OUT)/$(REFERENCE) \
 	  --doc_opt=tools/gen/reference.tmpl,api.md:google/* $(PROTO_NAMES)
 
+# What did not change is left alone, so that nothing is built anew for it.
+.PHONY: proto
+proto: generate ## Generate the stubs of all five languages, the API reference and the JSON schemas from proto/
+	@for place in $(GENERATED); do \
+	  if ! diff -rq -x __pycache__ $(OUT)/$$place $$place > /dev/null 2>&1; then \
+	    echo "==> $$place changed"; rm -rf $$place; mkdir -p $$(dirname $$place); cp -r $(OUT)/$$place $$place; \
+	  fi; \
+	done
+
 .PHONY: check-gen
-check-gen: proto ## Fail if what `make proto` generates differs from what is committed
-	@git diff --exit-code --stat -- $(GENERATED)
+check-gen: generate ## Fail if what `make proto` generates differs from what is committed
+	@for place in $(GENERATED); do diff -rq -x __pycache__ $(OUT)/$$place $$place \
+	  || { echo "$$place is not what the protos say: run make proto, and commit it" >&2; exit 1; }; done
+	@git diff HEAD --exit-code --stat -- $(GENERATED)
 	@test -z "$$(git ls-files --others --exclude-standard -- $(GENERATED) | tee /dev/stderr)"
