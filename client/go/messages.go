@@ -1,0 +1,89 @@
+package recollect
+
+import (
+	"strings"
+
+	"github.com/recollect-dev/recollect-go/recollect/v1"
+)
+
+// Events is the events as a slice, for Append.
+func Events(events ...*Event) []*Event {
+	return events
+}
+
+// User is what the user said. On the root branch it starts a turn.
+//
+// Builders make an event that has only a message; set its other fields (Author, Branch, MetadataJson ...) as you need them.
+func User(text string) *Event {
+	return NewEvent(recollectv1.Role_ROLE_USER, Text(text))
+}
+
+// Assistant is what the model said.
+func Assistant(text string) *Event {
+	return NewEvent(recollectv1.Role_ROLE_ASSISTANT, Text(text))
+}
+
+// System is instructions to the model.
+func System(text string) *Event {
+	return NewEvent(recollectv1.Role_ROLE_SYSTEM, Text(text))
+}
+
+// AssistantCalls is what the model said, nothing if text is empty, followed by the tool calls it asks for; see ToolCall.
+func AssistantCalls(text string, calls ...*Part) *Event {
+	var parts []*Part
+	if text != "" {
+		parts = append(parts, Text(text))
+	}
+	return NewEvent(recollectv1.Role_ROLE_ASSISTANT, append(parts, calls...)...)
+}
+
+// ToolResult is the answer to the tool call callID as text. name is the tool's, and may be empty.
+func ToolResult(callID, name, text string) *Event {
+	return toolResult(&recollectv1.ToolResultPart{CallId: callID, Name: name, Parts: []*Part{Text(text)}})
+}
+
+// ToolResultJSON is the answer to the tool call callID as JSON text, which is kept verbatim. name is the tool's, and may be empty.
+func ToolResultJSON(callID, name, json string) *Event {
+	return toolResult(&recollectv1.ToolResultPart{CallId: callID, Name: name, StructuredJson: json})
+}
+
+// AsError marks the tool results of the event as failures, and returns it.
+func AsError(event *Event) *Event {
+	for _, part := range event.GetMessage().GetParts() {
+		if result := part.GetToolResult(); result != nil {
+			result.IsError = true
+		}
+	}
+	return event
+}
+
+func toolResult(result *recollectv1.ToolResultPart) *Event {
+	return NewEvent(recollectv1.Role_ROLE_TOOL, &Part{Content: &recollectv1.Part_ToolResult{ToolResult: result}})
+}
+
+// NewEvent is an event whose message has this role and these parts.
+func NewEvent(role recollectv1.Role, parts ...*Part) *Event {
+	return &Event{Message: &recollectv1.ChatMessage{Role: role, Parts: parts}}
+}
+
+// Text is plain text: what keyword filters and search look at.
+func Text(text string) *Part {
+	return &Part{Content: &recollectv1.Part_Text{Text: &recollectv1.TextPart{Text: text}}}
+}
+
+// ToolCall is a request to call a tool. Its result bears the same id; the arguments are kept verbatim.
+func ToolCall(id, name, argumentsJSON string) *Part {
+	call := &recollectv1.ToolCallPart{Id: id, Name: name, Kind: "function", ArgumentsJson: argumentsJSON}
+	return &Part{Content: &recollectv1.Part_ToolCall{ToolCall: call}}
+}
+
+// TextOf is the event's text as search sees it: its text parts joined by a line feed. Empty when it has none.
+func TextOf(event *Event) string {
+	var texts []string
+	for _, part := range event.GetMessage().GetParts() {
+		if text, ok := part.GetContent().(*recollectv1.Part_Text); ok {
+			texts = append(texts, text.Text.GetText())
+		}
+	}
+	return strings.Join(texts, "\n")
+}

@@ -1,0 +1,48 @@
+package recollect
+
+import "github.com/recollect-dev/recollect-go/recollect/v1"
+
+// Reason says why a call failed: the name in ErrorReason, without its prefix. It is an error for the sake of errors.Is. A
+// reason that only a newer server knows is its text.
+type Reason string
+
+// The reasons of this version; the proto of ErrorReason says what to do about each.
+const (
+	InvalidField            Reason = "INVALID_FIELD"
+	InvalidPageToken        Reason = "INVALID_PAGE_TOKEN"
+	EventTooLarge           Reason = "EVENT_TOO_LARGE"
+	BatchTooLarge           Reason = "BATCH_TOO_LARGE"
+	SessionNotFound         Reason = "SESSION_NOT_FOUND"
+	EventNotFound           Reason = "EVENT_NOT_FOUND"
+	SessionAlreadyExists    Reason = "SESSION_ALREADY_EXISTS"
+	EventIDConflict         Reason = "EVENT_ID_CONFLICT"
+	VersionMismatch         Reason = "VERSION_MISMATCH"
+	AmbiguousSession        Reason = "AMBIGUOUS_SESSION"
+	Unauthenticated         Reason = "UNAUTHENTICATED"
+	PermissionDenied        Reason = "PERMISSION_DENIED"
+	ServerDraining          Reason = "SERVER_DRAINING"
+	StoreUnavailable        Reason = "STORE_UNAVAILABLE"
+	RateLimited             Reason = "RATE_LIMITED"
+	DeadlineExceeded        Reason = "DEADLINE_EXCEEDED"
+	Internal                Reason = "INTERNAL"
+	NothingToCompact        Reason = "NOTHING_TO_COMPACT"
+	BrokenToolPair          Reason = "BROKEN_TOOL_PAIR"
+	SummarizerNotConfigured Reason = "SUMMARIZER_NOT_CONFIGURED"
+	SummarizerFailed        Reason = "SUMMARIZER_FAILED"
+	InvalidResumeToken      Reason = "INVALID_RESUME_TOKEN"
+	ResumePositionExpired   Reason = "RESUME_POSITION_EXPIRED"
+	WatchTooSlow            Reason = "WATCH_TOO_SLOW"
+	QuotaExceeded           Reason = "QUOTA_EXCEEDED"
+	ConsumerNotFound        Reason = "CONSUMER_NOT_FOUND"
+	ConsumerMismatch        Reason = "CONSUMER_MISMATCH"
+)
+
+// Error is the reason's name.
+func (r Reason) Error() string {
+	return string(r)
+}
+
+// Enum is the reason as the generated enum; ERROR_REASON_UNSPECIFIED if this version does not know it.
+func (r Reason) Enum() recollectv1.ErrorReason {
+	return recollectv1.ErrorReason(recollectv1.ErrorReason_value["ERROR_REASON_"+string(r)])
+}
