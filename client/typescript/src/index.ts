@@ -1,0 +1,29 @@
+// What Node and browsers share.
+
+export { Code } from "@connectrpc/connect";
+
+export { Client } from "./client.js";
+export type { Int64, Json, SessionLike } from "./convert.js";
+export type { FieldViolation } from "./details.js";
+export { errorOf, isReason, RecollectError, type ReasonName } from "./errors.js";
+export * from "./messages.js";
+export type * from "./options.js";
+export type { Services } from "./services.js";
+export type { WatchOptions } from "./watch.js";
+
+export * from "./gen/recollect/v1/compaction_pb.js";
+export * from "./gen/recollect/v1/compaction_service_pb.js";
+export * from "./gen/recollect/v1/consumer_pb.js";
+export * from "./gen/recollect/v1/consumer_service_pb.js";
+export * from "./gen/recollect/v1/context_pb.js";
+export * from "./gen/recollect/v1/error_reason_pb.js";
+export * from "./gen/recollect/v1/event_pb.js";
+export * from "./gen/recollect/v1/event_service_pb.js";
+export * from "./gen/recollect/v1/filter_pb.js";
+export * from "./gen/recollect/v1/message_pb.js";
+export * from "./gen/recollect/v1/recall_service_pb.js";
+export * from "./gen/recollect/v1/server_service_pb.js";
+export * from "./gen/recollect/v1/session_pb.js";
+export * from "./gen/recollect/v1/session_service_pb.js";
+export * from "./gen/recollect/v1/subscription_pb.js";
+export * from "./gen/recollect/v1/subscription_service_pb.js";
