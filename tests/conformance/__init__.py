@@ -1,0 +1,1 @@
+"""The conformance suite; its README says what it holds."""

@@ -1,0 +1,83 @@
+"""A server an engine and a driver a language, for the whole run."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from contextlib import AsyncExitStack
+from pathlib import Path
+
+import pytest
+import pytest_asyncio
+
+from tests.support.postgres import PostgresCluster
+from tests.support.serving import Nursery, nursery
+from tests.support.toolchains import require
+
+from .drivers import BuildFailed, Driver, build
+from .engine import Engine
+from .results import Results
+
+EngineOf = Callable[[str], Awaitable[Engine]]
+DriverOf = Callable[[str], Driver]
+
+
+@pytest.fixture(scope="session")
+def conformance_nursery() -> Iterator[Nursery]:
+    with nursery() as opened:
+        yield opened
+
+
+@pytest_asyncio.fixture(scope="session", loop_scope="session")
+async def engine_of(
+    request: pytest.FixtureRequest, conformance_nursery: Nursery, tmp_path_factory: pytest.TempPathFactory
+) -> AsyncIterator[EngineOf]:
+    """Gives the server on an engine; the first time it is started."""
+    engines: dict[str, Engine] = {}
+    async with AsyncExitStack() as stack:
+
+        async def engine(name: str) -> Engine:
+            if name not in engines:
+                root: Path = tmp_path_factory.mktemp(f"conformance-{name}")
+                url = _database(request) if name == "postgresql" else None
+                engines[name] = await stack.enter_async_context(Engine(conformance_nursery, root, url))
+            return engines[name]
+
+        yield engine
+
+
+def _database(request: pytest.FixtureRequest) -> str:
+    cluster: PostgresCluster = request.getfixturevalue("postgres")
+    return cluster.create_database("conformance")
+
+
+@pytest_asyncio.fixture(scope="session", loop_scope="session")
+async def driver_of() -> AsyncIterator[DriverOf]:
+    """Gives the driver of a language; the first time it is built. Skips where the toolchain is missing."""
+    drivers: dict[str, Driver] = {}
+    failures: dict[str, str] = {}
+
+    def driver(language: str) -> Driver:
+        require(language)
+        if language not in drivers and language not in failures:
+            try:
+                build(language)
+                drivers[language] = Driver(language)
+            except BuildFailed as error:
+                failures[language] = str(error)
+                pytest.fail(str(error), pytrace=False)
+        if language in failures:
+            pytest.fail(f"{failures[language].splitlines()[0]} (told in full with the first of its cases)", pytrace=False)
+        return drivers[language]
+
+    yield driver
+    for each in drivers.values():
+        status = await each.close()
+        assert status in (0, None), f"at the end of its input the driver of {each.language} ended with {status}"
+
+
+@pytest.fixture(scope="session")
+def results() -> Iterator[Results]:
+    """What became of the cases; kept when the run ends."""
+    kept = Results()
+    yield kept
+    kept.save()

@@ -1,0 +1,49 @@
+"""A server on one database for the whole run, and the gateway before it."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping, Sequence
+from contextlib import AsyncExitStack
+from pathlib import Path
+from typing import Any, Self
+
+from tests.support.serving import Nursery, ServerProcess, url_settings
+
+from .gateway import Gateway
+
+ENGINES = ("sqlite", "postgresql")
+
+
+class Engine:
+    """An asynchronous context manager: a server with its defaults. `database_url` None is SQLite."""
+
+    def __init__(self, nursery: Nursery, root: Path, database_url: str | None) -> None:
+        self._server = ServerProcess(nursery, root, **url_settings(database_url))
+        self._stack = AsyncExitStack()
+        self.address = self._server.address
+        self.gateway_address = ""
+
+    async def __aenter__(self) -> Self:
+        await asyncio.to_thread(self._server.start)
+        self._stack.enter_context(self._server)
+        self._gateway = await self._stack.enter_async_context(Gateway(self.address))
+        self.gateway_address = self._gateway.address
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        await self._stack.aclose()
+
+    def rules(self, rules: Sequence[Mapping[str, Any]]) -> None:
+        """What the gateway does with calls from now on."""
+        self._gateway.rules(rules)
+
+    def cut(self) -> None:
+        """Ends every connection through the gateway."""
+        self._gateway.cut()
+
+    async def restart(self, how: str) -> None:
+        """Ends the server, by "kill" or "term", and starts it again; returns when it serves, through the gateway too."""
+        await asyncio.to_thread(self._server.kill if how == "kill" else self._server.terminate)
+        await asyncio.to_thread(self._server.start)
+        await self._gateway.ready()

@@ -1,0 +1,159 @@
+"""The driver of the Python SDK: a line of JSON is a request, a line of JSON an answer; see the README."""
+
+import asyncio
+import base64
+import json
+import math
+import sys
+from contextlib import aclosing
+from typing import Any
+
+import grpc
+from google.protobuf.descriptor_pool import Default
+from google.protobuf.message import Message
+from google.protobuf.message_factory import GetMessageClass
+
+import recollect as sdk
+from recollect.v1.compaction_service_pb2 import ApplyCompactionResponse
+
+Parameters = dict[str, Any]
+
+
+def packed(message: Message) -> str:
+    return base64.b64encode(message.SerializeToString()).decode()
+
+
+def read(kind: type[Message], p: Parameters, name: str) -> Any:
+    return kind.FromString(base64.b64decode(p[name])) if name in p else None
+
+
+def request_of(p: Parameters) -> Any:
+    method = Default().FindMethodByName(f"recollect.v1.{p['rpc'].replace('/', '.')}")
+    return read(GetMessageClass(method.input_type), p, "request")
+
+
+def session(p: Parameters) -> sdk.SessionRef | str:
+    ref = read(sdk.SessionRef, p, "session")
+    return ref if ref.app or ref.user_id else ref.session_id
+
+
+def given(message: Message, *fields: str) -> Parameters:
+    """Those of these fields that there are as keyword arguments, but for those that are not set where that means something."""
+    known = {name: field for name, field in message.DESCRIPTOR.fields_by_name.items() if name in fields}
+    return {name: getattr(message, name) for name, field in known.items() if not field.has_presence or message.HasField(name)}
+
+
+def items(client: Any, p: Parameters) -> Any:
+    name, request = p["rpc"].split("/")[1], request_of(p)
+    if name == "ListSessions":
+        return client.sessions(**given(request, "user_id", "app", "labels", "page_size"))
+    if name == "ListEvents":
+        return client.events(**given(request, "session", "filter", "order", "page_size"))
+    if name == "ListCompactions":
+        return client.compactions(**given(request, "session", "page_size"))
+    scope = given(request.user, "user_id", "app") if request.HasField("user") else {}
+    return client.search(**given(request, "query", "session", "filter", "page_size"), **scope)
+
+
+def error(error: Exception) -> Parameters:
+    if not isinstance(error, sdk.RecollectError):
+        return {"code": "USAGE", "reason": "", "message": str(error), "metadata": {}, "fields": [], "retry_after_ms": None}
+    bad_request = error.code is grpc.StatusCode.INVALID_ARGUMENT and "field" in error.metadata  # as the server has it
+    fields, retry = [error.metadata["field"]] if bad_request else [], error.retry_after
+    told = {"code": error.code.name, "reason": error.reason, "message": error.message, "metadata": error.metadata}
+    return told | {"fields": fields, "retry_after_ms": None if retry is None else round(retry * 1000)}
+
+
+class Driver:
+    """Each method but the last three is an operation; it is given the client, if the request names one, and the request."""
+
+    def __init__(self) -> None:
+        self._clients: dict[str, sdk.AsyncClient] = {}
+        self._running: dict[int, asyncio.Task[None]] = {}
+
+    async def hello(self, client: Any, p: Parameters) -> Parameters:
+        return {"language": "python", "version": sdk.__version__}
+
+    async def connect(self, client: Any, p: Parameters) -> Parameters:
+        named = {name: p[name] for name in ("address", "token", "app", "user_id")}
+        self._clients[p["client"]] = sdk.AsyncClient(**named, timeout=p["timeout_ms"] / 1000 or math.inf)
+        return {}
+
+    async def close(self, client: Any, p: Parameters) -> Parameters:
+        await self._clients.pop(p["client"]).close()
+        return {}
+
+    async def call(self, client: Any, p: Parameters) -> Parameters:
+        service, method = p["rpc"].split("/")
+        stubs, noun = await client._stubs(), service.removesuffix("Service").lower()
+        stub = getattr(stubs, noun, None) or getattr(stubs, f"{noun}s")
+        return {"response": packed(await client._call(getattr(stub, method), request_of(p), p["timeout"]))}
+
+    async def append(self, client: Any, p: Parameters) -> Parameters:
+        options = {name: p[name] for name in ("create", "ignore_existing", "expected_last_event_id", "timeout") if name in p}
+        options |= {name: int(p[name]) for name in ("expected_log_version",) if name in p}
+        events = [sdk.SessionEvent.FromString(base64.b64decode(event)) for event in p["events"]]
+        return {"response": packed(await client.append(session(p), *events, **options))}
+
+    async def pages(self, client: Any, p: Parameters) -> Parameters:
+        found: list[str] = []
+        async with aclosing(items(client, p)) as every:
+            while len(found) != p.get("limit") and (item := await anext(every, None)) is not None:
+                found.append(packed(item))
+        return {"items": found}
+
+    async def context(self, client: Any, p: Parameters) -> Parameters:
+        return {"response": packed(await client.get_context(session(p), read(sdk.ContextSpec, p, "spec")))}
+
+    async def compact(self, client: Any, p: Parameters) -> Parameters:
+        return {"response": packed(await client.compact(session(p), read(sdk.CompactionStrategy, p, "strategy")))}
+
+    async def compact_with(self, client: Any, p: Parameters) -> Parameters:
+        async def summarise(prompt: sdk.SummaryPrompt) -> Any:
+            return p["summary"]
+
+        done = await client.compact_with(session(p), summarise, read(sdk.CompactionStrategy, p, "strategy"))
+        return {"response": "" if done is None else packed(ApplyCompactionResponse(applied=True, compaction=done))}
+
+    async def build(self, client: Any, p: Parameters) -> Parameters:
+        builder, args = p["builder"], dict(p["args"])
+        text = json.loads(args.pop("json")) if "json" in args else args.pop("text", ())
+        if builder == "assistant_calls":
+            calls = [sdk.tool_call(call["id"], call["name"], call["arguments_json"]) for call in args["calls"]]
+            return {"event": packed(sdk.assistant(text, tool_calls=calls))}
+        before = (args.pop("call_id"),) if builder == "tool_result" else ()
+        return {"event": packed(getattr(sdk, builder)(*before, text, **args))}
+
+    async def watch(self, client: Any, p: Parameters) -> Parameters:
+        request, options = request_of(p), {"checkpoints": p["checkpoints"], "max_retries": p.get("max_retries")}
+        options |= given(request, "session", "resume_token", "after_seq", "from_beginning", "filter")
+        options |= {} if "session" in options else given(request.scope, "app", "user_id", "labels")
+        async with aclosing(client.watch(**options)) as changes:
+            async for change in changes:
+                print(json.dumps({"id": p["id"], "item": packed(change)}), flush=True)
+        return {}
+
+    async def cancel(self, client: Any, p: Parameters) -> Parameters:
+        if p["target"] in self._running:
+            self._running[p["target"]].cancel()
+        return {}
+
+    async def _serve(self, p: Parameters) -> None:
+        try:
+            p["timeout"] = p["timeout_ms"] / 1000 if "timeout_ms" in p else None
+            answer = {"ok": await getattr(self, p["op"])(self._clients.get(p.get("client", "")), p)}
+        except asyncio.CancelledError:
+            answer = {"ok": {}}
+        except (sdk.RecollectError, ValueError, TypeError, RuntimeError) as failure:
+            answer = {"error": error(failure)}
+        del self._running[p["id"]]
+        print(json.dumps({"id": p["id"], **answer}), flush=True)
+
+    async def serve(self) -> None:
+        while line := await asyncio.to_thread(sys.stdin.buffer.readline):
+            request = json.loads(line)
+            self._running[request["id"]] = asyncio.create_task(self._serve(request))
+
+
+if __name__ == "__main__":
+    asyncio.run(Driver().serve())

@@ -1,0 +1,278 @@
+"""What each kind of step does, through a driver, and what comes back of it."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Protocol
+
+from google.protobuf.message import Message
+
+from recollect.v1.compaction_pb2 import Compaction, CompactionStrategy
+from recollect.v1.compaction_service_pb2 import ApplyCompactionResponse, CompactSessionResponse
+from recollect.v1.context_pb2 import ContextSpec
+from recollect.v1.event_pb2 import SessionEvent
+from recollect.v1.event_service_pb2 import AppendEventsResponse, GetContextResponse
+from recollect.v1.recall_service_pb2 import SearchHit
+from recollect.v1.session_pb2 import Session, SessionRef
+from recollect.v1.subscription_pb2 import Change
+
+from . import forms
+from .cases import Step, watched
+from .drivers import Call, Driver
+from .messages import RPCS, from_wire, parse, plain, to_wire
+from .values import resolve
+
+STEP_WITHIN = 15.0
+RECEIVE_WITHIN = 10.0
+CLIENT_TIMEOUT_MS = 10_000
+_ITEMS: Mapping[str, type[Message]] = {
+    "ListSessions": Session,
+    "ListEvents": SessionEvent,
+    "SearchEvents": SearchHit,
+    "ListCompactions": Compaction,
+}
+Answer = dict[str, Any]
+
+
+class Surroundings(Protocol):
+    """What steps do to the server and to what stands before it."""
+
+    address: str
+    gateway_address: str
+
+    def rules(self, rules: list[Mapping[str, Any]]) -> None: ...
+
+    def cut(self) -> None: ...
+
+    async def restart(self, how: str) -> None: ...
+
+
+@dataclass
+class Watch:
+    """A watch under way: its call, and what it handed out that no step has received yet."""
+
+    client: str
+    call: Call
+
+
+@dataclass
+class Performer:
+    """Performs the steps of one case. An answer is {"ok": plain values} or {"error": ...}."""
+
+    driver: Driver
+    around: Surroundings
+    names: dict[str, Any]
+    prefix: str
+    clients: set[str] = field(default_factory=set)
+    watches: dict[str, Watch] = field(default_factory=dict)
+
+    async def perform(self, step: Step, names: Mapping[str, Any]) -> Answer:
+        """Does one step. Raises TimeoutError, ValueError for what cannot be said, and DriverDied."""
+        said = resolve(
+            {key: value for key, value in step.said.items() if key not in ("expect", "error", "items", "changes")}, names
+        )
+        return await _STEPS[step.kind](self, said)
+
+    async def end(self) -> None:
+        """Ends the watches and closes the clients that the case left."""
+        left = [watch for watch in self.watches.values() if not watch.call.answer.done()]
+        await asyncio.gather(*(self._ask({}, "cancel", target=watch.call.number) for watch in left))
+        async with asyncio.timeout(STEP_WITHIN):
+            await asyncio.gather(*(watch.call.answer for watch in left), return_exceptions=True)
+        await asyncio.gather(*(self._ask({}, "close", client=f"{self.prefix}/{name}") for name in self.clients))
+
+    async def _ask(self, said: Mapping[str, Any], op: str, **parameters: Any) -> Answer:
+        within = max(STEP_WITHIN, int(said.get("timeout_ms", 0)) / 1000 + 5)
+        return await self.driver.ask(op, within=within, **parameters)
+
+    async def _client(self, said: Mapping[str, Any]) -> str:
+        name = str(said.get("as", "main"))
+        if name not in self.clients:
+            if name != "main":
+                raise ValueError(f"no client {name!r} was connected")
+            await self._connect(said={"connect": "main"})
+        return f"{self.prefix}/{name}"
+
+    async def _connect(self, said: Mapping[str, Any]) -> Answer:
+        name = str(said["connect"])
+        if name in self.clients:
+            await self._close({"close": name})
+        answer = await self._ask(
+            {},
+            "connect",
+            client=f"{self.prefix}/{name}",
+            address=self.around.gateway_address if said.get("via") == "gateway" else self.around.address,
+            app=said.get("app", self.names["app"]),
+            user_id=said.get("user_id", self.names["user"]),
+            token=said.get("token", ""),
+            timeout_ms=int(said.get("timeout_ms", CLIENT_TIMEOUT_MS)),
+        )
+        if "ok" in answer:
+            self.clients.add(name)
+        return answer
+
+    async def _close(self, said: Mapping[str, Any]) -> Answer:
+        self.clients.remove(said["close"])
+        return await self._ask(said, "close", client=f"{self.prefix}/{said['close']}")
+
+    async def _call(self, said: Mapping[str, Any]) -> Answer:
+        rpc = RPCS[said["call"]]
+        answer = await self._ask(
+            said,
+            "call",
+            client=await self._client(said),
+            rpc=rpc.name,
+            request=_packed(rpc.request, said.get("request", {})),
+            timeout_ms=_timeout(said),
+        )
+        return _read(answer, rpc.response)
+
+    async def _append(self, said: Mapping[str, Any]) -> Answer:
+        version = said.get("expected_log_version")
+        answer = await self._ask(
+            said,
+            "append",
+            client=await self._client(said),
+            session=self._session(said["append"]),
+            events=[to_wire(parse(SessionEvent, form)) for form in forms.events(said["events"])],
+            create=said.get("create", False),
+            ignore_existing=said.get("ignore_existing", False),
+            expected_log_version=None if version is None else str(version),
+            expected_last_event_id=said.get("expected_last_event_id"),
+            timeout_ms=_timeout(said),
+        )
+        return _read(answer, AppendEventsResponse)
+
+    async def _pages(self, said: Mapping[str, Any]) -> Answer:
+        rpc = RPCS[said["pages"]]
+        answer = await self._ask(
+            said,
+            "pages",
+            client=await self._client(said),
+            rpc=rpc.name,
+            request=_packed(rpc.request, said.get("request", {})),
+            limit=said.get("limit"),
+        )
+        kind = _ITEMS[rpc.name.partition("/")[2]]
+        return _mapped(answer, lambda ok: {"items": [plain(from_wire(kind, item)) for item in ok["items"]]})
+
+    async def _context(self, said: Mapping[str, Any]) -> Answer:
+        return await self._on_session(said, "context", GetContextResponse, spec=_optional(ContextSpec, said.get("spec")))
+
+    async def _compact(self, said: Mapping[str, Any]) -> Answer:
+        strategy = _optional(CompactionStrategy, said.get("strategy"))
+        return await self._on_session(said, "compact", CompactSessionResponse, strategy=strategy)
+
+    async def _compact_with(self, said: Mapping[str, Any]) -> Answer:
+        strategy, summary = _optional(CompactionStrategy, said.get("strategy")), said.get("summary", "")
+        return await self._on_session(said, "compact_with", ApplyCompactionResponse, strategy=strategy, summary=summary)
+
+    async def _on_session(self, said: Mapping[str, Any], op: str, kind: type[Message], **parameters: Any) -> Answer:
+        client, session = await self._client(said), self._session(said[op])
+        return _read(await self._ask(said, op, client=client, session=session, **parameters), kind)
+
+    async def _build(self, said: Mapping[str, Any]) -> Answer:
+        answer = await self._ask(said, "build", builder=said["build"], args=said.get("args", {}))
+        return _mapped(answer, lambda ok: plain(from_wire(SessionEvent, ok["event"])))
+
+    async def _watch(self, said: Mapping[str, Any]) -> Answer:
+        rpc = RPCS[watched(said["request"])]
+        call = await self.driver.send(
+            "watch",
+            client=await self._client(said),
+            rpc=rpc.name,
+            request=_packed(rpc.request, said["request"]),
+            checkpoints=said.get("checkpoints", False),
+            max_retries=said.get("max_retries"),
+        )
+        self.watches[str(said["watch"])] = Watch(str(said.get("as", "main")), call)
+        return {"ok": {}}
+
+    async def _cancel(self, said: Mapping[str, Any]) -> Answer:
+        answer = await self._ask(said, "cancel", target=self._watched(said["cancel"]).call.number)
+        async with asyncio.timeout(RECEIVE_WITHIN):
+            ended = await asyncio.shield(self._watched(said["cancel"]).call.answer)
+        return answer if "error" in answer else ended
+
+    def _watched(self, name: Any) -> Watch:
+        if name not in self.watches:
+            raise ValueError(f"no watch {name!r} was started")
+        return self.watches[name]
+
+    async def receive(self, name: Any, within: float) -> Answer:
+        """The next change of a watch, or how it ended: {"ok": {}} for one that was cancelled."""
+        call = self._watched(name).call
+        taken = asyncio.ensure_future(call.items.get())
+        try:
+            done, _ = await asyncio.wait((taken, call.answer), timeout=within, return_when=asyncio.FIRST_COMPLETED)
+        finally:
+            if not taken.done():
+                taken.cancel()
+        if taken in done:
+            return {"item": plain(from_wire(Change, taken.result()))}
+        if not done:
+            raise TimeoutError
+        return call.answer.result()
+
+    async def _nothing(self, said: Mapping[str, Any]) -> Answer:
+        return {"ok": {}}
+
+    async def _gateway(self, said: Mapping[str, Any]) -> Answer:
+        self.around.rules(said["gateway"])
+        return {"ok": {}}
+
+    async def _cut(self, said: Mapping[str, Any]) -> Answer:
+        self.around.cut()
+        return {"ok": {}}
+
+    async def _restart(self, said: Mapping[str, Any]) -> Answer:
+        await self.around.restart(said["restart"])
+        return {"ok": {}}
+
+    async def _pause(self, said: Mapping[str, Any]) -> Answer:
+        await asyncio.sleep(int(said["pause_ms"]) / 1000)
+        return {"ok": {}}
+
+    def _session(self, session: Any) -> str:
+        return to_wire(parse(SessionRef, session if isinstance(session, Mapping) else {"session_id": str(session)}))
+
+
+def _timeout(said: Mapping[str, Any]) -> int | None:
+    return int(said["timeout_ms"]) if "timeout_ms" in said else None
+
+
+def _packed(kind: type[Message], form: Any) -> str:
+    return to_wire(parse(kind, forms.expanded(kind.DESCRIPTOR, form)))
+
+
+def _optional(kind: type[Message], form: Any) -> str | None:
+    return None if form is None else _packed(kind, form)
+
+
+def _mapped(answer: Answer, read: Callable[[Answer], Any]) -> Answer:
+    return {"ok": read(answer["ok"])} if "ok" in answer else answer
+
+
+def _read(answer: Answer, kind: type[Message]) -> Answer:
+    return _mapped(answer, lambda ok: plain(from_wire(kind, ok["response"])))
+
+
+_STEPS: Mapping[str, Callable[[Performer, Mapping[str, Any]], Awaitable[Answer]]] = {
+    "call": Performer._call,
+    "append": Performer._append,
+    "pages": Performer._pages,
+    "context": Performer._context,
+    "compact": Performer._compact,
+    "compact_with": Performer._compact_with,
+    "build": Performer._build,
+    "watch": Performer._watch,
+    "cancel": Performer._cancel,
+    "connect": Performer._connect,
+    "close": Performer._close,
+    "gateway": Performer._gateway,
+    "cut": Performer._cut,
+    "restart": Performer._restart,
+    "pause_ms": Performer._pause,
+}

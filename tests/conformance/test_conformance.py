@@ -1,0 +1,57 @@
+"""Every case in every language on both engines."""
+
+from __future__ import annotations
+
+import os
+
+import pytest
+
+from tests.support.toolchains import LANGUAGES
+
+from . import cases, known
+from .conftest import DriverOf, EngineOf
+from .drivers import Driver
+from .engine import ENGINES, Engine
+from .results import Results
+from .runner import StepFailed, run_case
+
+CASES, PROBLEMS = cases.read()
+CHOSEN = tuple(name for name in os.environ.get("RECOLLECT_LANGUAGES", ",".join(LANGUAGES)).split(",") if name)
+"""The languages of this run: all, or those of RECOLLECT_LANGUAGES (go,java)."""
+
+
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    if "case" in metafunc.fixturenames:
+        every = [(engine, language, case) for engine in ENGINES for language in CHOSEN for case in CASES]
+        ids = [f"{language}-{engine}-{case.id}" for engine, language, case in every]
+        metafunc.parametrize(("engine", "language", "case"), every, ids=ids)
+
+
+def test_the_case_files_can_be_read() -> None:
+    assert not PROBLEMS, "\n".join(PROBLEMS)
+    known.load({case.id for case in CASES})
+
+
+@pytest.mark.asyncio(loop_scope="session")
+async def test_case(
+    engine: str, language: str, case: cases.Case, engine_of: EngineOf, driver_of: DriverOf, results: Results
+) -> None:
+    driver = driver_of(language)
+    around = await engine_of(engine)
+    reason = known.reason(known.load({case.id for case in CASES}), language, engine, case.id)
+    failure = await _failure(case, driver, around)
+    results.add(engine, language, case.id, "passed" if failure is None else "known" if reason else "failed")
+    if failure is None and reason:
+        pytest.fail(f"{case.id} passes now in {language}: take it off the list in {known.FILE.name}", pytrace=False)
+    if failure is not None and reason:
+        pytest.xfail(f"{reason} ({failure.splitlines()[0]})")
+    if failure is not None:
+        pytest.fail(failure, pytrace=False)
+
+
+async def _failure(case: cases.Case, driver: Driver, around: Engine) -> str | None:
+    try:
+        await run_case(case, driver, around)
+    except StepFailed as error:
+        return str(error)
+    return None
