@@ -1,0 +1,222 @@
+package recollect
+
+import (
+	"context"
+	"errors"
+	"runtime"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+	"google.golang.org/protobuf/proto"
+
+	"github.com/recollect-dev/recollect-go/recollect/v1"
+)
+
+func TestARepeatableCallIsSentAgainWithTheSameIDs(t *testing.T) {
+	var ids []string
+	s := &script{appendEvents: func(_ context.Context, r *recollectv1.AppendEventsRequest) (*recollectv1.AppendEventsResponse, error) {
+		ids = append(ids, r.Events[0].EventId)
+		if len(ids) < 3 {
+			return nil, status.Error(codes.Unavailable, "not now")
+		}
+		return &recollectv1.AppendEventsResponse{LogVersion: 1}, nil
+	}}
+	session := serve(t, s).Session("s1")
+	// Larger than gRPC's own buffer for repetitions.
+	given := User(strings.Repeat("x", 1<<20))
+	answer, err := session.Append(t.Context(), Events(given))
+	if err != nil || answer.GetLogVersion() != 1 {
+		t.Fatal(answer, err)
+	}
+	if len(ids) != 3 || ids[0] == "" || ids[0] != ids[1] || ids[1] != ids[2] {
+		t.Fatalf("the ids of the tries: %q", ids)
+	}
+	if given.EventId != "" {
+		t.Fatal("the caller's event was changed")
+	}
+}
+
+func TestTheServerIsAskedFiveTimesAtMost(t *testing.T) {
+	var tries atomic.Int32
+	s := &script{appendEvents: func(context.Context, *recollectv1.AppendEventsRequest) (*recollectv1.AppendEventsResponse, error) {
+		tries.Add(1)
+		return nil, refusal(codes.Unavailable, StoreUnavailable, map[string]string{"problem": "disk full"})
+	}}
+	_, err := serve(t, s).Session("s1").Append(t.Context(), Events(User("hi")))
+	if !errors.Is(err, StoreUnavailable) || tries.Load() != 5 {
+		t.Fatalf("%v after %d tries", err, tries.Load())
+	}
+}
+
+func TestOtherCallsAreNotRepeated(t *testing.T) {
+	var tries atomic.Int32
+	s := &script{create: func() (*recollectv1.CreateSessionResponse, error) {
+		tries.Add(1)
+		return nil, status.Error(codes.Unavailable, "not now")
+	}}
+	_, err := serve(t, s).Sessions.CreateSession(t.Context(), &recollectv1.CreateSessionRequest{})
+	if status.Code(err) != codes.Unavailable || tries.Load() != 1 {
+		t.Fatalf("%v after %d tries", err, tries.Load())
+	}
+}
+
+func TestWhatIsRepeatableIsWhatTheProtosSay(t *testing.T) {
+	names := map[methodName]bool{}
+	for _, name := range repeatable() {
+		names[name] = true
+	}
+	for method, want := range map[methodName]bool{
+		{"recollect.v1.EventService", "AppendEvents"}:            true,
+		{"recollect.v1.EventService", "GetContext"}:              true,
+		{"recollect.v1.CompactionService", "ApplyCompaction"}:    true,
+		{"recollect.v1.ConsumerService", "ReplayParkedChanges"}:  true,
+		{"recollect.v1.ServerService", "GetServerInfo"}:          true,
+		{"recollect.v1.RecallService", "SearchEvents"}:           true,
+		{"recollect.v1.SessionService", "CreateSession"}:         false,
+		{"recollect.v1.CompactionService", "CompactSession"}:     false,
+		{"recollect.v1.EventService", "AppendStream"}:            false,
+		{"recollect.v1.SubscriptionService", "WatchSession"}:     false,
+		{"recollect.v1.SubscriptionService", "NoSuchMethodHere"}: false,
+	} {
+		if names[method] != want {
+			t.Errorf("%v: %v", method, !want)
+		}
+	}
+}
+
+func TestTheTokenIsSent(t *testing.T) {
+	t.Setenv("RECOLLECT_TOKEN", "from the environment")
+	s := &script{appendEvents: func(context.Context, *recollectv1.AppendEventsRequest) (*recollectv1.AppendEventsResponse, error) {
+		return &recollectv1.AppendEventsResponse{}, nil
+	}}
+	client := serve(t, s)
+	others := []*Client{client, connected(t, client.Address(), WithToken("given")), connected(t, client.Address(), WithToken(""))}
+	for _, each := range others {
+		if _, err := each.Session("s1").Append(t.Context(), Events(User("hi"))); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if len(s.tokens) != 2 || s.tokens[0] != "Bearer from the environment" || s.tokens[1] != "Bearer given" {
+		t.Fatalf("%q", s.tokens)
+	}
+}
+
+func TestACallEndsWithTheTimeoutOrTheContext(t *testing.T) {
+	s := &script{appendEvents: func(ctx context.Context, _ *recollectv1.AppendEventsRequest) (*recollectv1.AppendEventsResponse, error) {
+		<-ctx.Done()
+		return nil, ctx.Err()
+	}}
+	client := serve(t, s, WithTimeout(50*time.Millisecond))
+	within(t, 5*time.Second, func() {
+		_, err := client.Session("s1").Append(t.Context(), Events(User("hi")))
+		if !errors.Is(err, DeadlineExceeded) || !errors.Is(err, context.DeadlineExceeded) {
+			t.Error(err)
+		}
+		ctx, cancel := context.WithCancel(t.Context())
+		time.AfterFunc(20*time.Millisecond, cancel)
+		if _, err := client.Session("s1").Append(ctx, Events(User("hi"))); !errors.Is(err, context.Canceled) {
+			t.Error(err)
+		}
+	})
+	// The context's own deadline holds alone, though it is the longer one.
+	ctx, cancel := context.WithTimeout(t.Context(), 300*time.Millisecond)
+	defer cancel()
+	begun := time.Now()
+	_, err := client.Session("s1").Append(ctx, Events(User("hi")))
+	if took := time.Since(begun); !errors.Is(err, DeadlineExceeded) || took < 250*time.Millisecond {
+		t.Fatal(took, err)
+	}
+}
+
+func TestWhereNoServerIsTheErrorSaysSo(t *testing.T) {
+	client := connected(t, "127.0.0.1:1")
+	_, err := client.Session("s1").Append(t.Context(), Events(User("hi")))
+	var e *Error
+	if !errors.As(err, &e) || e.Code != codes.Unavailable || e.Reason != "" {
+		t.Fatal(err)
+	}
+	for _, words := range []string{"no server at 127.0.0.1:1", "make serve"} {
+		if !strings.Contains(err.Error(), words) {
+			t.Errorf("%q lacks %q", err, words)
+		}
+	}
+}
+
+func TestTheAddress(t *testing.T) {
+	t.Setenv("RECOLLECT_ADDRESS", "")
+	if address := addressOrDefault(""); address != DefaultAddress {
+		t.Error(address)
+	}
+	t.Setenv("RECOLLECT_ADDRESS", "memory:1")
+	if address := addressOrDefault(""); address != "memory:1" {
+		t.Error(address)
+	}
+	if address := addressOrDefault("given:2"); address != "given:2" {
+		t.Error(address)
+	}
+	if _, err := New("no address\x7f%%"); err == nil || !strings.Contains(err.Error(), "recollect: the address") {
+		t.Error(err)
+	}
+}
+
+func TestTLSIsSpokenIfAskedFor(t *testing.T) {
+	client := serve(t, &script{})
+	encrypted := connected(t, client.Address(), WithTLS(nil))
+	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second)
+	defer cancel()
+	_, err := encrypted.Session("s1").Append(ctx, Events(User("hi")))
+	if status.Code(err) != codes.Unavailable || !strings.Contains(err.Error(), "tls") {
+		t.Fatal(err)
+	}
+}
+
+func TestCloseEndsCallsAndLeavesNothing(t *testing.T) {
+	before := runtime.NumGoroutine()
+	started := make(chan struct{})
+	s := &script{appendEvents: func(ctx context.Context, _ *recollectv1.AppendEventsRequest) (*recollectv1.AppendEventsResponse, error) {
+		close(started)
+		<-ctx.Done()
+		return nil, ctx.Err()
+	}}
+	t.Run("calls", func(t *testing.T) {
+		client := serve(t, s)
+		go func() {
+			<-started
+			_ = client.Close()
+			_ = client.Close()
+		}()
+		within(t, 5*time.Second, func() {
+			_, err := client.Session("s1").Append(t.Context(), Events(User("hi")))
+			var e *Error
+			if !errors.As(err, &e) || e.Code != codes.Canceled || !errors.Is(err, ErrClosed) {
+				t.Errorf("under way: %v", err)
+			}
+		})
+		if _, err := client.Session("s1").Append(t.Context(), Events(User("hi"))); err != ErrClosed {
+			t.Errorf("later: %v", err)
+		}
+		if _, err := client.Subscriptions.WatchAll(t.Context(), &recollectv1.WatchAllRequest{}); err != ErrClosed {
+			t.Errorf("a stream: %v", err)
+		}
+	})
+	settled(t, before)
+}
+
+func TestASessionIsCompletedOrTakenAsItIs(t *testing.T) {
+	client := connected(t, "127.0.0.1:1")
+	completed := &SessionRef{App: "shop", UserId: "alice", SessionId: "s1"}
+	if ref := client.Session("s1").Ref(); !proto.Equal(ref, completed) {
+		t.Error(ref)
+	}
+	given := &SessionRef{SessionId: "s1"}
+	session := client.SessionOf(given)
+	given.SessionId = "changed later"
+	session.Ref().SessionId = "changed in the copy"
+	if ref := session.Ref(); !proto.Equal(ref, &SessionRef{SessionId: "s1"}) {
+		t.Error(ref)
+	}
+}

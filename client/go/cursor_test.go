@@ -1,0 +1,147 @@
+package recollect
+
+import (
+	"fmt"
+	"testing"
+
+	"github.com/recollect-dev/recollect-go/recollect/v1"
+)
+
+// batchOf is a change of s1: events of these seqs at this log version.
+func batchOf(version int64, token string, continues bool, seqs ...int64) *Change {
+	batch := &recollectv1.EventBatch{Continues: continues}
+	for _, seq := range seqs {
+		batch.Events = append(batch.Events, &Event{Seq: seq})
+	}
+	return &Change{
+		Session:     &SessionRef{App: "shop", UserId: "alice", SessionId: "s1"},
+		Kind:        &recollectv1.Change_Batch{Batch: batch},
+		ResumeToken: token,
+		Versions:    &recollectv1.SessionVersions{LogVersion: version},
+	}
+}
+
+func sessionChange(kind recollectv1.SessionChangeKind) *Change {
+	change := batchOf(0, "", false)
+	change.Kind = &recollectv1.Change_SessionChange{SessionChange: &recollectv1.SessionChange{Kind: kind}}
+	return change
+}
+
+func seqsOf(change *Change) string {
+	var seqs []int64
+	for _, event := range change.GetBatch().GetEvents() {
+		seqs = append(seqs, event.GetSeq())
+	}
+	for _, event := range change.GetCompaction().GetInserted() {
+		seqs = append(seqs, event.GetSeq())
+	}
+	return fmt.Sprint(seqs)
+}
+
+func TestPartsAreJoined(t *testing.T) {
+	c := newCursor()
+	if c.take(batchOf(1, "t0", true, 1, 2)) != nil || c.take(batchOf(1, "t0", true, 3)) != nil {
+		t.Fatal("a part was handed out")
+	}
+	if c.token != "" {
+		t.Fatal("the token of a part is remembered")
+	}
+	whole := c.take(batchOf(1, "t1", false, 4))
+	if seqsOf(whole) != "[1 2 3 4]" || whole.ResumeToken != "t1" || whole.GetBatch().Continues || c.token != "t1" {
+		t.Fatal(whole)
+	}
+	if seqsOf(c.take(batchOf(2, "t2", false, 5))) != "[5]" {
+		t.Fatal("parts were kept")
+	}
+}
+
+func TestACheckpointBetweenPartsIsHandedOut(t *testing.T) {
+	c := newCursor()
+	c.take(batchOf(1, "", true, 1))
+	checkpoint := &Change{Kind: &recollectv1.Change_Checkpoint{Checkpoint: &recollectv1.Checkpoint{}}, ResumeToken: "c"}
+	if c.take(checkpoint) != checkpoint || c.token != "c" {
+		t.Fatal("no checkpoint")
+	}
+	if seqsOf(c.take(batchOf(1, "t1", false, 2))) != "[1 2]" {
+		t.Fatal("the parts were lost")
+	}
+}
+
+func TestPartsOfACompactionAreJoined(t *testing.T) {
+	part := func(continues bool, record *recollectv1.Compaction, seq int64) *Change {
+		change := batchOf(3, "t", false)
+		notice := &recollectv1.CompactionNotice{Compaction: record, Inserted: []*Event{{Seq: seq}}, Continues: continues}
+		change.Kind = &recollectv1.Change_Compaction{Compaction: notice}
+		return change
+	}
+	c := newCursor()
+	if c.take(part(true, &recollectv1.Compaction{CompactionId: "c1"}, 8)) != nil {
+		t.Fatal("a part was handed out")
+	}
+	whole := c.take(part(false, nil, 9))
+	if seqsOf(whole) != "[8 9]" || whole.GetCompaction().GetCompaction().GetCompactionId() != "c1" || whole.GetCompaction().Continues {
+		t.Fatal(whole)
+	}
+}
+
+func TestPartsThatDidNotArriveAsAWholeAreDropped(t *testing.T) {
+	c := newCursor()
+	c.take(batchOf(1, "", true, 1))
+	c.drop()
+	c.take(batchOf(1, "", true, 1, 2))
+	if whole := c.take(batchOf(1, "t1", false, 3)); seqsOf(whole) != "[1 2 3]" {
+		t.Fatal(whole)
+	}
+}
+
+func TestRepetitionsAreDropped(t *testing.T) {
+	c := newCursor()
+	if c.take(batchOf(2, "t2", false, 2)) == nil {
+		t.Fatal("a new one")
+	}
+	if c.take(batchOf(2, "t3", false, 2)) != nil || c.take(batchOf(1, "t4", false, 1)) != nil {
+		t.Fatal("a repetition was handed out")
+	}
+	if c.token != "t4" {
+		t.Fatal("the token of a repetition counts all the same:", c.token)
+	}
+	if c.take(sessionChange(recollectv1.SessionChangeKind_SESSION_CHANGE_KIND_UPDATED)) == nil || c.take(batchOf(2, "", false)) != nil {
+		t.Fatal("an update begins no new session")
+	}
+	if c.take(sessionChange(recollectv1.SessionChangeKind_SESSION_CHANGE_KIND_DELETED)) == nil || c.take(batchOf(1, "", false)) == nil {
+		t.Fatal("a session of the same name is another one")
+	}
+}
+
+func TestUnknownKindsAreSkippedButTheirTokensKept(t *testing.T) {
+	c := newCursor()
+	if c.take(&Change{ResumeToken: "t"}) != nil || c.token != "t" {
+		t.Fatal(c.token)
+	}
+}
+
+func TestSoManySessionsAreRemembered(t *testing.T) {
+	c := newCursor()
+	of := func(n int) *Change {
+		change := batchOf(1, "", false)
+		change.Session.SessionId = fmt.Sprint(n)
+		return change
+	}
+	for n := range rememberedSessions {
+		c.take(of(n))
+	}
+	// The oldest changes again, so the next one is forgotten in its place.
+	newer := of(0)
+	newer.Versions.LogVersion = 2
+	c.take(newer)
+	c.take(of(rememberedSessions))
+	if len(c.versions) != rememberedSessions || c.recent.Len() != rememberedSessions {
+		t.Fatal(len(c.versions), c.recent.Len())
+	}
+	if c.take(of(0)) != nil {
+		t.Error("the one that changed last was forgotten")
+	}
+	if c.take(of(1)) == nil {
+		t.Error("the oldest one is still remembered")
+	}
+}

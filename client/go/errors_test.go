@@ -1,0 +1,132 @@
+package recollect
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"google.golang.org/genproto/googleapis/rpc/errdetails"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+
+	"github.com/recollect-dev/recollect-go/recollect/v1"
+)
+
+func TestEveryReasonOfTheProtosHasAConstant(t *testing.T) {
+	source, err := parser.ParseFile(token.NewFileSet(), "reasons.go", nil, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	constants := map[string]bool{}
+	ast.Inspect(source, func(node ast.Node) bool {
+		if literal, ok := node.(*ast.BasicLit); ok && literal.Kind == token.STRING {
+			text, _ := strconv.Unquote(literal.Value)
+			constants[text] = true
+		}
+		return true
+	})
+	for number, name := range recollectv1.ErrorReason_name {
+		if short := strings.TrimPrefix(name, "ERROR_REASON_"); number != 0 && !constants[short] {
+			t.Errorf("%s has no constant", short)
+		}
+	}
+	for text := range constants {
+		if known := Reason(text).Enum() != 0; !known && strings.ToUpper(text) == text && text != "ERROR_REASON_" {
+			t.Errorf("%s is not in the protos", text)
+		}
+	}
+}
+
+func TestWhatTheServerSaysIsRead(t *testing.T) {
+	bad := &errdetails.BadRequest{FieldViolations: []*errdetails.BadRequest_FieldViolation{{Field: "page_size", Description: "no"}}}
+	sent := refusal(codes.InvalidArgument, InvalidField, map[string]string{"field": "page_size"}, bad, retryInfo(1500*time.Millisecond))
+	err := fmt.Errorf("while reading: %w", error(newError(sent, "a:1", false)))
+	var e *Error
+	if !errors.As(err, &e) {
+		t.Fatal(err)
+	}
+	if !errors.Is(err, InvalidField) || errors.Is(err, SessionNotFound) || e.Reason.Enum() != recollectv1.ErrorReason_ERROR_REASON_INVALID_FIELD {
+		t.Error(e.Reason)
+	}
+	if e.Code != codes.InvalidArgument || e.Message != "the server says so" || e.Metadata["field"] != "page_size" {
+		t.Errorf("%+v", e)
+	}
+	if len(e.Fields) != 1 || e.Fields[0] != (FieldViolation{"page_size", "no"}) {
+		t.Error(e.Fields)
+	}
+	if e.RetryAfter == nil || *e.RetryAfter != 1500*time.Millisecond {
+		t.Error(e.RetryAfter)
+	}
+	if e.Error() != "recollect: INVALID_FIELD: the server says so" || status.Code(err) != codes.InvalidArgument {
+		t.Error(e)
+	}
+	if again := newError(err, "b:2", true); again != e {
+		t.Error("an error is typed once")
+	}
+}
+
+func TestAReasonOfANewerServerIsKept(t *testing.T) {
+	err := newError(refusal(codes.FailedPrecondition, "MOON_IN_THE_WAY", nil), "a:1", false)
+	if err.Reason != "MOON_IN_THE_WAY" || !errors.Is(err, Reason("MOON_IN_THE_WAY")) || err.Reason.Enum() != 0 {
+		t.Fatal(err)
+	}
+}
+
+func TestAnErrorInfoOfAnotherDomainIsNotOurs(t *testing.T) {
+	st, err := status.New(codes.ResourceExhausted, "proxy").WithDetails(&errdetails.ErrorInfo{Reason: "X", Domain: "proxy.example"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if e := newError(st.Err(), "a:1", false); e.Reason != "" || e.Code != codes.ResourceExhausted {
+		t.Fatal(e)
+	}
+}
+
+func TestErrorsWithoutAReason(t *testing.T) {
+	for name, want := range map[string]struct {
+		err    error
+		code   codes.Code
+		reason Reason
+		cause  error
+		words  string
+	}{
+		"broken":    {status.Error(codes.Internal, "stream terminated by RST_STREAM with error code: INTERNAL_ERROR"), codes.Unavailable, "", nil, "no server at a:1 (stream"},
+		"cut":       {status.Error(codes.Internal, "server closed the stream without sending trailers"), codes.Unavailable, "", nil, "no server at a:1"},
+		"internal":  {status.Error(codes.Internal, "grpc: failed to unmarshal"), codes.Internal, Internal, nil, "unmarshal"},
+		"silent":    {status.Error(codes.Unknown, ""), codes.Unknown, "", nil, "Unknown"},
+		"deadline":  {context.DeadlineExceeded, codes.DeadlineExceeded, DeadlineExceeded, context.DeadlineExceeded, "deadline"},
+		"cancelled": {context.Canceled, codes.Canceled, "", context.Canceled, "canceled"},
+		"token":     {status.Error(codes.Unauthenticated, "who?"), codes.Unauthenticated, Unauthenticated, nil, "who?"},
+		"other":     {errors.New("not of gRPC"), codes.Unknown, "", nil, "not of gRPC"},
+	} {
+		e := newError(want.err, "a:1", false)
+		if e.Code != want.code || e.Reason != want.reason || !strings.Contains(e.Error(), want.words) {
+			t.Errorf("%s: %+v", name, e)
+		}
+		if want.cause != errors.Unwrap(e) {
+			t.Errorf("%s: %v", name, errors.Unwrap(e))
+		}
+		if status.Code(e) != want.code {
+			t.Errorf("%s: gRPC sees %v", name, status.Code(e))
+		}
+	}
+}
+
+func TestErrorOf(t *testing.T) {
+	if err := ErrorOf(&recollectv1.AppendStreamResult{Outcome: &recollectv1.AppendStreamResult_Appended{}}); err != nil {
+		t.Error(err)
+	}
+	failed := &recollectv1.AppendError{Code: 10, Message: "moved", Reason: "VERSION_MISMATCH", Metadata: map[string]string{"actual": "9"}}
+	err := ErrorOf(&recollectv1.AppendStreamResult{Outcome: &recollectv1.AppendStreamResult_Error{Error: failed}})
+	var e *Error
+	if !errors.Is(err, VersionMismatch) || !errors.As(err, &e) || e.Code != codes.Aborted || e.Metadata["actual"] != "9" {
+		t.Error(err)
+	}
+}

@@ -1,0 +1,120 @@
+// Bench measures what the written layer costs over the bare generated stubs: bench ADDRESS SECONDS prints one JSON object.
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"log"
+	"os"
+	"strconv"
+	"strings"
+	"time"
+
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/credentials/insecure"
+
+	"github.com/recollect-dev/recollect-go"
+	"github.com/recollect-dev/recollect-go/recollect/v1"
+)
+
+const (
+	warmUp      = 300
+	block       = 25
+	streamed    = 20_000
+	batch       = 500
+	streamRuns  = 3
+	maxReceived = 64 << 20
+)
+
+var text = strings.Repeat("x", 1024)
+
+func main() {
+	if len(os.Args) != 3 {
+		log.Fatal("usage: bench ADDRESS SECONDS")
+	}
+	seconds, err := strconv.ParseFloat(os.Args[2], 64)
+	if err != nil {
+		log.Fatal(err)
+	}
+	report, err := run(context.Background(), os.Args[1], time.Duration(seconds*float64(time.Second)))
+	if err != nil {
+		log.Fatal(err)
+	}
+	if err := json.NewEncoder(os.Stdout).Encode(report); err != nil {
+		log.Fatal(err)
+	}
+}
+
+func run(ctx context.Context, address string, duration time.Duration) (map[string]any, error) {
+	sdk, err := recollect.New(address, recollect.WithApp("bench"), recollect.WithUser("go"))
+	if err != nil {
+		return nil, err
+	}
+	defer sdk.Close()
+	conn, err := grpc.NewClient(address, grpc.WithTransportCredentials(insecure.NewCredentials()),
+		grpc.WithDefaultCallOptions(grpc.MaxCallRecvMsgSize(maxReceived)))
+	if err != nil {
+		return nil, err
+	}
+	defer conn.Close()
+	calls, err := unary(ctx, sdk, recollectv1.NewEventServiceClient(conn), duration)
+	if err != nil {
+		return nil, fmt.Errorf("unary: %w", err)
+	}
+	rates, err := stream(ctx, sdk, recollectv1.NewSubscriptionServiceClient(conn))
+	if err != nil {
+		return nil, fmt.Errorf("stream: %w", err)
+	}
+	return map[string]any{"language": "go", "unary": calls, "stream": rates}, nil
+}
+
+// unary appends events of 1 KiB one by one, a block through the stub, a block through the SDK, in turn.
+func unary(
+	ctx context.Context, sdk *recollect.Client, stub recollectv1.EventServiceClient, duration time.Duration,
+) (map[string]any, error) {
+	bare, written := sdk.Session("stub-"+recollect.NewEventID()), sdk.Session("sdk-"+recollect.NewEventID())
+	for _, session := range []*recollect.Session{bare, written} {
+		if _, err := session.Append(ctx, recollect.Events(recollect.User("warm up")), recollect.Create()); err != nil {
+			return nil, err
+		}
+	}
+	ref, id := bare.Ref(), ""
+	ways := [2]func() error{
+		func() error {
+			event := recollect.User(text)
+			event.EventId = id
+			_, err := stub.AppendEvents(ctx, &recollectv1.AppendEventsRequest{Session: ref, Events: []*recollect.Event{event}})
+			return err
+		},
+		func() error {
+			_, err := written.Append(ctx, recollect.Events(recollect.User(text)))
+			return err
+		},
+	}
+	var took [2]samples
+	measure := func(calls int, keep bool) error {
+		for way, call := range ways {
+			for range calls {
+				id = recollect.NewEventID()
+				begun := time.Now()
+				if err := call(); err != nil {
+					return err
+				}
+				if keep {
+					took[way] = append(took[way], time.Since(begun))
+				}
+			}
+		}
+		return nil
+	}
+	if err := measure(warmUp, false); err != nil {
+		return nil, err
+	}
+	for end := time.Now().Add(duration); time.Now().Before(end); {
+		if err := measure(block, true); err != nil {
+			return nil, err
+		}
+	}
+	return map[string]any{"stub": took[0].summary(), "sdk": took[1].summary()}, nil
+}

@@ -1,0 +1,91 @@
+package main
+
+import (
+	"context"
+	"slices"
+	"time"
+
+	"github.com/recollect-dev/recollect-go"
+	"github.com/recollect-dev/recollect-go/recollect/v1"
+)
+
+type samples []time.Duration
+
+func (s samples) summary() map[string]any {
+	slices.Sort(s)
+	if len(s) == 0 {
+		return map[string]any{"median_us": 0, "p99_us": 0, "calls": 0}
+	}
+	micros := func(part float64) float64 { return float64(s[int(part*float64(len(s)))].Nanoseconds()) / 1000 }
+	return map[string]any{"median_us": micros(0.5), "p99_us": micros(0.99), "calls": len(s)}
+}
+
+// stream follows a session of many events from its beginning, through the stub and through the SDK in turn; the best of each.
+func stream(
+	ctx context.Context, sdk *recollect.Client, stub recollectv1.SubscriptionServiceClient,
+) (map[string]any, error) {
+	session := sdk.Session("stream-" + recollect.NewEventID())
+	for range streamed / batch {
+		events := make([]*recollect.Event, batch)
+		for i := range events {
+			events[i] = recollect.User(text)
+		}
+		if _, err := session.Append(ctx, events, recollect.Create()); err != nil {
+			return nil, err
+		}
+	}
+	ways := [2]func(context.Context) error{
+		func(ctx context.Context) error { return followStub(ctx, stub, session.Ref()) },
+		func(ctx context.Context) error { return followSDK(ctx, session) },
+	}
+	var best [2]float64
+	for range streamRuns {
+		for way, follow := range ways {
+			rate, err := timed(ctx, follow)
+			if err != nil {
+				return nil, err
+			}
+			best[way] = max(best[way], rate)
+		}
+	}
+	return map[string]any{"stub_per_s": best[0], "sdk_per_s": best[1], "events": streamed}, nil
+}
+
+func timed(ctx context.Context, follow func(context.Context) error) (float64, error) {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	begun := time.Now()
+	err := follow(ctx)
+	return streamed / time.Since(begun).Seconds(), err
+}
+
+func followStub(ctx context.Context, stub recollectv1.SubscriptionServiceClient, ref *recollect.SessionRef) error {
+	start := &recollectv1.WatchSessionRequest_AfterSeq{AfterSeq: 0}
+	frames, err := stub.WatchSession(ctx, &recollectv1.WatchSessionRequest{Session: ref, Start: start})
+	if err != nil {
+		return err
+	}
+	for seen := 0; seen < streamed; {
+		frame, err := frames.Recv()
+		if err != nil {
+			return err
+		}
+		for _, change := range frame.GetChanges() {
+			seen += len(change.GetBatch().GetEvents())
+		}
+	}
+	return nil
+}
+
+func followSDK(ctx context.Context, session *recollect.Session) error {
+	seen := 0
+	for change, err := range session.Watch(ctx, recollect.FromBeginning()) {
+		if err != nil {
+			return err
+		}
+		if seen += len(change.GetBatch().GetEvents()); seen >= streamed {
+			break
+		}
+	}
+	return nil
+}

@@ -1,0 +1,105 @@
+package recollect
+
+import (
+	"regexp"
+	"slices"
+	"testing"
+	"time"
+
+	"google.golang.org/protobuf/encoding/protojson"
+	"google.golang.org/protobuf/proto"
+
+	"github.com/recollect-dev/recollect-go/recollect/v1"
+)
+
+func TestBuilders(t *testing.T) {
+	call := ToolCall("c1", "weather", `{ "city":"Lisbon" }`)
+	for want, built := range map[string]*Event{
+		`{"message": {"role": "ROLE_USER", "parts": [{"text": {"text": "hi"}}]}}`:    User("hi"),
+		`{"message": {"role": "ROLE_ASSISTANT", "parts": [{"text": {"text": ""}}]}}`: Assistant(""),
+		`{"message": {"role": "ROLE_SYSTEM", "parts": [{"text": {"text": "hi"}}]}}`:  System("hi"),
+		`{"message": {"role": "ROLE_ASSISTANT", "parts": [{"text": {"text": "wait"}}, {"tool_call":
+			{"id": "c1", "name": "weather", "kind": "function", "arguments_json": "{ \"city\":\"Lisbon\" }"}}]}}`: AssistantCalls("wait", call),
+		`{"message": {"role": "ROLE_ASSISTANT", "parts": [{"tool_call":
+			{"id": "c1", "name": "weather", "kind": "function", "arguments_json": "{ \"city\":\"Lisbon\" }"}}]}}`: AssistantCalls("", call),
+		`{"message": {"role": "ROLE_TOOL", "parts": [{"tool_result":
+			{"call_id": "c1", "name": "weather", "parts": [{"text": {"text": "sunny"}}]}}]}}`: ToolResult("c1", "weather", "sunny"),
+		`{"message": {"role": "ROLE_TOOL", "parts": [{"tool_result":
+			{"call_id": "c1", "structured_json": "{}", "is_error": true}}]}}`: AsError(ToolResultJSON("c1", "", "{}")),
+	} {
+		wanted := &Event{}
+		if err := protojson.Unmarshal([]byte(want), wanted); err != nil {
+			t.Fatal(err)
+		}
+		if !proto.Equal(built, wanted) {
+			t.Errorf("%v, not %v", built, wanted)
+		}
+	}
+}
+
+func TestTextOf(t *testing.T) {
+	event := AssistantCalls("one", ToolCall("c", "n", "{}"), Text("two"))
+	if text := TextOf(event); text != "one\ntwo" {
+		t.Errorf("%q", text)
+	}
+	if text := TextOf(ToolResult("c", "n", "not searched")) + TextOf(nil) + TextOf(&Event{}); text != "" {
+		t.Errorf("%q", text)
+	}
+}
+
+func TestIDsAreUUIDsThatSortByTheirTime(t *testing.T) {
+	shape := regexp.MustCompile(`^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$`)
+	begun := time.Date(2026, 11, 21, 19, 0, 0, 0, time.UTC)
+	var ids []string
+	for i := range 1000 {
+		id := eventID(begun.Add(time.Duration(i) * 250 * time.Nanosecond))
+		if !shape.MatchString(id) {
+			t.Fatal(id)
+		}
+		ids = append(ids, id)
+	}
+	if !slices.IsSorted(ids) || ids[0][:13] != "01a1ff7a-cb80" {
+		t.Error(ids[:4])
+	}
+	if eventID(begun) == eventID(begun) {
+		t.Error("two of one moment are the same")
+	}
+}
+
+func TestIDsAreGivenInCopies(t *testing.T) {
+	bare, named := User("a"), User("b")
+	named.EventId = "mine"
+	given := []*Event{bare, named}
+	got := WithIDs(given)
+	if bare.EventId != "" || given[0] != bare || got[0] == bare || got[0].EventId == "" || got[1].EventId != "mine" {
+		t.Error(got)
+	}
+	if TextOf(got[0]) != "a" {
+		t.Error(got[0])
+	}
+}
+
+func TestAppendRequests(t *testing.T) {
+	session := connected(t, "127.0.0.1:1").Session("s1")
+	request, err := session.appendRequest(Events(User("a")), []AppendOption{Create(), IgnoreExisting(), ExpectLastEventID("")})
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, last := request.Precondition.(*recollectv1.AppendEventsRequest_ExpectedLastEventId)
+	if request.CreateIfMissing == nil || request.IfExists != recollectv1.IfExists_IF_EXISTS_IGNORE || !last {
+		t.Error(request)
+	}
+	if request.GetSession().GetUserId() != "alice" || request.GetEvents()[0].GetEventId() == "" {
+		t.Error(request)
+	}
+	plain, err := session.appendRequest(Events(User("a")), nil)
+	if err != nil || plain.Precondition != nil || plain.CreateIfMissing != nil || plain.IfExists != 0 {
+		t.Error(plain, err)
+	}
+	if _, err := session.Append(t.Context(), Events(User("a")), ExpectLogVersion(0), ExpectLastEventID("")); err != errTwoPreconditions {
+		t.Error(err)
+	}
+	if _, err := session.Append(t.Context(), []*Event{User("a"), nil}); err == nil || err.Error() != "recollect: events[1] is nil" {
+		t.Error(err)
+	}
+}

@@ -1,0 +1,167 @@
+package recollect
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"testing"
+
+	"google.golang.org/grpc/codes"
+
+	"github.com/recollect-dev/recollect-go/recollect/v1"
+)
+
+// threePages answers with seqs 1 to 6, two a page, and counts the pages that are fetched.
+func threePages(fetched *[]string) func(*recollectv1.ListEventsRequest) (*recollectv1.ListEventsResponse, error) {
+	return func(r *recollectv1.ListEventsRequest) (*recollectv1.ListEventsResponse, error) {
+		*fetched = append(*fetched, fmt.Sprint(r.GetSession().GetSessionId(), r.GetPageSize(), r.GetPageToken()))
+		n := int64(len(r.GetPageToken()))
+		token := r.GetPageToken() + "+"
+		if n == 2 {
+			token = ""
+		}
+		return &recollectv1.ListEventsResponse{Events: []*Event{{Seq: 2*n + 1}, {Seq: 2*n + 2}}, NextPageToken: token}, nil
+	}
+}
+
+func TestPagesAreFetchedWhenTheyAreNeeded(t *testing.T) {
+	var fetched []string
+	session := serve(t, &script{list: threePages(&fetched)}).Session("s1")
+	request := &recollectv1.ListEventsRequest{PageSize: 2}
+	all := session.Events(t.Context(), request)
+	if len(fetched) != 0 {
+		t.Fatal("fetched before it was needed")
+	}
+	for range 2 { // an iterator can be ranged over again
+		var seqs []int64
+		for event, err := range all {
+			if err != nil {
+				t.Fatal(err)
+			}
+			seqs = append(seqs, event.Seq)
+		}
+		if fmt.Sprint(seqs) != "[1 2 3 4 5 6]" {
+			t.Fatal(seqs)
+		}
+	}
+	if fmt.Sprint(fetched) != "[s12 s12+ s12++ s12 s12+ s12++]" {
+		t.Error(fetched)
+	}
+	if request.Session != nil || request.PageToken != "" {
+		t.Error("the caller's request was changed")
+	}
+	fetched = nil
+	for event := range all {
+		if event.Seq == 2 {
+			break
+		}
+	}
+	if len(fetched) != 1 {
+		t.Error(fetched)
+	}
+}
+
+func TestAnErrorEndsThePages(t *testing.T) {
+	s := &script{list: func(r *recollectv1.ListEventsRequest) (*recollectv1.ListEventsResponse, error) {
+		if r.PageToken != "" {
+			return nil, refusal(codes.InvalidArgument, InvalidPageToken, nil)
+		}
+		return &recollectv1.ListEventsResponse{Events: []*Event{{Seq: 1}}, NextPageToken: "next"}, nil
+	}}
+	items := 0
+	var last error
+	for event, err := range serve(t, s).Session("s1").Events(t.Context(), nil) {
+		if items++; (event == nil) != (err != nil) {
+			t.Error(event, err)
+		}
+		last = err
+	}
+	if items != 2 || !errors.Is(last, InvalidPageToken) {
+		t.Error(items, last)
+	}
+}
+
+// planned is a plan that archives e1 and asks for a summary by this digest.
+func planned(digest string) *recollectv1.PlanCompactionResponse {
+	inserts := []*recollectv1.CompactionInsert{{BeforeEventId: "e9", Events: []*Event{User("What happened?"), Assistant("")}}}
+	plan := &recollectv1.CompactionPlan{
+		ArchiveEventIds: []string{"e1"}, Inserts: inserts, Strategy: "recursive_summary", SummaryPrompt: &SummaryPrompt{Digest: digest},
+	}
+	return &recollectv1.PlanCompactionResponse{Plan: plan, WindowVersion: 7}
+}
+
+func TestCompactWithAsksAndApplies(t *testing.T) {
+	digests := []string{"d1", "d1", "d2"} // the third try finds another window
+	var applied []*recollectv1.ApplyCompactionRequest
+	s := &script{
+		plan: func() (*recollectv1.PlanCompactionResponse, error) { return planned(digests[len(applied)]), nil },
+		apply: func(r *recollectv1.ApplyCompactionRequest) (*recollectv1.ApplyCompactionResponse, error) {
+			if applied = append(applied, r); len(applied) < 3 {
+				return nil, refusal(codes.Aborted, VersionMismatch, nil)
+			}
+			return &recollectv1.ApplyCompactionResponse{Applied: true}, nil
+		},
+	}
+	var asked []string
+	summarise := func(_ context.Context, prompt *SummaryPrompt) (string, error) {
+		asked = append(asked, prompt.Digest)
+		return "about " + prompt.Digest, nil
+	}
+	answer, err := serve(t, s).Session("s1").CompactWith(t.Context(), summarise, nil)
+	if err != nil || !answer.GetApplied() {
+		t.Fatal(answer, err)
+	}
+	if fmt.Sprint(asked) != "[d1 d2]" {
+		t.Error("asked for", asked)
+	}
+	last := applied[2]
+	if last.ExpectedWindowVersion != 7 || last.Strategy != "recursive_summary" || fmt.Sprint(last.GetEventIds().GetIds()) != "[e1]" {
+		t.Error(last)
+	}
+	events := last.Inserts[0].Events
+	if TextOf(events[0]) != "What happened?" || TextOf(events[1]) != "about d2" || last.Inserts[0].BeforeEventId != "e9" {
+		t.Error(events)
+	}
+	if last.CompactionId == "" || last.CompactionId == applied[1].CompactionId {
+		t.Error("another plan is another compaction")
+	}
+}
+
+func TestCompactWithThatCannot(t *testing.T) {
+	races := 0
+	s := &script{apply: func(*recollectv1.ApplyCompactionRequest) (*recollectv1.ApplyCompactionResponse, error) {
+		races++
+		return nil, refusal(codes.Aborted, VersionMismatch, nil)
+	}}
+	session := serve(t, s).Session("s1")
+	says := func(text string, err error) func(context.Context, *SummaryPrompt) (string, error) {
+		return func(context.Context, *SummaryPrompt) (string, error) { return text, err }
+	}
+
+	s.plan = func() (*recollectv1.PlanCompactionResponse, error) { return &recollectv1.PlanCompactionResponse{}, nil }
+	if answer, err := session.CompactWith(t.Context(), says("", nil), nil); answer != nil || err != nil {
+		t.Error("nothing to do:", answer, err)
+	}
+	s.plan = func() (*recollectv1.PlanCompactionResponse, error) { return planned("d"), nil }
+	if _, err := session.CompactWith(t.Context(), says(" \n", nil), nil); err == nil || errors.As(err, new(*Error)) {
+		t.Error("blank:", err)
+	}
+	broken := errors.New("no model")
+	if _, err := session.CompactWith(t.Context(), says("", broken), nil); err != broken || races != 0 {
+		t.Error("failed:", err, races)
+	}
+	if _, err := session.CompactWith(t.Context(), says("text", nil), nil); !errors.Is(err, VersionMismatch) || races != 5 {
+		t.Error("every race lost:", err, races)
+	}
+}
+
+func TestAPlanWithoutAPromptIsAppliedAsItIs(t *testing.T) {
+	stub := &Event{Message: &recollectv1.ChatMessage{Role: recollectv1.Role_ROLE_ASSISTANT, Parts: []*Part{ToolCall("c", "n", "{}")}}}
+	plan := &recollectv1.CompactionPlan{Inserts: []*recollectv1.CompactionInsert{{Events: []*Event{stub}}}}
+	if filled := completed(plan, ""); filled[0].Events[0] != stub {
+		t.Error(filled)
+	}
+	if isPending(stub) || isPending(User("")) || isPending(Assistant("said")) || !isPending(Assistant("")) {
+		t.Error("only an empty text of the assistant waits for the model's")
+	}
+}

@@ -1,0 +1,150 @@
+package recollect
+
+import (
+	"context"
+	"net"
+	"runtime"
+	"sync"
+	"testing"
+	"time"
+
+	"google.golang.org/genproto/googleapis/rpc/errdetails"
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/metadata"
+	"google.golang.org/grpc/status"
+	"google.golang.org/protobuf/protoadapt"
+	"google.golang.org/protobuf/types/known/durationpb"
+
+	"github.com/recollect-dev/recollect-go/recollect/v1"
+)
+
+// script is a server on the loopback that does what a test says.
+type script struct {
+	recollectv1.UnimplementedEventServiceServer
+	recollectv1.UnimplementedSessionServiceServer
+	recollectv1.UnimplementedCompactionServiceServer
+	recollectv1.UnimplementedSubscriptionServiceServer
+
+	appendEvents func(context.Context, *recollectv1.AppendEventsRequest) (*recollectv1.AppendEventsResponse, error)
+	create       func() (*recollectv1.CreateSessionResponse, error)
+	list         func(*recollectv1.ListEventsRequest) (*recollectv1.ListEventsResponse, error)
+	plan         func() (*recollectv1.PlanCompactionResponse, error)
+	apply        func(*recollectv1.ApplyCompactionRequest) (*recollectv1.ApplyCompactionResponse, error)
+	watch        func(*recollectv1.WatchSessionRequest, grpc.ServerStreamingServer[recollectv1.WatchSessionResponse]) error
+	watchAll     func(*recollectv1.WatchAllRequest, grpc.ServerStreamingServer[recollectv1.WatchAllResponse]) error
+	mutex        sync.Mutex
+	tokens       []string
+}
+
+func (s *script) AppendEvents(
+	ctx context.Context, r *recollectv1.AppendEventsRequest,
+) (*recollectv1.AppendEventsResponse, error) {
+	s.mutex.Lock()
+	s.tokens = append(s.tokens, metadata.ValueFromIncomingContext(ctx, "authorization")...)
+	s.mutex.Unlock()
+	return s.appendEvents(ctx, r)
+}
+
+func (s *script) CreateSession(
+	context.Context, *recollectv1.CreateSessionRequest,
+) (*recollectv1.CreateSessionResponse, error) {
+	return s.create()
+}
+
+func (s *script) ListEvents(_ context.Context, r *recollectv1.ListEventsRequest) (*recollectv1.ListEventsResponse, error) {
+	return s.list(r)
+}
+
+func (s *script) PlanCompaction(
+	context.Context, *recollectv1.PlanCompactionRequest,
+) (*recollectv1.PlanCompactionResponse, error) {
+	return s.plan()
+}
+
+func (s *script) ApplyCompaction(
+	_ context.Context, r *recollectv1.ApplyCompactionRequest,
+) (*recollectv1.ApplyCompactionResponse, error) {
+	return s.apply(r)
+}
+
+func (s *script) WatchSession(
+	r *recollectv1.WatchSessionRequest, stream grpc.ServerStreamingServer[recollectv1.WatchSessionResponse],
+) error {
+	return s.watch(r, stream)
+}
+
+func (s *script) WatchAll(
+	r *recollectv1.WatchAllRequest, stream grpc.ServerStreamingServer[recollectv1.WatchAllResponse],
+) error {
+	return s.watchAll(r, stream)
+}
+
+// serve starts the script and makes a client of it, of the app "shop" and the user "alice".
+func serve(t *testing.T, s *script, opts ...Option) *Client {
+	t.Helper()
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	server := grpc.NewServer(grpc.MaxRecvMsgSize(maxMessageBytes))
+	recollectv1.RegisterEventServiceServer(server, s)
+	recollectv1.RegisterSessionServiceServer(server, s)
+	recollectv1.RegisterCompactionServiceServer(server, s)
+	recollectv1.RegisterSubscriptionServiceServer(server, s)
+	go func() { _ = server.Serve(listener) }()
+	t.Cleanup(server.Stop)
+	return connected(t, listener.Addr().String(), opts...)
+}
+
+func connected(t *testing.T, address string, opts ...Option) *Client {
+	t.Helper()
+	client, err := New(address, append([]Option{WithApp("shop"), WithUser("alice")}, opts...)...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = client.Close() })
+	return client
+}
+
+// refusal is an error as the server sends it.
+func refusal(code codes.Code, reason Reason, meta map[string]string, details ...protoadapt.MessageV1) error {
+	info := &errdetails.ErrorInfo{Reason: string(reason), Domain: errorDomain, Metadata: meta}
+	st, err := status.New(code, "the server says so").WithDetails(append(details, info)...)
+	if err != nil {
+		panic(err)
+	}
+	return st.Err()
+}
+
+func retryInfo(after time.Duration) protoadapt.MessageV1 {
+	return &errdetails.RetryInfo{RetryDelay: durationpb.New(after)}
+}
+
+// settled fails the test unless the number of goroutines comes back to what it was.
+func settled(t *testing.T, before int) {
+	t.Helper()
+	var after int
+	for end := time.Now().Add(5 * time.Second); time.Now().Before(end); time.Sleep(10 * time.Millisecond) {
+		if after = runtime.NumGoroutine(); after <= before {
+			return
+		}
+	}
+	stacks := make([]byte, 1<<16)
+	t.Fatalf("%d goroutines, %d before:\n%s", after, before, stacks[:runtime.Stack(stacks, true)])
+}
+
+// within runs f and fails the test if it takes too long.
+func within(t *testing.T, limit time.Duration, f func()) {
+	t.Helper()
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		f()
+	}()
+	select {
+	case <-done:
+	case <-time.After(limit):
+		t.Fatalf("not done within %s", limit)
+	}
+}

@@ -1,0 +1,269 @@
+package recollect
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"runtime"
+	"slices"
+	"testing"
+	"time"
+
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+
+	"github.com/recollect-dev/recollect-go/recollect/v1"
+)
+
+type (
+	watchRequest = recollectv1.WatchSessionRequest
+	watchStream  = grpc.ServerStreamingServer[recollectv1.WatchSessionResponse]
+)
+
+func send(stream watchStream, changes ...*Change) {
+	_ = stream.Send(&recollectv1.WatchSessionResponse{Changes: changes})
+}
+
+func checkpointOf(token string) *Change {
+	return &Change{Kind: &recollectv1.Change_Checkpoint{Checkpoint: &recollectv1.Checkpoint{}}, ResumeToken: token}
+}
+
+// collect is what a subscription hands out: its changes' seqs, up to n of them, and the error that ended it.
+func collect(t *testing.T, n int, changes func(func(*Change, error) bool)) (seen []string, last error) {
+	t.Helper()
+	within(t, 20*time.Second, func() {
+		for change, err := range changes {
+			if err != nil {
+				last = err
+				continue // it must be the last item by itself
+			}
+			if last != nil {
+				t.Error("a change after an error")
+			}
+			if seen = append(seen, seqsOf(change)); len(seen) == n {
+				return
+			}
+		}
+	})
+	return seen, last
+}
+
+func TestAStreamIsOpenedAgainWhereItStood(t *testing.T) {
+	var starts []string
+	s := &script{watch: func(r *watchRequest, stream watchStream) error {
+		starts = append(starts, fmt.Sprintf("%v", r.Start))
+		switch len(starts) {
+		case 1: // two changes, a part of a third, and the connection breaks
+			send(stream, batchOf(1, "t1", false, 1), batchOf(2, "t2", false, 2))
+			send(stream, batchOf(3, "t2", true, 3))
+			return status.Error(codes.Unavailable, "gone")
+		case 2: // it goes on, repeats itself, and ends without an error
+			send(stream, batchOf(2, "t2", false, 2), batchOf(3, "t2", true, 3), batchOf(3, "t3", false, 4))
+			return nil
+		case 3: // a checkpoint is a place to go on from too; then the server asks for time
+			send(stream, checkpointOf("c1"))
+			return refusal(codes.ResourceExhausted, RateLimited, nil, retryInfo(20*time.Millisecond))
+		case 4:
+			send(stream, batchOf(4, "t4", false, 5))
+		}
+		return refusal(codes.OutOfRange, ResumePositionExpired, nil)
+	}}
+	seen, err := collect(t, 0, serve(t, s).Session("s1").Watch(t.Context(), AfterSeq(0)))
+	if fmt.Sprint(seen) != "[[1] [2] [3 4] [5]]" || !errors.Is(err, ResumePositionExpired) {
+		t.Error(seen, err)
+	}
+	want := []string{"&{0}", "&{t2}", "&{t3}", "&{c1}"}
+	if !slices.Equal(starts, want) {
+		t.Errorf("%q, not %q", starts, want)
+	}
+}
+
+func TestCheckpointsAreHandedOutIfAskedFor(t *testing.T) {
+	s := &script{watch: func(_ *watchRequest, stream watchStream) error {
+		send(stream, checkpointOf("c"), batchOf(1, "t", false, 1))
+		<-stream.Context().Done()
+		return nil
+	}}
+	session := serve(t, s).Session("s1")
+	if seen, err := collect(t, 1, session.Watch(t.Context())); fmt.Sprint(seen) != "[[1]]" || err != nil {
+		t.Error(seen, err)
+	}
+	if seen, err := collect(t, 2, session.Watch(t.Context(), Checkpoints())); fmt.Sprint(seen) != "[[] [1]]" || err != nil {
+		t.Error(seen, err)
+	}
+}
+
+func TestASilentStreamIsOpenedAgain(t *testing.T) {
+	opened := 0
+	s := &script{watch: func(_ *watchRequest, stream watchStream) error {
+		opened++
+		if opened > 1 {
+			send(stream, batchOf(1, "t", false, 1))
+		}
+		<-stream.Context().Done()
+		return nil
+	}}
+	client := serve(t, s)
+	client.silence = 100 * time.Millisecond
+	if seen, err := collect(t, 1, client.Session("s1").Watch(t.Context())); fmt.Sprint(seen) != "[[1]]" || err != nil || opened != 2 {
+		t.Error(seen, err, opened)
+	}
+	opened = 0
+	_, err := collect(t, 0, client.Session("s1").Watch(t.Context(), MaxRetries(0)))
+	if status.Code(err) != codes.Unavailable || err.Error() != "recollect: Unavailable: no sign of life from "+client.Address()+" for 100ms" {
+		t.Error(err)
+	}
+}
+
+func TestASlowReaderIsNotASilentServer(t *testing.T) {
+	opened := 0
+	s := &script{watch: func(_ *watchRequest, stream watchStream) error {
+		opened++
+		send(stream, batchOf(1, "t", false, 1))
+		send(stream, batchOf(2, "t", false, 2))
+		<-stream.Context().Done()
+		return nil
+	}}
+	client := serve(t, s)
+	client.silence = 100 * time.Millisecond
+	n := 0
+	for _, err := range client.Session("s1").Watch(t.Context()) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		if time.Sleep(250 * time.Millisecond); n == 1 {
+			break
+		}
+		n++
+	}
+	if opened != 1 {
+		t.Error("opened", opened, "times")
+	}
+}
+
+func TestRetriesInARowAreCounted(t *testing.T) {
+	opened := 0
+	s := &script{watch: func(_ *watchRequest, stream watchStream) error {
+		if opened++; opened == 2 {
+			send(stream, checkpointOf("c")) // begins a new row
+		}
+		return status.Error(codes.Unavailable, "gone")
+	}}
+	_, err := collect(t, 0, serve(t, s).Session("s1").Watch(t.Context(), MaxRetries(2)))
+	if status.Code(err) != codes.Unavailable || opened != 4 {
+		t.Error(err, opened)
+	}
+}
+
+func TestMisuseIsToldByTheIteration(t *testing.T) {
+	client := connected(t, "127.0.0.1:1")
+	for name, changes := range map[string]func(func(*Change, error) bool){
+		"two starts":        client.Session("s1").Watch(t.Context(), FromBeginning(), AfterSeq(1)),
+		"negative retries":  client.Session("s1").Watch(t.Context(), MaxRetries(-1)),
+		"a seq of them all": client.Watch(t.Context(), nil, AfterSeq(1)),
+	} {
+		if _, err := collect(t, 0, changes); err == nil || errors.As(err, new(*Error)) {
+			t.Error(name, err)
+		}
+	}
+}
+
+func TestAllSessionsAreFollowedFromWhereItIsSaid(t *testing.T) {
+	var asked []*recollectv1.WatchAllRequest
+	s := &script{watchAll: func(r *recollectv1.WatchAllRequest, _ grpc.ServerStreamingServer[recollectv1.WatchAllResponse]) error {
+		asked = append(asked, r)
+		return refusal(codes.InvalidArgument, InvalidField, nil)
+	}}
+	client := serve(t, s)
+	collect(t, 0, client.Watch(t.Context(), nil))
+	collect(t, 0, client.Watch(t.Context(), &ChangeScope{}, FromBeginning(), Filtered(&EventFilter{Keyword: "x"})))
+	collect(t, 0, client.Watch(t.Context(), &ChangeScope{}, ResumeAfter("")))
+	if asked[0].GetScope().GetUserId() != "alice" || asked[0].GetScope().GetApp() != "shop" || !asked[0].GetLiveOnly() {
+		t.Error(asked[0])
+	}
+	if asked[1].GetScope().App != nil || !asked[1].GetFromBeginning() || asked[1].GetFilter().GetKeyword() != "x" {
+		t.Error(asked[1])
+	}
+	if _, token := asked[2].GetStart().(*recollectv1.WatchAllRequest_ResumeToken); !token {
+		t.Error("an empty token is the server's to refuse:", asked[2])
+	}
+}
+
+// Each way to leave ends the call at once, on both sides, and leaves no goroutine.
+func TestLeavingEndsTheCall(t *testing.T) {
+	before := runtime.NumGoroutine()
+	t.Run("each way", func(t *testing.T) {
+		ended := make(chan struct{}, 1)
+		s := &script{watch: func(_ *watchRequest, stream watchStream) error {
+			send(stream, batchOf(1, "t", false, 1))
+			<-stream.Context().Done()
+			ended <- struct{}{}
+			return nil
+		}}
+		client := serve(t, s)
+		session := client.Session("s1")
+		beforeCalls := runtime.NumGoroutine()
+		for range 20 {
+			if seen, err := collect(t, 1, session.Watch(t.Context())); len(seen) != 1 || err != nil {
+				t.Fatal(seen, err)
+			}
+			within(t, 5*time.Second, func() { <-ended })
+		}
+		ctx, cancel := context.WithCancel(t.Context())
+		time.AfterFunc(50*time.Millisecond, cancel)
+		seen, err := collect(t, 0, session.Watch(ctx))
+		if len(seen) != 1 || !errors.Is(err, context.Canceled) {
+			t.Error("the context's end:", seen, err)
+		}
+		within(t, 5*time.Second, func() { <-ended })
+		settled(t, beforeCalls+4) // the connection's own, made by the first call
+		time.AfterFunc(50*time.Millisecond, func() { _ = client.Close() })
+		seen, err = collect(t, 0, session.Watch(t.Context()))
+		if len(seen) != 1 || !errors.Is(err, ErrClosed) || status.Code(err) != codes.Canceled {
+			t.Error("the client's end:", seen, err)
+		}
+	})
+	settled(t, before)
+}
+
+func TestAPauseEndsWithTheContextOrTheClient(t *testing.T) {
+	wait := time.Hour
+	s := &script{watch: func(*watchRequest, watchStream) error {
+		return refusal(codes.Unavailable, ServerDraining, nil, retryInfo(wait))
+	}}
+	client := serve(t, s)
+	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
+	defer cancel()
+	if _, err := collect(t, 0, client.Session("s1").Watch(ctx)); !errors.Is(err, DeadlineExceeded) {
+		t.Error(err)
+	}
+	time.AfterFunc(50*time.Millisecond, func() { _ = client.Close() })
+	if _, err := collect(t, 0, client.Session("s1").Watch(t.Context())); !errors.Is(err, ErrClosed) {
+		t.Error(err)
+	}
+}
+
+func TestNothingIsReadAheadOfTheLoop(t *testing.T) {
+	sent := make(chan int, 10_000)
+	large := make([]byte, 64<<10)
+	s := &script{watch: func(_ *watchRequest, stream watchStream) error {
+		for n := range 2000 { // 128 MiB in all
+			change := batchOf(int64(n+1), "t", false, int64(n+1))
+			change.GetBatch().Events[0].Native = &recollectv1.NativeContent{Content: large}
+			send(stream, change)
+			if stream.Context().Err() != nil {
+				return nil
+			}
+			sent <- n
+		}
+		return nil
+	}}
+	for range serve(t, s).Session("s1").Watch(t.Context()) {
+		time.Sleep(300 * time.Millisecond) // the server could send all of it meanwhile
+		break
+	}
+	if n := len(sent); n > 400 {
+		t.Errorf("%d messages were taken from the server while one was handled", n)
+	}
+}
