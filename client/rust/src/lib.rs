@@ -1,0 +1,73 @@
+//! A client of [Recollect](https://github.com/recollect-dev/recollect), the session memory that agents share: append
+//! events to sessions, read contexts, compact, search, and follow every change as it happens.
+//!
+//! ```no_run
+//! use recollect::{Client, assistant, text_of, user};
+//!
+//! # async fn example() -> Result<(), recollect::Error> {
+//! let client = Client::builder().app("travel").user_id("ada").build()?;
+//! client.append("trip", [user("Is BA117 on time?"), assistant("Yes.")]).create().await?;
+//! let mut events = client.list_events("trip", None);
+//! while let Some(event) = events.next().await {
+//!     println!("{}", text_of(&event?));
+//! }
+//! # Ok(())
+//! # }
+//! ```
+//!
+//! The functions of [`Client`] cover what agents do all day. Every call of the server's API is there besides, by the
+//! generated clients: `client.sessions()`, `client.events()`, `client.compaction()` and so on, which go over the same
+//! connection, with the same credential, deadlines and retries; `?` turns their `tonic::Status` into an [`Error`].
+//!
+//! Calls that may be repeated are sent again, up to four times, while the server is unavailable; others never are.
+//! Futures and streams are cancelled by dropping them.
+
+mod append;
+mod backoff;
+mod body;
+mod client;
+mod cursor;
+mod error;
+mod items;
+mod messages;
+mod pages;
+mod retry;
+mod session;
+mod timeout_header;
+mod transport;
+mod watch;
+mod windows;
+
+/// Every message, enum and client of the API, generated from its proto files.
+#[allow(missing_docs, unreachable_pub, clippy::all, clippy::pedantic, rustdoc::all)]
+#[rustfmt::skip]
+pub mod v1 {
+    include!("gen/recollect.v1.rs");
+}
+
+#[allow(unreachable_pub)]
+#[rustfmt::skip]
+mod retryable {
+    include!("gen/retryable.rs");
+}
+
+pub use append::Append;
+pub use client::{Builder, Client, DEFAULT_ADDRESS, DEFAULT_TIMEOUT};
+pub use error::{CallError, Error};
+pub use items::Items;
+pub use messages::{
+    ToolOutput, assistant, assistant_with_calls, event, new_event_id, system, text_of, text_part, tool_call, tool_error,
+    tool_result, tool_result_part, user, with_ids,
+};
+pub use pages::Paged;
+pub use session::SessionLike;
+pub use tonic;
+pub use transport::Transport;
+pub use v1::{
+    Change, CompactionStrategy, ContextSpec, ErrorReason, EventFilter, Part, Role, Session, SessionEvent, SessionRef,
+    SummaryPrompt, change::Kind,
+};
+pub use watch::{Start, Watch, WatchRequest};
+
+/// The version of this crate.
+pub const VERSION: &str = env!("CARGO_PKG_VERSION");

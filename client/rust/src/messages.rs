@@ -1,0 +1,177 @@
+//! Building events, and reading their text.
+//!
+//! What else an event may carry is set with Rust's update syntax:
+//!
+//! ```
+//! use recollect::{SessionEvent, user};
+//! let event = SessionEvent { author: "ada".into(), branch: "planner".into(), ..user("Is BA117 on time?") };
+//! assert_eq!(event.author, "ada");
+//! ```
+
+use uuid::Uuid;
+
+use crate::v1::{ChatMessage, Part, Role, SessionEvent, TextPart, ToolCallPart, ToolResultPart, part::Content};
+
+/// What the user said. On the root branch it starts a turn.
+pub fn user(text: impl Into<String>) -> SessionEvent {
+    event(Role::User, [text_part(text)])
+}
+
+/// What the model said.
+pub fn assistant(text: impl Into<String>) -> SessionEvent {
+    event(Role::Assistant, [text_part(text)])
+}
+
+/// Instructions to the model.
+pub fn system(text: impl Into<String>) -> SessionEvent {
+    event(Role::System, [text_part(text)])
+}
+
+/// What the model said, followed by the tool calls it asks for, see [`tool_call`]. Empty text is left out.
+pub fn assistant_with_calls(text: impl Into<String>, calls: impl IntoIterator<Item = Part>) -> SessionEvent {
+    let text = text.into();
+    event(Role::Assistant, (!text.is_empty()).then(|| text_part(text)).into_iter().chain(calls))
+}
+
+/// The event that answers one tool call. For several in one event: `event(Role::Tool, [tool_result_part(..), ..])`.
+pub fn tool_result(call_id: impl Into<String>, name: impl Into<String>, output: impl Into<ToolOutput>) -> SessionEvent {
+    event(Role::Tool, [tool_result_part(call_id, name, output, false)])
+}
+
+/// The event that answers one tool call with what went wrong.
+pub fn tool_error(call_id: impl Into<String>, name: impl Into<String>, output: impl Into<ToolOutput>) -> SessionEvent {
+    event(Role::Tool, [tool_result_part(call_id, name, output, true)])
+}
+
+/// An event whose message has this role and these parts.
+pub fn event(role: Role, parts: impl IntoIterator<Item = Part>) -> SessionEvent {
+    let message = ChatMessage { role: role.into(), parts: parts.into_iter().collect() };
+    SessionEvent { message: Some(message), ..Default::default() }
+}
+
+/// Plain text: what keyword filters and search look at.
+pub fn text_part(text: impl Into<String>) -> Part {
+    Part { content: Some(Content::Text(TextPart { text: text.into() })) }
+}
+
+/// A request to call a function. `arguments_json` is kept verbatim.
+pub fn tool_call(id: impl Into<String>, name: impl Into<String>, arguments_json: impl Into<String>) -> Part {
+    let call = ToolCallPart { id: id.into(), name: name.into(), kind: "function".into(), arguments_json: arguments_json.into() };
+    Part { content: Some(Content::ToolCall(call)) }
+}
+
+/// What a tool gave back. A `&str` or a `String` is text.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum ToolOutput {
+    /// Text.
+    Text(String),
+    /// JSON text, kept verbatim.
+    Json(String),
+}
+
+impl From<&str> for ToolOutput {
+    fn from(text: &str) -> Self {
+        Self::Text(text.to_owned())
+    }
+}
+
+impl From<String> for ToolOutput {
+    fn from(text: String) -> Self {
+        Self::Text(text)
+    }
+}
+
+/// The result of the call `call_id`. `is_error`: the tool failed, and the output tells how.
+pub fn tool_result_part(
+    call_id: impl Into<String>,
+    name: impl Into<String>,
+    output: impl Into<ToolOutput>,
+    is_error: bool,
+) -> Part {
+    let (parts, structured_json) = match output.into() {
+        ToolOutput::Text(text) => (vec![text_part(text)], String::new()),
+        ToolOutput::Json(json) => (Vec::new(), json),
+    };
+    let result = ToolResultPart { call_id: call_id.into(), name: name.into(), parts, structured_json, is_error };
+    Part { content: Some(Content::ToolResult(result)) }
+}
+
+/// The event's text as search sees it: its text parts joined by a line feed. Empty when it has none.
+pub fn text_of(event: &SessionEvent) -> String {
+    let parts = event.message.iter().flat_map(|message| &message.parts);
+    let texts: Vec<&str> = parts
+        .filter_map(|part| match &part.content {
+            Some(Content::Text(text)) => Some(text.text.as_str()),
+            _ => None,
+        })
+        .collect();
+    texts.join("\n")
+}
+
+/// A UUIDv7: ids sort by the time they were made.
+pub fn new_event_id() -> String {
+    Uuid::now_v7().to_string()
+}
+
+/// The events, each with an id. Append copies of these, and again after an error: nothing is stored twice.
+pub fn with_ids(events: impl IntoIterator<Item = SessionEvent>) -> Vec<SessionEvent> {
+    let mut events: Vec<_> = events.into_iter().collect();
+    for event in events.iter_mut().filter(|event| event.event_id.is_empty()) {
+        event.event_id = new_event_id();
+    }
+    events
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn message(event: &SessionEvent) -> &ChatMessage {
+        event.message.as_ref().expect("a built event has a message")
+    }
+
+    #[test]
+    fn texts_have_their_role_and_no_id() {
+        for (built, role) in [(user("hi"), Role::User), (assistant("hi"), Role::Assistant), (system("hi"), Role::System)] {
+            assert_eq!((message(&built).role(), text_of(&built).as_str()), (role, "hi"));
+            assert!(built.event_id.is_empty());
+        }
+    }
+
+    #[test]
+    fn calls_follow_the_text_and_arguments_stay_verbatim() {
+        let built = assistant_with_calls("Let me look.", [tool_call("c1", "status", "{ \"flight\":\"BA117\" }")]);
+        assert_eq!(message(&built).parts.len(), 2);
+        let Some(Content::ToolCall(call)) = &message(&built).parts[1].content else { panic!("{built:?}") };
+        assert_eq!((call.id.as_str(), call.name.as_str(), call.kind.as_str()), ("c1", "status", "function"));
+        assert_eq!(call.arguments_json, "{ \"flight\":\"BA117\" }");
+        assert_eq!(message(&assistant_with_calls("", [tool_call("c1", "status", "{}")])).parts.len(), 1);
+    }
+
+    #[test]
+    fn results_are_text_or_json_and_may_be_errors() {
+        let result = |event: SessionEvent| match message(&event).parts[0].content.clone() {
+            Some(Content::ToolResult(result)) => result,
+            other => panic!("{other:?}"),
+        };
+        let text = result(tool_result("c1", "status", "on time"));
+        assert_eq!((text.parts, text.structured_json.as_str(), text.is_error), (vec![text_part("on time")], "", false));
+        let json = result(tool_error("c1", "status", ToolOutput::Json("{\"late\": 5}".into())));
+        assert_eq!((json.parts.len(), json.structured_json.as_str(), json.is_error), (0, "{\"late\": 5}", true));
+    }
+
+    #[test]
+    fn the_text_of_an_event_is_its_text_parts() {
+        let parts = [text_part("one"), tool_call("c", "f", "{}"), text_part("two")];
+        assert_eq!(text_of(&event(Role::Assistant, parts)), "one\ntwo");
+        assert_eq!(text_of(&SessionEvent::default()), "");
+    }
+
+    #[test]
+    fn ids_are_version_7_sort_by_time_and_spare_those_given() {
+        let events = with_ids([user("a"), SessionEvent { event_id: "mine".into(), ..user("b") }, user("c")]);
+        assert_eq!(events[1].event_id, "mine");
+        assert!(events[0].event_id < events[2].event_id);
+        assert_eq!(Uuid::parse_str(&events[0].event_id).expect("a UUID").get_version_num(), 7);
+    }
+}

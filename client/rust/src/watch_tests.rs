@@ -1,0 +1,70 @@
+use std::time::Instant;
+
+use tokio::net::TcpListener;
+use tonic::Code;
+
+use super::*;
+
+fn client(address: &str) -> Client {
+    Client::builder().address(address).app("a").user_id("u").build().expect("it can be")
+}
+
+#[test]
+fn a_subscription_starts_now_unless_told_otherwise() {
+    let started = |watch: Watch, start| match watch.start(start).request {
+        WatchRequest::Session(request) => request.start,
+        WatchRequest::All(_) => panic!("it is a session's"),
+    };
+    use watch_session_request::Start as Place;
+    let watch = client("127.0.0.1:1").watch("s");
+    assert_eq!(started(watch.clone(), Start::Now), Some(Place::LiveOnly(true)));
+    assert_eq!(started(watch.clone(), Start::Beginning), Some(Place::AfterSeq(0)));
+    assert_eq!(started(watch.clone(), Start::AfterSeq(7)), Some(Place::AfterSeq(7)));
+    assert_eq!(started(watch, Start::Token("t".into())), Some(Place::ResumeToken("t".into())));
+}
+
+#[test]
+fn the_scope_is_the_clients_and_no_app_is_any() {
+    let scope = |client: Client| match client.watch_all().request {
+        WatchRequest::All(request) => request.scope.expect("a scope"),
+        WatchRequest::Session(_) => panic!("it is of all"),
+    };
+    let own = scope(client("127.0.0.1:1"));
+    assert_eq!((own.app.as_deref(), own.user_id.as_str()), (Some("a"), "u"));
+    let any = scope(Client::builder().address("127.0.0.1:1").build().expect("it can be"));
+    assert_eq!((any.app, any.user_id.as_str()), (None, ""));
+}
+
+#[tokio::test]
+async fn a_seq_is_no_place_in_a_scope() {
+    let mut changes = client("127.0.0.1:1").watch_all().start(Start::AfterSeq(3)).stream();
+    assert!(matches!(changes.next().await, Some(Err(Error::Usage(_)))));
+    assert!(changes.next().await.is_none());
+}
+
+#[tokio::test]
+async fn silence_is_the_end_of_a_stream_and_is_borne_so_often() {
+    let listener = TcpListener::bind("127.0.0.1:0").await.expect("a port");
+    let silent = client(&listener.local_addr().expect("an address").to_string());
+    let began = Instant::now();
+    let mut changes = silent.watch("s").max_retries(2).stream_within(Duration::from_millis(50));
+    let error = changes.next().await.expect("an item").expect_err("nobody answers");
+    assert_eq!(error.code(), Code::Unavailable);
+    assert!(error.to_string().contains("no sign of life"), "{error}");
+    assert!(began.elapsed() >= Duration::from_millis(150), "it was opened three times");
+    assert!(changes.next().await.is_none());
+}
+
+#[tokio::test]
+async fn closing_the_client_ends_a_subscription_that_waits_to_come_back() {
+    let gone = client("127.0.0.1:1");
+    let changes = tokio::spawn({
+        let mut changes = gone.watch("s").stream();
+        async move { changes.next().await }
+    });
+    tokio::time::sleep(Duration::from_millis(300)).await;
+    gone.close();
+    let ended = timeout(Duration::from_secs(1), changes).await.expect("at once").expect("no panic");
+    let error = ended.expect("an item").expect_err("the client is closed");
+    assert_eq!((error.code(), error.to_string().as_str()), (Code::Cancelled, "the client is closed"));
+}
