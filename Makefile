@@ -82,6 +82,14 @@ test-faults: setup postgres ## Run the fault tests: kill -9, full disk, lost dat
 test-scenarios: setup postgres ## Run the long stories: a session of a million tokens under a policy
 	$(PYTEST) tests/scenarios $(ARGS)
 
+.PHONY: test-sdk
+test-sdk: setup ## Test the clients: their own tests, packages, quickstarts, a page in a browser
+	$(PYTEST) tests/sdk $(ARGS)
+
+.PHONY: test-conformance
+test-conformance: setup postgres ## Run the conformance cases in every language on both engines; ends with how many passed
+	status=0; $(PYTEST) tests/conformance $(ARGS) || status=$$?; $(BIN)/python -m tests.conformance.matrix; exit $$status
+
 .PHONY: lint
 lint: setup check-gen check-sync ## Check style, types, layering, protos, drift and sizes
 	$(BIN)/ruff check .
@@ -125,4 +133,4 @@ bench-peers: setup ## Measure beside other session stores, each in its own envir
 
 .PHONY: clean
 clean: ## Remove environments, caches and build output (never ./data)
-	rm -rf $(VENV) $(GEN) .venv-gen .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache .bench-envs build dist bench.json bench-peers.json
+	rm -rf $(VENV) $(GEN) .venv-gen .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache .bench-envs build dist client/typescript/{node_modules,dist,build} client/{java,rust}/target bench.json bench-peers.json
