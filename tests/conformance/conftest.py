@@ -45,13 +45,20 @@ async def engine_of(
         yield engine
 
 
+def _say(config: pytest.Config, text: str) -> None:
+    """On the terminal, although what tests print is kept from it."""
+    capture = config.pluginmanager.getplugin("capturemanager")
+    with capture.global_and_fixture_disabled():
+        print(f"\n{text}", flush=True)
+
+
 def _database(request: pytest.FixtureRequest) -> str:
     cluster: PostgresCluster = request.getfixturevalue("postgres")
     return cluster.create_database("conformance")
 
 
 @pytest_asyncio.fixture(scope="session", loop_scope="session")
-async def driver_of() -> AsyncIterator[DriverOf]:
+async def driver_of(pytestconfig: pytest.Config) -> AsyncIterator[DriverOf]:
     """Gives the driver of a language; the first time it is built. Skips where the toolchain is missing."""
     drivers: dict[str, Driver] = {}
     failures: dict[str, str] = {}
@@ -60,7 +67,7 @@ async def driver_of() -> AsyncIterator[DriverOf]:
         require(language)
         if language not in drivers and language not in failures:
             try:
-                build(language)
+                _say(pytestconfig, f"the driver of {language} was built in {build(language):.1f} s")
                 drivers[language] = Driver(language)
             except BuildFailed as error:
                 failures[language] = str(error)

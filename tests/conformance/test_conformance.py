@@ -8,9 +8,9 @@ import pytest
 
 from tests.support.toolchains import LANGUAGES
 
-from . import cases, known
+from . import cases, known, matrix
 from .conftest import DriverOf, EngineOf
-from .drivers import Driver
+from .drivers import BUILD_WITHIN, Driver
 from .engine import ENGINES, Engine
 from .results import Results
 from .runner import StepFailed, run_case
@@ -18,6 +18,10 @@ from .runner import StepFailed, run_case
 CASES, PROBLEMS = cases.read()
 CHOSEN = tuple(name for name in os.environ.get("RECOLLECT_LANGUAGES", ",".join(LANGUAGES)).split(",") if name)
 """The languages of this run: all, or those of RECOLLECT_LANGUAGES (go,java)."""
+
+
+# The first case of a language waits for its driver to be built.
+pytestmark = pytest.mark.timeout(2 * BUILD_WITHIN)
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
@@ -55,3 +59,11 @@ async def _failure(case: cases.Case, driver: Driver, around: Engine) -> str | No
     except StepFailed as error:
         return str(error)
     return None
+
+
+def test_the_page_says_what_this_run_found(results: Results) -> None:
+    found = matrix.Matrix(CASES, results.outcomes, known.load({case.id for case in CASES}))
+    if not found.is_full:
+        pytest.skip("not every case was run in every language on every engine")
+    problem = matrix.differs(found)
+    assert problem is None, problem
