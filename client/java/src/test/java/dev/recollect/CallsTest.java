@@ -1,0 +1,193 @@
+package dev.recollect;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertInstanceOf;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import com.google.protobuf.Message;
+import dev.recollect.v1.AppendEventsRequest;
+import dev.recollect.v1.AppendEventsResponse;
+import dev.recollect.v1.CreateSessionRequest;
+import dev.recollect.v1.ErrorReason;
+import dev.recollect.v1.SessionServiceGrpc;
+import io.grpc.Status;
+import java.io.IOException;
+import java.time.Duration;
+import java.time.temporal.ChronoUnit;
+import java.util.List;
+import java.util.concurrent.CompletionException;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicInteger;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+
+@Timeout(30)
+class CallsTest {
+  private FakeServer server;
+  private Recollect client;
+
+  @BeforeEach
+  void open() throws IOException {
+    server = new FakeServer(0);
+    client = server.client().build();
+  }
+
+  @AfterEach
+  void close() throws InterruptedException {
+    client.close();
+    server.close();
+  }
+
+  /** Fails so many times, then answers. */
+  private void failFirst(int times, Message response) {
+    var left = new AtomicInteger(times);
+    server.answer =
+        request -> {
+          if (left.getAndDecrement() > 0) {
+            throw Status.UNAVAILABLE.withDescription("not now").asRuntimeException();
+          }
+          return response;
+        };
+  }
+
+  @Test
+  void anAppendIsRetriedWithTheSameIds() {
+    failFirst(4, AppendEventsResponse.newBuilder().setLogVersion(1).build());
+    assertEquals(1, client.append("s", Events.user("Hi"), Events.user("there")).getLogVersion());
+    assertEquals(5, server.requests.size());
+    assertEquals(1, server.requests.stream().distinct().count());
+    var request = (AppendEventsRequest) server.requests.get(0);
+    assertEquals("shop/ada/s", request.getSession().getApp() + "/" + request.getSession().getUserId() + "/" + request.getSession().getSessionId());
+    assertEquals(36, request.getEvents(1).getEventId().length());
+  }
+
+  @Test
+  void aLargeAppendIsRetriedToo() {
+    failFirst(2, AppendEventsResponse.newBuilder().setLogVersion(1).build());
+    assertEquals(1, client.append("s", Events.user("x".repeat(24 * 1024 * 1024))).getLogVersion());
+    assertEquals(3, server.requests.size());
+  }
+
+  @Test
+  void fiveAttemptsAreAll() {
+    failFirst(9, AppendEventsResponse.getDefaultInstance());
+    var error = assertThrows(RecollectException.class, () -> client.append("s", Events.user("Hi")));
+    assertEquals(Status.Code.UNAVAILABLE, error.code());
+    assertEquals(5, server.requests.size());
+  }
+
+  @Test
+  void whatMayNotBeRepeatedIsNot() {
+    failFirst(1, AppendEventsResponse.getDefaultInstance());
+    var request = CreateSessionRequest.getDefaultInstance();
+    assertThrows(RecollectException.class, () -> client.call(SessionServiceGrpc.getCreateSessionMethod(), request));
+    assertEquals(1, server.requests.size());
+  }
+
+  @Test
+  void theCredentialIsSent() {
+    client.append("s", Events.user("Hi"));
+    try (var other = server.client().token("secret").build()) {
+      other.append("s", Events.user("Hi"));
+      other.appendAsync("s", Events.user("Hi")).join();
+    }
+    assertEquals(List.of("null", "Bearer secret", "Bearer secret"), server.credentials);
+  }
+
+  @Test
+  void aCallThatTakesTooLongFails() {
+    server.answer = request -> null;
+    var brief = client.withTimeout(Duration.ofMillis(100));
+    var error = assertThrows(RecollectException.class, () -> brief.append("s", Events.user("Hi")));
+    assertEquals(Status.Code.DEADLINE_EXCEEDED, error.code());
+    assertEquals(ErrorReason.ERROR_REASON_DEADLINE_EXCEEDED, error.reason());
+    var options = AppendOptions.builder().timeout(Duration.ofMillis(100)).build();
+    assertThrows(RecollectException.class, () -> client.append("s", List.of(Events.user("Hi")), options));
+  }
+
+  @Test
+  void thereMayBeNoLimit() {
+    assertEquals(0, client.withTimeout(ChronoUnit.FOREVER.getDuration()).append("s", Events.user("Hi")).getLogVersion());
+  }
+
+  @Test
+  void errorsOfFuturesAreTyped() {
+    server.answer =
+        request -> {
+          throw FakeServer.error(Status.Code.NOT_FOUND, "no session", FakeServer.reason("SESSION_NOT_FOUND"));
+        };
+    var future = client.appendAsync("s", Events.user("Hi"));
+    var error = assertThrows(CompletionException.class, future::join).getCause();
+    assertEquals(ErrorReason.ERROR_REASON_SESSION_NOT_FOUND, assertInstanceOf(RecollectException.class, error).reason());
+  }
+
+  @Test
+  void aCancelledFutureCancelsItsCall() throws InterruptedException {
+    server.answer = request -> null;
+    var future = client.appendAsync("s", Events.user("Hi"));
+    while (server.requests.isEmpty()) {
+      TimeUnit.MILLISECONDS.sleep(5);
+    }
+    assertTrue(future.cancel(true));
+    client.close();
+    assertTrue(future.isCancelled());
+  }
+
+  @Test
+  void noServerIsSaidWithItsAddressAndWhatToDo() throws InterruptedException {
+    int port = server.port();
+    server.close();
+    var error = assertThrows(RecollectException.class, () -> client.withTimeout(Duration.ofSeconds(10)).append("s", Events.user("Hi")));
+    assertEquals(Status.Code.UNAVAILABLE, error.code());
+    assertTrue(error.getMessage().startsWith("no server at 127.0.0.1:" + port + " ("), error.getMessage());
+    assertTrue(error.getMessage().contains("Connection refused"), error.getMessage());
+    assertTrue(error.getMessage().endsWith("start one with `make serve`"), error.getMessage());
+  }
+
+  @Test
+  void aServerThatComesBackIsFoundSoon() throws Exception {
+    client.append("s", Events.user("Hi"));
+    int port = server.port();
+    server.close();
+    for (int n = 0; n < 3; n++) {
+      assertThrows(RecollectException.class, () -> client.append("s", Events.user("Hi")));
+    }
+    server = new FakeServer(port);
+    TimeUnit.MILLISECONDS.sleep(3000); // by itself gRPC would now be waiting for longer
+    client.append("s", Events.user("Hi"));
+  }
+
+  @Test
+  void closingFailsWhatIsUnderWayAndWhatComesAfter() throws InterruptedException {
+    server.answer = request -> null;
+    var future = client.appendAsync("s", Events.user("Hi"));
+    while (server.requests.isEmpty()) {
+      TimeUnit.MILLISECONDS.sleep(5);
+    }
+    client.close();
+    client.close();
+    var error = (RecollectException) assertThrows(CompletionException.class, future::join).getCause();
+    assertEquals(Status.Code.CANCELLED, error.code());
+    assertEquals("the call was cancelled: the client is closed", error.getMessage());
+    assertThrows(IllegalStateException.class, () -> client.append("s", Events.user("Hi")));
+    assertThrows(IllegalStateException.class, () -> client.watch("s", WatchOptions.LIVE));
+  }
+
+  @Test
+  void noThreadOutlivesTheClient() throws InterruptedException {
+    client.append("s", Events.user("Hi"));
+    client.watch("s", WatchOptions.LIVE);
+    client.close();
+    server.close();
+    while (ours() > 0) { // gRPC lets its shared threads linger for a second
+      TimeUnit.MILLISECONDS.sleep(50);
+    }
+  }
+
+  private static long ours() {
+    return Thread.getAllStackTraces().keySet().stream().filter(t -> t.getName().matches("(grpc|recollect)-.*")).count();
+  }
+}
