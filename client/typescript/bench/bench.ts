@@ -1,0 +1,106 @@
+// bench ADDRESS SECONDS: what the SDK costs beside the bare generated stub, as one JSON object. Both are measured in the same run,
+// in turns, so that what else the machine does hits both.
+
+import { create } from "@bufbuild/protobuf";
+import { createClient } from "@connectrpc/connect";
+import { createGrpcTransport } from "@connectrpc/connect-node";
+
+import * as sdk from "../src/node.js";
+
+const BLOCK = 5;
+const EVENTS = 20_000;
+const BATCH = 500;
+const ROUNDS = 3;
+
+const address = process.argv[2] ?? "127.0.0.1:7443";
+const seconds = Number(process.argv[3] ?? 10);
+const app = `bench-${process.pid}-${Date.now()}`;
+const text = "x".repeat(1024);
+const client = sdk.connect({ address, app, userId: "bench" });
+const bare = createGrpcTransport({ baseUrl: `http://${address}` });
+const stub = { events: createClient(sdk.EventService, bare), subscriptions: createClient(sdk.SubscriptionService, bare) };
+const ref = (sessionId: string) => create(sdk.SessionRefSchema, { app, userId: "bench", sessionId });
+
+function event(): sdk.SessionEvent {
+  const message = { role: sdk.Role.USER, parts: [{ content: { case: "text", value: { text } } as const }] };
+  return create(sdk.SessionEventSchema, { eventId: sdk.newEventId(), message });
+}
+
+async function times(count: number, into: number[], call: () => Promise<unknown>): Promise<void> {
+  for (let n = 0; n < count; n++) {
+    const began = performance.now();
+    await call();
+    into.push((performance.now() - began) * 1000);
+  }
+}
+
+function summary(microseconds: number[]) {
+  const sorted = microseconds.sort((one, other) => one - other);
+  const at = (share: number) => Math.round(sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))]!);
+  return { median_us: at(0.5), p99_us: at(0.99), calls: sorted.length };
+}
+
+async function unary() {
+  const session = ref("unary");
+  const plain = () => stub.events.appendEvents({ session, events: [event()] });
+  const written = () => client.append(session, sdk.user(text));
+  await client.append(session, event(), { create: true });
+  await times(200, [], plain);
+  await times(200, [], written);
+  const [ofStub, ofSdk]: [number[], number[]] = [[], []];
+  for (const end = performance.now() + seconds * 1000; performance.now() < end; ) {
+    // In no fixed order: what one block leaves behind for the next, such as garbage, must hit both.
+    const stubFirst = Math.random() < 0.5;
+    if (stubFirst) await times(BLOCK, ofStub, plain);
+    await times(BLOCK, ofSdk, written);
+    if (!stubFirst) await times(BLOCK, ofStub, plain);
+  }
+  return { stub: summary(ofStub), sdk: summary(ofSdk) };
+}
+
+/** Events a second, until all of them were seen. */
+async function rate(counts: AsyncIterable<number>): Promise<number> {
+  const began = performance.now();
+  let seen = 0;
+  for await (const count of counts) {
+    seen += count;
+    if (seen >= EVENTS) break;
+  }
+  return Math.round(seen / ((performance.now() - began) / 1000));
+}
+
+const eventsOf = ({ kind }: sdk.Change) => (kind.case === "batch" ? kind.value.events.length : 0);
+
+async function* throughStub(session: sdk.SessionRef): AsyncGenerator<number> {
+  const stop = new AbortController();
+  const request = { session, start: { case: "afterSeq", value: 0n } as const };
+  try {
+    for await (const frame of stub.subscriptions.watchSession(request, { signal: stop.signal })) {
+      for (const change of frame.changes) yield eventsOf(change);
+    }
+  } finally {
+    stop.abort();
+  }
+}
+
+async function* throughSdk(session: sdk.SessionRef): AsyncGenerator<number> {
+  for await (const change of client.watch(session, { fromBeginning: true })) yield eventsOf(change);
+}
+
+async function stream() {
+  const session = ref("stream");
+  for (let n = 0; n < EVENTS; n += BATCH) {
+    await client.append(session, Array.from({ length: BATCH }, event), { create: true });
+  }
+  let [ofStub, ofSdk] = [0, 0];
+  for (let round = 0; round < ROUNDS; round++) {
+    ofStub = Math.max(ofStub, await rate(throughStub(session)));
+    ofSdk = Math.max(ofSdk, await rate(throughSdk(session)));
+  }
+  return { stub_per_s: ofStub, sdk_per_s: ofSdk, events: EVENTS };
+}
+
+const result = { language: "typescript", unary: await unary(), stream: await stream() };
+process.stdout.write(`${JSON.stringify(result)}\n`);
+client.close();
+process.exit(0); // the bare transport keeps its connection

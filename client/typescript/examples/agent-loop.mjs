@@ -1,0 +1,58 @@
+// An agent's loop: read the context, append what the user says, think, append the answer. Another part of the program follows
+// the session meanwhile. A rule stands in for the model, and it asks for one tool. RECOLLECT_ADDRESS names the server.
+
+import { connect, assistant, Role, system, textOf, toolCall, toolResult, user } from "@recollect/client";
+
+const client = connect({ app: "agent-loop", userId: "alice" });
+const session = `flight-${Date.now()}`;
+const arrivals = { BA117: "18:40" };
+
+/** What a model would say next, given what it sees. */
+function think(events) {
+  const last = events[events.length - 1];
+  const result = last.message.parts[0].content;
+  if (result.case === "toolResult") return assistant(`It lands at ${JSON.parse(result.value.structuredJson).arrives}.`);
+  const flight = /[A-Z]{2}\d+/.exec(textOf(last))?.[0];
+  if (flight === undefined) return assistant("Which flight?");
+  return assistant("Let me look.", { toolCalls: [toolCall(`call-${last.seq}`, "arrival", { flight })] });
+}
+
+/** The tool that the answer asks for, if it asks for one. */
+function runTools(answer) {
+  return answer.message.parts
+    .filter((part) => part.content.case === "toolCall")
+    .map(({ content: { value: call } }) => {
+      const { flight } = JSON.parse(call.argumentsJson);
+      return toolResult({ callId: call.id, name: call.name, json: { flight, arrives: arrivals[flight] } });
+    });
+}
+
+async function turn(text) {
+  await client.append(session, user(text));
+  for (;;) {
+    const { events } = await client.context(session, { maxTurns: 10 });
+    const answer = think(events);
+    const results = runTools(answer);
+    await client.append(session, [answer, ...results]);
+    if (results.length === 0) return;
+  }
+}
+
+/** Prints the session as it grows, until so many events were seen. */
+async function follow(changes, count) {
+  for await (const { kind } of changes) {
+    if (kind.case !== "batch") continue;
+    for (const event of kind.value.events) {
+      const role = Role[event.message.role].toLowerCase();
+      console.log(`${event.seq} ${role}: ${textOf(event) || event.message.parts[0].content.value.structuredJson}`);
+      if (--count === 0) return;
+    }
+  }
+}
+
+await client.append(session, system("You help travellers. Be brief."), { create: true });
+const following = follow(client.watch(session, { fromBeginning: true }), 7);
+await turn("When does it land?");
+await turn("BA117, I mean.");
+await following;
+client.close();

@@ -1,0 +1,209 @@
+import assert from "node:assert/strict";
+import { after, describe, test } from "node:test";
+
+import { Code, type ConnectRouter } from "@connectrpc/connect";
+
+import { retryPause } from "../src/transport.js";
+import * as sdk from "../src/node.js";
+import { connect as connectWeb } from "../src/web.js";
+import { deadAddress, errorInfo, retryInfo, serve, serveHttp, serverError } from "./support.js";
+
+/** What was asked, and what is answered: the errors in turn, then success. */
+const asked: { appends: sdk.AppendEventsRequest[]; creates: number; headers: Headers[] } = { appends: [], creates: 0, headers: [] };
+let errors: Error[] = [];
+let delayMs = 0;
+
+function routes(router: ConnectRouter): void {
+  router.service(sdk.EventService, {
+    async appendEvents(request, { requestHeader, signal }) {
+      asked.appends.push(request);
+      asked.headers.push(requestHeader);
+      const error = errors.shift();
+      if (error) throw error;
+      if (delayMs) await new Promise((resolve, reject) => (setTimeout(resolve, delayMs), signal.addEventListener("abort", reject)));
+      return { logVersion: 2n ** 62n };
+    },
+  });
+  router.service(sdk.SessionService, {
+    createSession() {
+      asked.creates += 1;
+      throw errors.shift() ?? serverError(Code.Internal);
+    },
+    listSessions: ({ pageToken, labels, app, userId }) =>
+      pageToken === "" ? { sessions: [{ uid: "1" }, { uid: "2" }], nextPageToken: "more" } : { sessions: [{ uid: `${app} ${userId} ${labels["a"]}` }] },
+  });
+}
+
+const grpc = await serve(routes);
+const http = await serveHttp(routes);
+after(() => Promise.all([grpc.close(), http.close()]));
+
+function reset(...next: Error[]): void {
+  Object.assign(asked, { appends: [], creates: 0, headers: [] });
+  errors = next;
+  delayMs = 0;
+}
+
+const away = (...details: Parameters<typeof serverError>[1][]) => serverError(Code.Unavailable, errorInfo("STORE_UNAVAILABLE"), ...details);
+const who = { app: "shop", userId: "alice" };
+
+const protocols: [string, () => sdk.Client][] = [
+  ["gRPC", () => sdk.connect({ ...who, address: grpc.address, token: "secret" })],
+  ["Connect", () => connectWeb({ ...who, address: http.address, token: "secret" })],
+  ["gRPC-Web", () => connectWeb({ ...who, address: http.address, token: "secret", protocol: "grpc-web" })],
+];
+for (const [protocol, open] of protocols) {
+  describe(protocol, () => {
+    const client = open();
+    after(() => client.close());
+
+    test("an append is completed, authorised, and answered exactly", async () => {
+      reset();
+      const response = await client.append("s1", [sdk.user("hi")], { create: true, expectedLogVersion: 7, ignoreExisting: true });
+      assert.equal(response.logVersion, 2n ** 62n);
+      const [request] = asked.appends;
+      assert.deepEqual([request!.session!.app, request!.session!.userId, request!.session!.sessionId], ["shop", "alice", "s1"]);
+      assert.deepEqual(request!.precondition, { case: "expectedLogVersion", value: 7n });
+      assert.ok(request!.createIfMissing !== undefined && request!.ifExists === sdk.IfExists.IGNORE);
+      assert.equal(asked.headers[0]!.get("authorization"), "Bearer secret");
+    });
+
+    test("it is sent again while the server is away, with the same ids, and the caller's event has none", async () => {
+      reset(away(), away());
+      const event = sdk.user("hi");
+      await client.append("s1", event);
+      assert.equal(asked.appends.length, 3);
+      const ids = new Set(asked.appends.map((request) => request.events[0]!.eventId));
+      assert.ok(ids.size === 1 && !ids.has("") && event.eventId === "");
+    });
+
+    test("large requests are repeated too", async () => {
+      reset(away());
+      await client.append("s1", sdk.user("x".repeat(3_000_000)));
+      assert.deepEqual(asked.appends.map((request) => sdk.textOf(request.events[0]!).length), [3_000_000, 3_000_000]);
+    });
+
+    test("five times at most; then the error is told", async () => {
+      reset(...Array.from({ length: 9 }, () => away()));
+      await assert.rejects(client.append("s1", sdk.user("hi")), (error) => sdk.isReason(error, "STORE_UNAVAILABLE"));
+      assert.equal(asked.appends.length, 5);
+    });
+
+    test("what is not safe to repeat, or no matter of time, is sent once", async () => {
+      reset(away());
+      await assert.rejects(client.services.sessions.createSession({}), (error) => sdk.isReason(error, "STORE_UNAVAILABLE"));
+      assert.equal(asked.creates, 1);
+      reset(serverError(Code.NotFound, errorInfo("SESSION_NOT_FOUND", { session_id: "s1" })));
+      await assert.rejects(client.append("s1", sdk.user("hi")), (error) => sdk.isReason(error, "SESSION_NOT_FOUND") && error.info["session_id"] === "s1");
+      assert.equal(asked.appends.length, 1);
+    });
+
+    test("a retry waits for as long as the server asks, unless the timeout is shorter", async () => {
+      reset(away(retryInfo(0n, 400_000_000)));
+      const began = performance.now();
+      await client.append("s1", sdk.user("hi"));
+      assert.ok(performance.now() - began >= 399);
+      reset(away(retryInfo(60n, 0)));
+      await assert.rejects(client.append("s1", sdk.user("hi"), { timeoutMs: 500 }), (error) => sdk.isReason(error, "STORE_UNAVAILABLE") && error.retryAfterMs === 60_000);
+      assert.equal(asked.appends.length, 1);
+    });
+
+    test("a timeout is of the call with all its retries", async () => {
+      reset(away());
+      delayMs = 5000;
+      const began = performance.now();
+      const call = client.append("s1", sdk.user("hi"), { timeoutMs: 400 });
+      await assert.rejects(call, (error) => sdk.isReason(error, "DEADLINE_EXCEEDED") && error.code === Code.DeadlineExceeded);
+      assert.ok(performance.now() - began < 2000);
+    });
+
+    test("an aborted call ends at once, in a pause between retries too", async () => {
+      for (const next of [[], [away(retryInfo(20n, 0))]]) {
+        reset(...next);
+        delayMs = 5000;
+        const stop = new AbortController();
+        setTimeout(() => stop.abort("enough"), 50);
+        const began = performance.now();
+        await assert.rejects(client.append("s1", sdk.user("hi"), { signal: stop.signal }), { code: Code.Canceled, cause: "enough" });
+        assert.ok(performance.now() - began < 2000);
+      }
+    });
+
+    test("pages follow each other", async () => {
+      reset();
+      const uids = [];
+      for await (const session of client.sessions({ userId: "", labels: { a: "b" } })) uids.push(session.uid);
+      assert.deepEqual(uids, ["1", "2", "shop  b"]);
+    });
+
+    test("closing ends calls under way, refuses others, and may be repeated", async () => {
+      reset();
+      delayMs = 5000;
+      const other = open();
+      const call = other.append("s1", sdk.user("hi"));
+      setTimeout(() => (other.close(), other.close()), 50);
+      await assert.rejects(call, { code: Code.Canceled, rawMessage: "the client is closed" });
+      await assert.rejects(other.append("s1", sdk.user("hi")), { rawMessage: "the client is closed" });
+    });
+  });
+}
+
+test("a connection that breaks under a call is repaired by the retry", async () => {
+  reset();
+  delayMs = 300;
+  const client = sdk.connect({ ...who, address: grpc.address });
+  setTimeout(() => (grpc.cut(), (delayMs = 0)), 100);
+  await client.append("s1", sdk.user("hi"));
+  assert.equal(asked.appends.length, 2);
+  client.close();
+});
+
+test("where nothing listens the error says so, after the retries", async () => {
+  const client = sdk.connect({ ...who, address: await deadAddress() });
+  await assert.rejects(client.append("s1", sdk.user("hi")), (error) => error instanceof sdk.RecollectError && error.code === Code.Unavailable && /no server at 127/.test(error.message));
+  client.close();
+});
+
+test("pauses between retries double up to 2 seconds, and gRPC's pushback decides", () => {
+  const append = sdk.EventService.method.appendEvents;
+  const error = new sdk.RecollectError("away", Code.Unavailable);
+  assert.deepEqual([1, 2, 3, 4].map((attempt) => Math.round(retryPause(append, attempt, error, () => 0.5)!)), [100, 200, 400, 800]);
+  assert.equal(retryPause(append, 5, error), undefined);
+  assert.equal(retryPause(sdk.SessionService.method.createSession, 1, error), undefined);
+  assert.equal(retryPause(append, 1, new sdk.RecollectError("no", Code.Internal)), undefined);
+  error.metadata.set("grpc-retry-pushback-ms", "1234");
+  assert.equal(retryPause(append, 1, error), 1234);
+  error.metadata.set("grpc-retry-pushback-ms", "-1");
+  assert.equal(retryPause(append, 1, error), undefined);
+});
+
+test("arguments that no request could hold are refused", async () => {
+  const client = sdk.connect({ ...who, address: "127.0.0.1:1" });
+  await assert.rejects(client.append("s", [], { expectedLogVersion: 1, expectedLastEventId: "" }), TypeError);
+  await assert.rejects(client.append("s", [], { expectedLogVersion: 2 ** 60 }), RangeError);
+  await assert.rejects(client.append("s", [], { timeoutMs: 0 }), RangeError);
+  await assert.rejects(client.append(7 as never, []), TypeError);
+  assert.throws(() => client.watch("s", { afterSeq: 1, fromBeginning: true }), TypeError);
+  assert.throws(() => client.watch({ scope: {} }, { afterSeq: 1 }), TypeError);
+  assert.throws(() => client.watch("s", { maxRetries: -1 }), RangeError);
+  assert.throws(() => client.search("x", { session: "s", app: "a" }), TypeError);
+  assert.throws(() => sdk.connect({ address: "a b" }), TypeError);
+  assert.throws(() => sdk.connect({ address: "http://a", tls: true }), TypeError);
+  assert.throws(() => sdk.connect({ timeoutMs: -1 }), RangeError);
+  client.close();
+});
+
+test("the address and the token come from the environment", () => {
+  process.env["RECOLLECT_ADDRESS"] = "10.0.0.1:9";
+  assert.equal(sdk.connect().address, "10.0.0.1:9");
+  delete process.env["RECOLLECT_ADDRESS"];
+  assert.equal(sdk.connect().address, "127.0.0.1:7443");
+});
+
+test("a transport of one's own is used", async () => {
+  const urls: string[] = [];
+  const transport = (url: string) => (urls.push(url), { unary: () => Promise.reject(serverError(Code.Internal)), stream: () => Promise.reject(new Error()) });
+  const client = sdk.connect({ address: "far:1", tls: true, transport });
+  await assert.rejects(client.append("s1", []), { code: Code.Internal });
+  assert.deepEqual(urls, ["https://far:1"]);
+});

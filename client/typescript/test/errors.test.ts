@@ -1,0 +1,96 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+
+import { create } from "@bufbuild/protobuf";
+import { Code, ConnectError } from "@connectrpc/connect";
+
+import { typedError } from "../src/errors.js";
+import { AppendStreamResultSchema, ErrorReason, errorOf, isReason, RecollectError } from "../src/node.js";
+import { badRequest, errorInfo, retryInfo, serverError } from "./support.js";
+
+const typed = (cause: unknown) => typedError(cause, "127.0.0.1:1") as RecollectError;
+
+test("an error has its reason, metadata, violations and delay", () => {
+  const details = [
+    errorInfo("INVALID_FIELD", { field: "a", problem: "is long" }),
+    badRequest(["a", "is long"], ["b", "is short"]),
+    retryInfo(2n, 500_000_000),
+    { type: "google.rpc.Newer", value: Uint8Array.of(255) },
+  ];
+  const error = typed(serverError(Code.InvalidArgument, ...details));
+  assert.ok(error instanceof RecollectError && error instanceof ConnectError && error instanceof Error);
+  assert.equal(error.code, Code.InvalidArgument);
+  assert.equal(error.rawMessage, "as it says");
+  assert.equal(error.reason, "INVALID_FIELD");
+  assert.deepEqual({ ...error.info }, { field: "a", problem: "is long" });
+  assert.deepEqual(error.violations, [{ field: "a", description: "is long" }, { field: "b", description: "is short" }]);
+  assert.equal(error.retryAfterMs, 2500);
+});
+
+test("isReason knows reasons by value and by name, and errors of others are of none", () => {
+  const error = typed(serverError(Code.NotFound, errorInfo("SESSION_NOT_FOUND")));
+  assert.ok(isReason(error, ErrorReason.SESSION_NOT_FOUND));
+  assert.ok(isReason(error, "EVENT_NOT_FOUND", "SESSION_NOT_FOUND"));
+  assert.ok(!isReason(error, ErrorReason.EVENT_NOT_FOUND));
+  assert.ok(!isReason(new Error("SESSION_NOT_FOUND"), "SESSION_NOT_FOUND"));
+});
+
+test("a reason of a newer server is kept as it was sent", () => {
+  const error = typed(serverError(Code.FailedPrecondition, errorInfo("MOON_IN_THE_WAY", { phase: "full" })));
+  assert.equal(error.reason, "MOON_IN_THE_WAY");
+  assert.equal(error.info["phase"], "full");
+});
+
+test("what only looks like a RecollectError is none", () => {
+  assert.ok(!(new ConnectError("other") instanceof RecollectError));
+  assert.ok(!((undefined as unknown) instanceof RecollectError));
+});
+
+test("malformed details and those of others do not hide the error", () => {
+  const broken = { type: "google.rpc.ErrorInfo", value: Uint8Array.of(0x0a, 0x7f, 0x41) };
+  const error = typed(serverError(Code.NotFound, broken, errorInfo("FOREIGN", {}, "example.org"), retryInfo(1n, 0)));
+  assert.deepEqual([error.reason, error.code, error.retryAfterMs], ["", Code.NotFound, 1000]);
+});
+
+test("metadata keys are only keys", () => {
+  const error = typed(serverError(Code.NotFound, errorInfo("SESSION_NOT_FOUND", JSON.parse('{"__proto__": "x"}'))));
+  assert.equal(Object.getOwnPropertyDescriptor(error.info, "__proto__")?.value, "x");
+});
+
+test("no server is said with the address and how to start one", () => {
+  const error = typed(new ConnectError("connect ECONNREFUSED", Code.Unavailable));
+  assert.match(error.message, /no server at 127\.0\.0\.1:1 \(connect ECONNREFUSED\); start one with .*make serve/);
+  assert.equal(typed(serverError(Code.Unavailable, errorInfo("SERVER_DRAINING"))).rawMessage, "as it says");
+});
+
+const broken: [string, ConnectError][] = [
+  ["fetch failed", ConnectError.from(new TypeError("fetch failed"))],
+  ["a reset stream", new ConnectError("http/2 stream closed with error code INTERNAL_ERROR (0x2)", Code.Internal)],
+  ["a stream that the server cancelled", new ConnectError("http/2 stream closed with error code CANCEL (0x8)", Code.Canceled)],
+  ["no trailers", new ConnectError("protocol error: missing status", Code.Internal)],
+  ["half a message", new ConnectError("protocol error: promised 9 bytes in enveloped message, got 3", Code.InvalidArgument)],
+  ["no end of a Connect stream", ConnectError.from("missing EndStreamResponse")],
+  ["a session that is gone", ConnectError.from(Object.assign(new Error("gone"), { code: "ERR_HTTP2_SESSION_ERROR" }), Code.Internal)],
+];
+for (const [what, cause] of broken) {
+  test(`${what} is Unavailable`, () => assert.equal(typed(cause).code, Code.Unavailable));
+}
+
+test("what a server says is not taken for a broken connection", () => {
+  for (const code of [Code.Internal, Code.Aborted, Code.Canceled, Code.Unknown]) {
+    assert.equal(typed(new ConnectError("own words", code, { "grpc-status": String(code) })).code, code);
+  }
+});
+
+test("faults of the program are left as they are", () => {
+  const fault = new TypeError("x is not a function");
+  assert.equal(typedError(fault, ""), fault);
+  assert.equal(typed(ConnectError.from(new TypeError("cannot encode"), Code.Internal)).code, Code.Internal);
+});
+
+test("errorOf tells a result's error", () => {
+  const outcome = { case: "error", value: { code: 5, message: "none", reason: "SESSION_NOT_FOUND", metadata: { session_id: "s" } } } as const;
+  const error = errorOf(create(AppendStreamResultSchema, { outcome }));
+  assert.ok(isReason(error, "SESSION_NOT_FOUND") && error.code === Code.NotFound && error.info["session_id"] === "s");
+  assert.equal(errorOf(create(AppendStreamResultSchema)), undefined);
+});

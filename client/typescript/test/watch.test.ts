@@ -1,0 +1,202 @@
+import assert from "node:assert/strict";
+import { after, beforeEach, test } from "node:test";
+
+import { create } from "@bufbuild/protobuf";
+import { Code } from "@connectrpc/connect";
+
+import { Backoff } from "../src/backoff.js";
+import * as sdk from "../src/node.js";
+import { follow, watchRequest, type Following } from "../src/watch.js";
+import { batch, errorInfo, idsOf, serve, serverError } from "./support.js";
+
+type Script = (request: sdk.WatchSessionRequest, signal: AbortSignal) => AsyncGenerator<sdk.Change[]>;
+
+let scripts: Script[] = [];
+const requests: sdk.WatchSessionRequest[] = [];
+const open = new Set<AbortSignal>();
+
+const server = await serve((router) =>
+  router.service(sdk.SubscriptionService, {
+    async *watchSession(request, { signal }) {
+      requests.push(request);
+      open.add(signal);
+      signal.addEventListener("abort", () => open.delete(signal)); // a handler that waits for the reader does not return
+      try {
+        for await (const changes of scripts.shift()!(request, signal)) yield { changes };
+      } finally {
+        open.delete(signal);
+      }
+    },
+  }),
+);
+const client = sdk.connect({ address: server.address, app: "a", userId: "u" });
+after(async () => {
+  client.close();
+  await server.close();
+});
+beforeEach(() => {
+  scripts = [];
+  requests.length = 0;
+});
+
+const started = create(sdk.ChangeSchema, { kind: { case: "checkpoint", value: { kind: sdk.CheckpointKind.STARTED } }, resumeToken: "t0" });
+const forever = (signal: AbortSignal) => new Promise<void>((resolve) => signal.addEventListener("abort", () => resolve()));
+
+async function settled(): Promise<void> {
+  for (const end = performance.now() + 3000; open.size > 0; await new Promise((resolve) => setTimeout(resolve, 5))) {
+    assert.ok(performance.now() < end, "the call is not released");
+  }
+}
+
+test("it goes on where it stood when the stream breaks, ends, or the server leaves", async () => {
+  scripts = [
+    async function* () {
+      yield [started, batch("s", 1, ["e1"])];
+      yield [batch("s", 2, ["e2"], { continues: true })];
+      server.cut();
+      await new Promise((resolve) => setTimeout(resolve, 50));
+    },
+    async function* () {
+      yield [batch("s", 1, ["e1"]), batch("s", 2, ["e2"], { continues: true }), batch("s", 2, ["e3"])];
+    },
+    async function* () {
+      throw serverError(Code.Unavailable, errorInfo("SERVER_DRAINING"));
+    },
+    async function* (_, signal) {
+      yield [batch("s", 3, ["e4"])];
+      await forever(signal);
+    },
+  ];
+  const got: string[][] = [];
+  for await (const change of client.watch("s", { afterSeq: 0 })) {
+    got.push(idsOf(change));
+    if (got.length === 3) break;
+  }
+  assert.deepEqual(got, [["e1"], ["e2", "e3"], ["e4"]]);
+  const starts = requests.map(({ start }) => (start.case === "resumeToken" ? start.value : start.case));
+  assert.deepEqual(starts, ["afterSeq", "t1", "t2", "t2"]);
+  await settled();
+});
+
+test("checkpoints are handed out if asked for, and their tokens are used either way", async () => {
+  for (const checkpoints of [true, false]) {
+    scripts = [
+      async function* () {
+        yield [started];
+      },
+      async function* (request, signal) {
+        assert.equal(request.start.value, "t0");
+        yield [batch("s", 1, ["e1"])];
+        await forever(signal);
+      },
+    ];
+    const watch = client.watch("s", { checkpoints });
+    assert.equal((await watch.next()).value!.kind.case, checkpoints ? "checkpoint" : "batch");
+    await watch.return!();
+    await settled();
+  }
+});
+
+test("other errors end it", async () => {
+  scripts = [
+    async function* () {
+      throw serverError(Code.OutOfRange, errorInfo("RESUME_POSITION_EXPIRED", { oldest_seq: "7" }));
+    },
+  ];
+  await assert.rejects(client.watch("s", { resumeToken: "old" }).next(), (error) => sdk.isReason(error, "RESUME_POSITION_EXPIRED") && error.info["oldest_seq"] === "7");
+  assert.equal(requests.length, 1);
+});
+
+test("retries in a row are counted, and any frame begins a new row", async () => {
+  const fails: Script = async function* () {
+    throw serverError(Code.Unavailable);
+  };
+  const lives: Script = async function* () {
+    yield [started];
+  };
+  scripts = [fails, lives, fails, fails];
+  await assert.rejects(client.watch("s", { maxRetries: 1 }).next(), { code: Code.Unavailable });
+  assert.equal(requests.length, 3, "one failure, a life, whose end is the first of a new row, and one more");
+});
+
+test("an aborted signal ends it with Canceled, leaving it ends it in silence; both at once", async () => {
+  const quiet: Script = async function* (_, signal) {
+    yield [started];
+    await forever(signal);
+  };
+  scripts = [quiet, quiet];
+  const stop = new AbortController();
+  const aborted = client.watch("s", { signal: stop.signal }).next();
+  setTimeout(() => stop.abort(), 50);
+  await assert.rejects(aborted, { code: Code.Canceled });
+  await settled();
+  const left = client.watch("s");
+  const waiting = left.next();
+  setTimeout(() => void left.return!(), 50);
+  assert.deepEqual(await waiting, { done: true, value: undefined });
+  assert.deepEqual(await left.next(), { done: true, value: undefined });
+  await settled();
+});
+
+test("closing the client ends it, in a pause too", async () => {
+  const own = sdk.connect({ address: server.address });
+  scripts = [
+    async function* () {
+      throw serverError(Code.Unavailable, errorInfo("SERVER_DRAINING"), { type: "google.rpc.RetryInfo", value: Uint8Array.of(10, 2, 8, 30) });
+    },
+  ];
+  const next = own.watch("s").next();
+  setTimeout(() => own.close(), 100);
+  await assert.rejects(next, { rawMessage: "the client is closed" });
+});
+
+test("a reader that is slow holds the server up instead of filling memory", async () => {
+  let sent = 0;
+  const noise = Buffer.from(Array.from({ length: 75_000 }, () => Math.random() * 256)).toString("base64"); // gzip gets hold of the rest
+  const filler = batch("s", 0, [noise]);
+  scripts = [
+    async function* (_, signal) {
+      for (; sent < 1000 && !signal.aborted; sent++) yield [filler];
+    },
+  ];
+  const watch = client.watch("s");
+  await watch.next();
+  await new Promise((resolve) => setTimeout(resolve, 500));
+  assert.ok(sent < 200, `${sent} of 1000 messages of 100 kB were sent to a reader of one`);
+  await watch.return!();
+  await settled();
+});
+
+test("silence is taken for a dead stream; slowness of the reader is not", async () => {
+  let opened = 0;
+  const following: Following = {
+    open: async function* (_request, { signal }) {
+      opened += 1;
+      yield { changes: [batch("s", opened, [`e${opened}`])] };
+      await new Promise((_, reject) => signal!.addEventListener("abort", () => reject(signal!.reason)));
+    },
+    request: watchRequest({ session: client.ref("s") }, {}),
+    checkpoints: false,
+    backoff: new Backoff(1, () => 0),
+    signals: [],
+    address: "x",
+    silence: 100,
+  };
+  const watch = follow(following);
+  await watch.next();
+  await new Promise((resolve) => setTimeout(resolve, 300));
+  assert.equal(opened, 1, "the reader was busy");
+  assert.deepEqual(idsOf((await watch.next()).value!), ["e2"], "silence: it was opened again");
+  assert.equal(opened, 2);
+  await watch.return!();
+});
+
+test("where it starts is told once, by default now", () => {
+  const session = client.ref("s");
+  const start = (options: sdk.WatchOptions) => watchRequest({ session }, options).start;
+  assert.deepEqual(start({}), { case: "liveOnly", value: true });
+  assert.deepEqual(start({ fromBeginning: true }), { case: "afterSeq", value: 0n });
+  assert.deepEqual(start({ afterSeq: 7 }), { case: "afterSeq", value: 7n });
+  assert.deepEqual(start({ resumeToken: "t" }), { case: "resumeToken", value: "t" });
+  assert.deepEqual(watchRequest({ scope: {} }, { fromBeginning: true }).start, { case: "fromBeginning", value: true });
+});
