@@ -5,7 +5,7 @@ from __future__ import annotations
 import base64
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeVar
 
 from google.protobuf import json_format
 from google.protobuf.descriptor import Descriptor, FieldDescriptor, MethodDescriptor, ServiceDescriptor
@@ -31,6 +31,7 @@ _FILES = (
     subscription_service_pb2,
     consumer_service_pb2,
 )
+M = TypeVar("M", bound=Message)
 WELL_KNOWN = "google.protobuf."
 """What the full names of messages begin with whose JSON form is not a mapping of their fields."""
 
@@ -80,7 +81,7 @@ def to_wire(message: Message) -> str:
     return base64.b64encode(message.SerializeToString()).decode()
 
 
-def from_wire(kind: type[Message], text: str) -> Message:
+def from_wire(kind: type[M], text: str) -> M:
     return kind.FromString(base64.b64decode(text, validate=True))
 
 

@@ -1,0 +1,149 @@
+"""What one language writes every language reads, whole; and agents in two languages take turns while a third follows."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable, Iterable
+from contextlib import AsyncExitStack
+from itertools import count
+
+import pytest
+
+from recollect.v1.event_pb2 import SessionEvent
+from recollect.v1.message_pb2 import ROLE_ASSISTANT, ChatMessage, Part, TextPart
+from recollect.v1.session_pb2 import SessionRef
+from recollect.v1.session_service_pb2 import CreateSessionRequest, GetSessionRequest
+from tests.support.toolchains import LANGUAGES
+
+from . import whole_log
+from .conftest import DriverOf, EngineOf
+from .drivers import BUILD_WITHIN
+from .engine import ENGINES, Engine
+from .speaking import Refused, Speaker, first
+
+pytestmark = [pytest.mark.timeout(2 * BUILD_WITHIN), pytest.mark.asyncio(loop_scope="session")]
+TURNS = 24
+RETRY_WITHIN = 30.0
+_sessions = count(1)
+_written: dict[tuple[str, str], SessionRef] = {}
+"""The session that each language wrote the whole log into, by engine and language."""
+Chaos = Callable[[Engine, list[str]], Awaitable[None]]
+
+
+def _fresh(name: str) -> SessionRef:
+    return SessionRef(app="round-trips", user_id="ada", session_id=f"{name} {next(_sessions)} \u00e9\U0001f600")
+
+
+async def _session_of(writer: Speaker, engine: str, ref: SessionRef) -> None:
+    """Has this language make the session and write the whole log into it, in two appends."""
+    created = CreateSessionRequest(session=ref, context_bytes=whole_log.NOT_A_DOUBLE, metadata_json=whole_log.METADATA)
+    await writer.call("SessionService/CreateSession", created)
+    events = whole_log.log()
+    await writer.append(events[:3])
+    await writer.append(events[3:])
+    _written[engine, writer.language] = ref
+
+
+@pytest.mark.parametrize("reader", LANGUAGES)
+@pytest.mark.parametrize("writer", LANGUAGES)
+@pytest.mark.parametrize("engine", ENGINES)
+async def test_what_one_writes_another_reads(
+    engine: str, writer: str, reader: str, engine_of: EngineOf, driver_of: DriverOf
+) -> None:
+    drivers, address = {language: driver_of(language) for language in (writer, reader)}, (await engine_of(engine)).address
+    if (engine, writer) not in _written:
+        ref = _fresh(f"written by {writer}")
+        async with Speaker(drivers[writer], address, ref) as speaker:
+            await _session_of(speaker, engine, ref)
+    ref, events = _written[engine, writer], whole_log.log()
+    async with Speaker(drivers[reader], address, ref) as speaker:
+        session = (await speaker.call("SessionService/GetSession", GetSessionRequest(session=ref))).session
+        assert (session.context_bytes, session.metadata_json) == (whole_log.NOT_A_DOUBLE, whole_log.METADATA)
+        listed = await speaker.log()
+        assert [event.seq for event in listed] == list(range(1, len(events) + 1))
+        _same(listed, events)
+        _same(await first(speaker, len(events)), events)
+        window = sorted((await speaker.context()).events, key=lambda event: event.seq)  # of which summaries come first
+        _same(window, events)
+
+
+def _same(found: Iterable[SessionEvent], events: Iterable[SessionEvent]) -> None:
+    """The events are equal in everything that their writer said, and so are their bytes and their JSON texts."""
+    for event, wanted in zip(found, events, strict=True):
+        assert whole_log.stripped(event) == wanted
+        assert event.native.content == wanted.native.content
+        assert event.metadata_json == wanted.metadata_json
+        assert event.HasField("event_time") == wanted.HasField("event_time")
+        assert event.HasField("usage") == wanted.HasField("usage")
+
+
+async def _cut(engine: Engine, said: list[str]) -> None:
+    for turn in (5, 11, 17):
+        await _reached(said, turn)
+        engine.cut()
+
+
+async def _kill(engine: Engine, said: list[str]) -> None:
+    await _reached(said, TURNS // 2)
+    await engine.restart("kill")
+
+
+async def _reached(said: list[str], turns: int) -> None:
+    while len(said) < turns:  # noqa: ASYNC110 - the agents know nothing of what is done to them
+        await asyncio.sleep(0.005)
+
+
+@pytest.mark.parametrize("place", range(len(LANGUAGES)), ids=lambda place: LANGUAGES[place])
+@pytest.mark.parametrize("chaos", [_cut, _kill], ids=["cut", "kill"])
+@pytest.mark.parametrize("engine", ENGINES)
+async def test_agents_take_turns_while_another_follows(
+    engine: str, chaos: Chaos, place: int, engine_of: EngineOf, driver_of: DriverOf
+) -> None:
+    """Over all places each language is the first agent, the second, and the one that follows."""
+    drivers = [driver_of(LANGUAGES[(place + n) % len(LANGUAGES)]) for n in range(3)]
+    around, ref, said = await engine_of(engine), _fresh("turns"), list[str]()
+    async with AsyncExitStack() as stack:
+        speakers = [Speaker(driver, around.gateway_address, ref) for driver in drivers]
+        one, other, follower = [await stack.enter_async_context(speaker) for speaker in speakers]
+        async with asyncio.TaskGroup() as tasks:
+            followed = tasks.create_task(first(follower, TURNS))
+            tasks.create_task(_agent(one, 0, said))
+            tasks.create_task(_agent(other, 1, said))
+            tasks.create_task(chaos(around, said))
+        log = await follower.log()
+    assert [event.event_id for event in log] == [f"turn-{n}" for n in range(TURNS)]
+    assert [event.author for event in log] == [one.language, other.language] * (TURNS // 2)
+    assert [event.seq for event in log] == list(range(1, TURNS + 1))
+    assert followed.result() == log
+    assert said == [event.event_id for event in log]
+
+
+async def _agent(speaker: Speaker, place: int, said: list[str]) -> None:
+    """Says every second turn: waits until the other has said the one before it, then appends to exactly that."""
+    heard = speaker.watched()
+    last = ""
+    try:
+        for turn in range(place, TURNS, 2):
+            while last != (f"turn-{turn - 1}" if turn else ""):
+                last = (await anext(heard)).event_id
+            text = Part(text=TextPart(text=f"{speaker.language} says turn {turn}"))
+            message = ChatMessage(role=ROLE_ASSISTANT, parts=[text])
+            event = SessionEvent(event_id=f"turn-{turn}", message=message, author=speaker.language)
+            said.append(event.event_id)
+            await _say(speaker, event, last)
+    finally:
+        await heard.aclose()  # type: ignore[attr-defined]
+
+
+async def _say(speaker: Speaker, event: SessionEvent, after: str) -> None:
+    """Appends, again and again while there is no server: the event's id makes sure that it is said once."""
+    async with asyncio.timeout(RETRY_WITHIN):
+        while True:
+            try:
+                await speaker.append([event], after=after)
+            except Refused as error:
+                if error.code != "UNAVAILABLE":
+                    raise
+                await asyncio.sleep(0.02)
+            else:
+                return
