@@ -112,7 +112,7 @@ async function compactWith(params: Message) {
 }
 
 function open({ client, address, app, user_id: userId, token, timeout_ms, transport }: Message) {
-  const options = { address, app, userId, token: token ?? "", timeoutMs: timeout_ms ?? undefined };
+  const options = { address, app, userId, token: token ?? "", timeoutMs: timeout_ms === 0 ? Infinity : timeout_ms };
   clients.set(client, transport === "connect" ? connectWeb(options) : sdk.connect(options));
   return {};
 }

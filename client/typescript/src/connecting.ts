@@ -2,6 +2,7 @@ import type { Transport } from "@connectrpc/connect";
 
 import { Client } from "./client.js";
 import type { ClientOptions } from "./options.js";
+import { keepByteOrderMarks } from "./text.js";
 import { ReliableTransport } from "./transport.js";
 
 /** The URL that an address means. Throws TypeError for what is neither "host:port" nor an http or https URL. */
@@ -14,6 +15,7 @@ export function baseUrl(address: string, tls: boolean): string {
 }
 
 export function clientOn(transport: Transport, disconnect: () => void, options: ClientOptions & { address: string }): Client {
+  keepByteOrderMarks();
   const { address, token = "", timeoutMs = 30_000 } = options;
   return new Client(address, new ReliableTransport(transport, { address, token, timeoutMs }), disconnect, options);
 }

@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { after, describe, test } from "node:test";
 
+import { fromBinary, toBinary } from "@bufbuild/protobuf";
 import { Code, type ConnectRouter } from "@connectrpc/connect";
 
 import { retryPause } from "../src/transport.js";
@@ -191,6 +192,14 @@ test("arguments that no request could hold are refused", async () => {
   assert.throws(() => sdk.connect({ address: "http://a", tls: true }), TypeError);
   assert.throws(() => sdk.connect({ timeoutMs: -1 }), RangeError);
   client.close();
+});
+
+test("text is read as it was written, whatever it begins with", () => {
+  sdk.connect({ address: "127.0.0.1:1" }).close();
+  for (const text of ["\ufeffmarked", "\ufeff", "a\ufeff", "", "\u{1f600}"]) {
+    const event = fromBinary(sdk.SessionEventSchema, toBinary(sdk.SessionEventSchema, sdk.user(text)));
+    assert.equal(sdk.textOf(event), text);
+  }
 });
 
 test("the address and the token come from the environment", () => {

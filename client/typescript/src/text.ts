@@ -1,0 +1,15 @@
+import { configureTextEncoding, getTextEncoding } from "@bufbuild/protobuf/wire";
+
+const BYTE_ORDER_MARK = Uint8Array.of(0xef, 0xbb, 0xbf);
+
+/** Protobuf-ES drops a byte order mark at the beginning of any string it reads, and so would change what was appended. */
+export function keepByteOrderMarks(): void {
+  const encoding = getTextEncoding();
+  if (encoding.decodeUtf8(BYTE_ORDER_MARK) !== "") return;
+  const lenient = new TextDecoder("utf-8", { ignoreBOM: true });
+  const strict = new TextDecoder("utf-8", { ignoreBOM: true, fatal: true });
+  configureTextEncoding({
+    ...encoding,
+    decodeUtf8: (bytes: Uint8Array, isStrict?: boolean) => (isStrict ? strict : lenient).decode(bytes),
+  });
+}
