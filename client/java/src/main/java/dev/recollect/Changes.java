@@ -16,7 +16,7 @@ import java.util.stream.StreamSupport;
 
 /**
  * The changes that a {@linkplain Recollect#watch(String, WatchOptions) watch} hands out, for one thread to read; any thread may close
- * it. It reads one message of the server ahead, no more. Close it, best with try-with-resources: that ends the call.
+ * it. It reads two messages of the server ahead, no more. Close it, best with try-with-resources: that ends the call.
  */
 public final class Changes implements Iterator<Change>, Iterable<Change>, AutoCloseable {
   private final Feed<?, ?> feed;
@@ -25,7 +25,7 @@ public final class Changes implements Iterator<Change>, Iterable<Change>, AutoCl
 
   Changes(Feed<?, ?> feed) {
     this.feed = feed;
-    this.coming = feed.next();
+    feed.open();
   }
 
   /**
@@ -38,8 +38,9 @@ public final class Changes implements Iterator<Change>, Iterable<Change>, AutoCl
   public boolean hasNext() {
     while (!batch.hasNext()) {
       try {
+        coming = coming == null ? feed.next() : coming; // what an interrupted wait left
         batch = coming.get().iterator();
-        coming = feed.next();
+        coming = null;
       } catch (CancellationException closed) {
         return false;
       } catch (InterruptedException interrupted) {

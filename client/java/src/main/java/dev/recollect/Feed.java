@@ -8,8 +8,10 @@ import io.grpc.MethodDescriptor;
 import io.grpc.Status;
 import io.grpc.SynchronizationContext;
 import java.time.Duration;
+import java.util.ArrayDeque;
 import java.util.List;
 import java.util.Optional;
+import java.util.Queue;
 import java.util.SplittableRandom;
 import java.util.concurrent.CancellationException;
 import java.util.concurrent.CompletableFuture;
@@ -17,12 +19,15 @@ import java.util.concurrent.ScheduledFuture;
 import java.util.function.Function;
 
 /**
- * The changes of one subscription, a frame at a time and only when asked, over as many streams as it takes. Everything happens in
+ * The changes of one subscription, a frame at a time, over as many streams as it takes. Of what is not asked for, two frames are read. Everything happens in
  * {@code serial}, so its fields need no locks.
  */
 final class Feed<Q, R> implements AutoCloseable {
   /** Without a frame for so long a stream is taken for dead: two heartbeats of the server. */
   static final Duration SILENCE = Duration.ofSeconds(30);
+
+  /** Frames that may wait to be asked for. With one alone server and reader would take turns. */
+  private static final int AHEAD = 2;
 
   /** How to follow: the method, the request that starts after a token ("": where it was told to), and what a frame holds. */
   record Source<Q, R>(MethodDescriptor<Q, R> method, Function<String, Q> request, Function<R, List<Change>> changes) {}
@@ -34,7 +39,7 @@ final class Feed<Q, R> implements AutoCloseable {
   private final Duration silence;
   private final Backoff backoff;
   private final Cursor cursor = new Cursor();
-
+  private final Queue<R> ahead = new ArrayDeque<>();
   private CompletableFuture<List<Change>> wanted;
   private Attempt attempt;
   private RecollectException broken;
@@ -51,18 +56,26 @@ final class Feed<Q, R> implements AutoCloseable {
     connection.add(this);
   }
 
-  /** The next changes, at least one. Ask again only once it has completed: a frame is read for each time, no sooner. */
+  /** Opens the stream now rather than with the first {@link #next()}. */
+  void open() {
+    serial.execute(
+        () -> {
+          if (over == null && attempt == null) {
+            attempt = new Attempt();
+          }
+        });
+  }
+
+  /** The next changes, at least one. Ask again only once it has completed. */
   CompletableFuture<List<Change>> next() {
     var asked = new CompletableFuture<List<Change>>();
     serial.execute(
         () -> {
           wanted = asked;
-          if (over != null) {
-            tell(over);
-          } else if (broken != null) {
-            recover();
+          if (over == null) {
+            advance();
           } else {
-            read();
+            tell(over);
           }
         });
     return asked;
@@ -78,13 +91,34 @@ final class Feed<Q, R> implements AutoCloseable {
     serial.execute(() -> finish(how));
   }
 
-  private void read() {
+  /** Gives what is wanted from the frames that are there; else waits for more. */
+  private void advance() {
+    while (!ahead.isEmpty()) {
+      List<Change> changes = changesOf(ahead.remove());
+      if (attempt != null) {
+        attempt.call.request(1);
+      }
+      if (!changes.isEmpty()) {
+        untime();
+        var told = wanted;
+        wanted = null;
+        told.complete(changes);
+        return;
+      }
+    }
+    if (broken != null) {
+      recover();
+      return;
+    }
     if (attempt == null) {
       attempt = new Attempt();
     }
     var reading = attempt;
     time(silence, () -> end(reading, RecollectException.of(Status.Code.UNAVAILABLE, quiet())));
-    reading.call.request(1);
+  }
+
+  private List<Change> changesOf(R frame) {
+    return source.changes().apply(frame).stream().map(cursor::take).flatMap(Optional::stream).filter(this::isAskedFor).toList();
   }
 
   private String quiet() {
@@ -96,16 +130,10 @@ final class Feed<Q, R> implements AutoCloseable {
       return;
     }
     backoff.reset();
-    List<Change> changes =
-        source.changes().apply(frame).stream().map(cursor::take).flatMap(Optional::stream).filter(this::isAskedFor).toList();
-    if (changes.isEmpty()) {
-      read();
-      return;
+    ahead.add(frame);
+    if (wanted != null) {
+      advance();
     }
-    untime();
-    var told = wanted;
-    wanted = null;
-    told.complete(changes);
   }
 
   private boolean isAskedFor(Change change) {
@@ -119,7 +147,7 @@ final class Feed<Q, R> implements AutoCloseable {
     release();
     broken = error;
     if (wanted != null) {
-      recover();
+      advance();
     }
   }
 
@@ -127,7 +155,7 @@ final class Feed<Q, R> implements AutoCloseable {
     try {
       Duration pause = backoff.pause(broken);
       broken = null;
-      time(pause, this::read);
+      time(pause, this::advance);
     } catch (RecollectException fatal) {
       finish(fatal);
     }
@@ -186,6 +214,7 @@ final class Feed<Q, R> implements AutoCloseable {
 
     private Attempt() {
       call.start(this, new Metadata());
+      call.request(AHEAD);
       call.sendMessage(source.request().apply(cursor.resume()));
       call.halfClose();
     }

@@ -103,9 +103,18 @@ class PublisherTest {
     var told = subscribe();
     told.subscription.request(1);
     var stream = stream();
+    int sent = fill(stream);
+    told.subscription.request(Long.MAX_VALUE);
+    for (int n = 0; n < sent; n++) {
+      assertEquals("t", told.next());
+    }
+  }
+
+  /** Sends changes of 1 MiB until the windows of HTTP/2 are full and stay so; how many that were. */
+  static int fill(ServerCallStreamObserver<WatchSessionResponse> stream) throws InterruptedException {
     String megabyte = "x".repeat(1 << 20);
     int sent = 0;
-    for (int quiet = 0; quiet < 20; ) { // the windows of HTTP/2 fill up, and then it is not ready
+    for (int quiet = 0; quiet < 20; ) {
       if (stream.isReady()) {
         stream.onNext(WatchTest.frame(CursorTest.batch("s", ++sent, "t", megabyte)));
         quiet = 0;
@@ -115,10 +124,7 @@ class PublisherTest {
       }
       assertTrue(sent < 32, "the server could send " + sent + " MiB to who asked for one change");
     }
-    told.subscription.request(Long.MAX_VALUE);
-    for (int n = 0; n < sent; n++) {
-      assertEquals("t", told.next());
-    }
+    return sent;
   }
 
   @Test

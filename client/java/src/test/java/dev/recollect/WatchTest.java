@@ -71,8 +71,9 @@ class WatchTest {
       assertEquals("t2", changes.next().getResumeToken());
       TimeUnit.MILLISECONDS.sleep(100);
       first.onError(Status.UNAVAILABLE.asRuntimeException());
+      var next = CompletableFuture.supplyAsync(changes::next);
       stream().onNext(frame(CursorTest.batch("s", 2, "t2", "b"), CursorTest.batch("s", 3, "t4", "c")));
-      assertEquals("t4", changes.next().getResumeToken());
+      assertEquals("t4", next.join().getResumeToken());
     }
     assertEquals(0, request(0).getAfterSeq());
     assertEquals("t3", request(1).getResumeToken(), "a checkpoint's token counts too");
@@ -81,10 +82,11 @@ class WatchTest {
   @Test
   void aStreamThatEndsIsOpenedAgain() throws InterruptedException {
     try (var changes = client.watch("s", WatchOptions.LIVE)) {
+      var next = CompletableFuture.supplyAsync(changes::next);
       stream().onCompleted();
       stream().onError(FakeServer.error(Status.Code.UNAVAILABLE, "shutting down", FakeServer.reason("SERVER_DRAINING")));
       stream().onNext(frame(CursorTest.batch("s", 1, "t", "a")));
-      assertEquals("t", changes.next().getResumeToken());
+      assertEquals("t", next.join().getResumeToken());
     }
   }
 
@@ -107,10 +109,11 @@ class WatchTest {
   @Test
   void failuresInARowAreCounted() throws InterruptedException {
     try (var changes = client.watch("s", WatchOptions.builder().maxRetries(2).build())) {
+      var failure = CompletableFuture.supplyAsync(() -> assertThrows(RecollectException.class, changes::hasNext));
       for (int n = 0; n < 3; n++) {
         stream().onError(Status.UNAVAILABLE.asRuntimeException());
       }
-      assertEquals(Status.Code.UNAVAILABLE, assertThrows(RecollectException.class, changes::hasNext).code());
+      assertEquals(Status.Code.UNAVAILABLE, failure.join().code());
     }
     assertEquals(3, server.requests.size());
   }
@@ -165,6 +168,16 @@ class WatchTest {
     var error = waiting.get(5, TimeUnit.SECONDS);
     assertEquals(Status.Code.CANCELLED, error.code());
     assertEquals("the watch was cancelled: the client is closed", error.getMessage());
+  }
+
+  @Test
+  void whatIsNotReadStaysWithTheServer() throws InterruptedException {
+    try (var changes = client.watch("s", WatchOptions.LIVE)) {
+      int sent = PublisherTest.fill(stream());
+      for (int n = 0; n < sent; n++) {
+        assertEquals("t", changes.next().getResumeToken());
+      }
+    }
   }
 
   @Test

@@ -1,0 +1,94 @@
+import dev.recollect.AppendOptions;
+import dev.recollect.Events;
+import dev.recollect.Recollect;
+import dev.recollect.WatchOptions;
+import dev.recollect.v1.Change;
+import dev.recollect.v1.Part;
+import dev.recollect.v1.Role;
+import dev.recollect.v1.SessionEvent;
+import java.util.List;
+import java.util.Map;
+
+/** An agent whose memory is the session. A rule stands where the model would be; somebody else follows what happens. */
+public final class Agent {
+  private static final Map<String, String> WEATHER = Map.of("Lisbon", "21 degrees and sunny", "Oslo", "4 degrees and snow");
+
+  private final Recollect client;
+  private final String session;
+
+  private Agent(Recollect client, String session) {
+    this.client = client;
+    this.session = session;
+  }
+
+  /** Runs it against the server of RECOLLECT_ADDRESS, by default the local one. */
+  public static void main(String[] args) throws InterruptedException {
+    try (var client = Recollect.builder().app("demo").userId("ada").build()) {
+      String session = "agent-" + Events.newId();
+      var follower = new Thread(() -> follow(client, session, 2));
+      follower.start();
+
+      var agent = new Agent(client, session);
+      agent.answer("What is the weather in Lisbon?");
+      agent.answer("And in Oslo?");
+      follower.join();
+    }
+  }
+
+  /** One turn: what the user says, then thinking and tools until there is an answer. */
+  private void answer(String question) {
+    client.append(session, List.of(Events.user(question)), AppendOptions.builder().create().build());
+    boolean working = true;
+    while (working) {
+      SessionEvent thought = think(client.context(session).getEventsList());
+      client.append(session, thought);
+      working = false;
+      for (Part part : thought.getMessage().getPartsList()) {
+        if (part.hasToolCall()) {
+          var call = part.getToolCall();
+          String town = call.getArgumentsJson().split("\"")[3];
+          client.append(session, Events.toolResult(call.getId(), call.getName(), WEATHER.getOrDefault(town, "unknown")));
+          working = true;
+        }
+      }
+    }
+  }
+
+  /** Where the model would be: all it knows is the context. */
+  private static SessionEvent think(List<SessionEvent> context) {
+    var last = context.get(context.size() - 1).getMessage();
+    if (last.getRole() == Role.ROLE_TOOL) {
+      return Events.assistant("It is " + last.getParts(0).getToolResult().getParts(0).getText().getText() + ".");
+    }
+    String town = last.getParts(0).getText().getText().replaceAll(".* in (\\w+)\\?", "$1");
+    return Events.assistant(Events.toolCall("call-" + context.size(), "weather", "{\"town\": \"" + town + "\"}"));
+  }
+
+  /** Prints the session as it grows, until so many answers were given. */
+  private static void follow(Recollect client, String session, int answers) {
+    int left = answers;
+    try (var changes = client.watch(session, WatchOptions.builder().fromBeginning().build())) {
+      for (Change change : changes) {
+        for (SessionEvent event : change.getBatch().getEventsList()) {
+          System.out.println(describe(event));
+          boolean answer = event.getMessage().getRole() == Role.ROLE_ASSISTANT && !Events.textOf(event).isEmpty();
+          left -= answer ? 1 : 0;
+        }
+        if (left == 0) {
+          return;
+        }
+      }
+    }
+  }
+
+  private static String describe(SessionEvent event) {
+    Part part = event.getMessage().getParts(0);
+    if (part.hasToolCall()) {
+      return "  calls " + part.getToolCall().getName() + " " + part.getToolCall().getArgumentsJson();
+    }
+    if (part.hasToolResult()) {
+      return "  gets " + part.getToolResult().getParts(0).getText().getText();
+    }
+    return (event.getMessage().getRole() == Role.ROLE_USER ? "user: " : "agent: ") + Events.textOf(event);
+  }
+}

@@ -1,0 +1,37 @@
+import dev.recollect.AppendOptions;
+import dev.recollect.Events;
+import dev.recollect.Recollect;
+import dev.recollect.RecollectException;
+import dev.recollect.v1.ErrorReason;
+import dev.recollect.v1.SessionEvent;
+import java.util.List;
+
+/** Appends a question and an answer, reads them back, and meets an error. */
+public final class Quickstart {
+  private Quickstart() {}
+
+  /** Runs it against the server of RECOLLECT_ADDRESS, by default the local one. */
+  public static void main(String[] args) {
+    try (var client = Recollect.builder().app("demo").userId("ada").build()) {
+      String session = "quickstart-" + Events.newId();
+
+      var events = List.of(Events.user("Is BA117 on time?"), Events.assistant("Yes, it leaves at 10:05."));
+      var appended = client.append(session, events, AppendOptions.builder().create().build());
+      System.out.println("appended " + appended.getEventsCount() + " events, the last is number " + appended.getLastSeq());
+
+      for (SessionEvent event : client.context(session).getEventsList()) {
+        System.out.println(event.getSeq() + " " + event.getMessage().getRole() + ": " + Events.textOf(event));
+      }
+
+      try {
+        client.append("never-made", Events.user("Hello?"));
+      } catch (RecollectException error) {
+        if (error.reason() == ErrorReason.ERROR_REASON_SESSION_NOT_FOUND) {
+          System.out.println("there is no session " + error.metadata().get("session_id"));
+        } else {
+          throw error;
+        }
+      }
+    }
+  }
+}

@@ -1,0 +1,96 @@
+"""The Java SDK: its own tests under javac's warnings, its documentation, and its artefact in a project elsewhere."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import subprocess
+import zipfile
+from collections.abc import Mapping
+from pathlib import Path
+
+import pytest
+
+from tests.support.serving import ServerProcess
+from tests.support.toolchains import require
+
+ROOT = Path(__file__).parents[2]
+CLIENT = ROOT / "client/java"
+REPOSITORY = CLIENT / "target/repository"
+ARTEFACT = "dev/recollect/recollect-client/0.1.0"
+WITHIN = 400.0
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _toolchain() -> None:
+    require("java")
+
+
+@pytest.fixture(scope="module")
+def repository() -> Path:
+    """A Maven repository of the tests' own, which begins as a copy of the user's: theirs must not learn of our artefact."""
+    if not REPOSITORY.exists():
+        theirs = Path.home() / ".m2/repository"
+        part = REPOSITORY.with_name("repository.part")
+        shutil.rmtree(part, ignore_errors=True)
+        shutil.copytree(theirs, part) if theirs.exists() else part.mkdir(parents=True)
+        part.rename(REPOSITORY)
+    shutil.rmtree(REPOSITORY / "dev/recollect", ignore_errors=True)
+    return REPOSITORY
+
+
+def _run(command: str, folder: Path, environment: Mapping[str, str] | None = None) -> str:
+    """What a command of the shell prints on stdout. Fails the test with all that it printed if it fails."""
+    done = subprocess.run(
+        ["bash", "-euc", command],
+        cwd=folder,
+        env=os.environ | (environment or {}),
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        timeout=WITHIN,
+        check=False,
+    )
+    assert done.returncode == 0, f"{command} ended with {done.returncode}:\n{done.stdout[-6000:]}\n{done.stderr[-6000:]}"
+    return re.sub(r"\x1b\[[0-9;]*m", "", done.stdout)
+
+
+def _maven(goals: str, repository: Path) -> str:
+    return _run(f"mvn -B -q -Dstyle.color=never {goals}", CLIENT, {"MAVEN_OPTS": f"-Dmaven.repo.local={repository}"})
+
+
+def _blocks(language: str) -> list[str]:
+    """The blocks of this language in the README, in order."""
+    return re.findall(rf"^```{language}\n(.*?)^```$", (CLIENT / "README.md").read_text(), re.MULTILINE | re.DOTALL)
+
+
+def test_its_own_tests_pass_and_its_documentation_builds(repository: Path) -> None:
+    reports = CLIENT / "target/surefire-reports"
+    shutil.rmtree(reports, ignore_errors=True)
+    _maven("test javadoc:javadoc", repository)
+    ran = sum(int(re.findall(r'tests="(\d+)"', report.read_text())[0]) for report in reports.glob("TEST-*.xml"))
+    assert ran >= 60, f"only {ran} tests ran"
+    assert (CLIENT / "target/reports/apidocs/dev/recollect/Recollect.html").exists()
+
+
+def test_what_the_readme_says_works_from_an_empty_directory(
+    repository: Path, live_server: ServerProcess, tmp_path: Path
+) -> None:
+    install, quickstart, agent = _blocks("sh")
+    told = _blocks("text")
+    environment = {
+        "RECOLLECT": str(ROOT),
+        "RECOLLECT_ADDRESS": live_server.address,
+        "MAVEN_OPTS": f"-Dmaven.repo.local={repository} -Dstyle.color=never",
+    }
+    _run(install, tmp_path, environment)
+    with zipfile.ZipFile(repository / ARTEFACT / "recollect-client-0.1.0.jar") as jar:
+        names = {name for name in jar.namelist() if name.endswith(".class")}
+    assert "dev/recollect/Recollect.class" in names
+    assert "dev/recollect/v1/SessionEvent.class" in names
+    assert not [name for name in names if "conformance" in name or "bench" in name or "Test" in name]
+    print(f"recollect-client-0.1.0.jar: {len(names)} classes")
+
+    assert _run(quickstart, tmp_path, environment) == told[0]
+    assert _run(agent, tmp_path, environment) == told[1]
