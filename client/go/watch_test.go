@@ -59,7 +59,7 @@ func TestAStreamIsOpenedAgainWhereItStood(t *testing.T) {
 			send(stream, batchOf(3, "t2", true, 3))
 			return status.Error(codes.Unavailable, "gone")
 		case 2: // it goes on, repeats itself, and ends without an error
-			send(stream, batchOf(2, "t2", false, 2), batchOf(3, "t2", true, 3), batchOf(3, "t3", false, 4))
+			send(stream, batchOf(3, "t2", true, 3), batchOf(3, "t3", false, 4), batchOf(2, "t3", false, 2))
 			return nil
 		case 3: // a checkpoint is a place to go on from too; then the server asks for time
 			send(stream, checkpointOf("c1"))
@@ -121,21 +121,24 @@ func TestASlowReaderIsNotASilentServer(t *testing.T) {
 	s := &script{watch: func(_ *watchRequest, stream watchStream) error {
 		opened++
 		send(stream, batchOf(1, "t", false, 1))
+		time.Sleep(500 * time.Millisecond)
 		send(stream, batchOf(2, "t", false, 2))
 		<-stream.Context().Done()
 		return nil
 	}}
 	client := serve(t, s)
-	client.silence = 100 * time.Millisecond
+	client.silence = 300 * time.Millisecond
+	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+	defer cancel()
 	n := 0
-	for _, err := range client.Session("s1").Watch(t.Context()) {
+	for _, err := range client.Session("s1").Watch(ctx) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if time.Sleep(250 * time.Millisecond); n == 1 {
+		if n++; n == 2 {
 			break
 		}
-		n++
+		time.Sleep(450 * time.Millisecond)
 	}
 	if opened != 1 {
 		t.Error("opened", opened, "times")
@@ -203,12 +206,15 @@ func TestLeavingEndsTheCall(t *testing.T) {
 		}}
 		client := serve(t, s)
 		session := client.Session("s1")
-		beforeCalls := runtime.NumGoroutine()
-		for range 20 {
+		connected := 0 // goroutines, with those of the connection itself
+		for n := range 20 {
 			if seen, err := collect(t, 1, session.Watch(t.Context())); len(seen) != 1 || err != nil {
 				t.Fatal(seen, err)
 			}
 			within(t, 5*time.Second, func() { <-ended })
+			if time.Sleep(10 * time.Millisecond); n == 4 {
+				connected = runtime.NumGoroutine()
+			}
 		}
 		ctx, cancel := context.WithCancel(t.Context())
 		time.AfterFunc(50*time.Millisecond, cancel)
@@ -217,7 +223,7 @@ func TestLeavingEndsTheCall(t *testing.T) {
 			t.Error("the context's end:", seen, err)
 		}
 		within(t, 5*time.Second, func() { <-ended })
-		settled(t, beforeCalls+4) // the connection's own, made by the first call
+		settled(t, connected)
 		time.AfterFunc(50*time.Millisecond, func() { _ = client.Close() })
 		seen, err = collect(t, 0, session.Watch(t.Context()))
 		if len(seen) != 1 || !errors.Is(err, ErrClosed) || status.Code(err) != codes.Canceled {
@@ -225,6 +231,28 @@ func TestLeavingEndsTheCall(t *testing.T) {
 		}
 	})
 	settled(t, before)
+}
+
+func TestTheContextsEndIsHeededWithinAFrame(t *testing.T) {
+	s := &script{watch: func(_ *watchRequest, stream watchStream) error {
+		send(stream, batchOf(1, "t", false, 1), batchOf(2, "t", false, 2), batchOf(3, "t", false, 3))
+		<-stream.Context().Done()
+		return nil
+	}}
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	var seen []string
+	for change, err := range serve(t, s).Session("s1").Watch(ctx) {
+		if err == nil {
+			seen = append(seen, seqsOf(change))
+		} else if !errors.Is(err, context.Canceled) {
+			t.Error(err)
+		}
+		cancel()
+	}
+	if fmt.Sprint(seen) != "[[1]]" {
+		t.Error(seen)
+	}
 }
 
 func TestAPauseEndsWithTheContextOrTheClient(t *testing.T) {
