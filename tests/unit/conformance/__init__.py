@@ -1,0 +1,1 @@
+"""The conformance suite's own machinery, without drivers and servers."""

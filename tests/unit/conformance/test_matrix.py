@@ -1,0 +1,96 @@
+"""The matrix of cases and languages, and the page that is made of it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.conformance import cases, known, matrix
+from tests.conformance.engine import ENGINES
+from tests.conformance.results import Results, load
+from tests.support.toolchains import LANGUAGES
+
+CASES = [cases.Case("a.yaml", "appends", "one | two", ()), cases.Case("s.yaml", "smoke", "three", ())]
+KNOWN = [known.KnownFailure("go", "appends-one-two", "it cannot count")]
+
+
+def _results(**outcome: str) -> Results:
+    """All passed but for the first case in these languages."""
+    found = Results()
+    for language in LANGUAGES:
+        for engine in ENGINES:
+            for case in CASES:
+                of_first = outcome.get(language, "passed")
+                found.add(engine, language, case.id, of_first if case is CASES[0] else "passed")
+    return found
+
+
+def _matrix(**outcome: str) -> matrix.Matrix:
+    return matrix.Matrix(CASES, _results(**outcome).outcomes, KNOWN if "known" in outcome.values() else [])
+
+
+def test_the_counts_are_a_line_a_language() -> None:
+    assert list(matrix.counts(_matrix(go="known", java="failed"))) == [
+        "python: 2 of 2 cases passed on sqlite, 2 of 2 on postgresql",
+        "typescript: 2 of 2 cases passed on sqlite, 2 of 2 on postgresql",
+        "go: 1 of 2 cases passed on sqlite, 1 of 2 on postgresql; 2 known failures",
+        "java: 1 of 2 cases passed on sqlite, 1 of 2 on postgresql",
+        "rust: 2 of 2 cases passed on sqlite, 2 of 2 on postgresql",
+    ]
+
+
+def test_a_language_that_was_not_run_is_said_so_and_the_matrix_is_not_full() -> None:
+    found = Results()
+    found.add("sqlite", "go", CASES[0].id, "passed")
+    partial = matrix.Matrix(CASES, found.outcomes, [])
+    assert list(matrix.counts(partial))[1:3] == [
+        "typescript: not run",
+        "go: 1 of 2 cases passed on sqlite, 0 of 2 on postgresql",
+    ]
+    assert not partial.is_full
+    assert _matrix().is_full
+
+
+def test_the_table_has_a_mark_an_engine_in_each_cell() -> None:
+    lines = list(matrix.table(_matrix(go="known", java="failed")))
+    assert [line.split() for line in lines[1:]] == [
+        ["smoke", "(1)", "1/1", "1/1", "1/1", "1/1", "1/1"],
+        ["three", "++", "++", "++", "++", "++"],
+        ["appends", "(1)", "1/1", "1/1", "0/0", "0/0", "1/1"],
+        ["one", "|", "two", "++", "++", "kk", "--", "++"],
+    ]
+
+
+def test_the_page_counts_areas_and_marks_cases_and_gives_reasons() -> None:
+    page = matrix.page(_matrix(go="known"))
+    assert "| [appends](#appends) | 1 | 1 | 1 | 0 | 1 | 1 |" in page
+    assert "| **all** | 2 | 2 | 2 | 1 | 2 | 2 |" in page
+    assert r"| one \| two | ✓ | ✓ | known on sqlite, known on postgresql | ✓ | ✓ |" in page
+    assert page.endswith("## Known failures\n\n- Go, `appends-one-two`: it cannot count\n")
+    assert matrix.page(_matrix()).endswith("## Known failures\n\nNone.\n")
+
+
+def test_the_check_fails_for_a_page_that_is_out_of_date_a_failure_and_a_gap(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(matrix, "PAGE", tmp_path / "conformance.md")
+    runs = [_matrix(), _matrix(), _matrix(java="failed"), matrix.Matrix(CASES, {}, [])]
+    problems = ["does not say what this run found", "", "2 cases failed", "not every case was run"]
+    for n, (run, problem) in enumerate(zip(runs, problems, strict=True)):
+        monkeypatch.setattr(matrix, "last_run", lambda run=run: run)
+        assert matrix.main(["--check"]) == (1 if problem else 0)
+        told = capsys.readouterr()
+        assert (problem in told.err) if problem else told.err == ""
+        assert told.out.splitlines()[-1].startswith("rust: ")
+        if n == 0:
+            assert matrix.main([]) == 0
+            assert capsys.readouterr().out.splitlines()[-1].startswith("rust: 2 of 2")
+
+
+def test_results_are_kept_in_a_file(tmp_path: Path) -> None:
+    file = tmp_path / "build" / "results.json"
+    assert load(file) == {}
+    found = _results(go="failed")
+    found.save(file)
+    assert load(file) == found.outcomes
