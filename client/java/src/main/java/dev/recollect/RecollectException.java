@@ -23,8 +23,12 @@ public final class RecollectException extends RuntimeException {
   private static final String PREFIX = "ERROR_REASON_";
   private static final Metadata.Key<byte[]> DETAILS = Metadata.Key.of("grpc-status-details-bin", Metadata.BINARY_BYTE_MARSHALLER);
 
+  /** The canonical code. */
   private final Status.Code code;
+
+  /** Whether a server of Recollect said why; nothing of that is serialized. */
   private final boolean ofServer;
+
   private final transient ErrorInfo info;
   private final transient List<BadRequest.FieldViolation> fields;
   private final transient Duration retryAfter;
