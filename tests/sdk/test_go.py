@@ -1,0 +1,89 @@
+"""The Go SDK: its own tests and linters; its packed module, installed and used as its README says."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from tests.support.serving import ServerProcess
+from tests.support.toolchains import require
+
+MODULE = Path(__file__).parents[2] / "client" / "go"
+NAME = "github.com/recollect-dev/recollect-go"
+BLOCK = re.compile(r"^```(\w*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+
+
+@pytest.fixture(autouse=True)
+def _toolchain() -> None:
+    require("go")
+
+
+def go(*arguments: str, seconds: float = 300) -> str:
+    """What a command of the toolchain prints, run in the module."""
+    done = subprocess.run(
+        arguments, cwd=MODULE, capture_output=True, text=True, timeout=seconds, env=os.environ | {"GOFLAGS": "-buildvcs=false"}
+    )
+    assert done.returncode == 0, f"{' '.join(arguments)}\n{done.stdout}{done.stderr}"
+    return done.stdout
+
+
+def test_formatted_and_vetted() -> None:
+    assert go("gofmt", "-l", ".").split() == []
+    go("go", "vet", "./...")
+    go("go", "mod", "verify")
+    assert go("go", "mod", "tidy", "-diff") == ""
+
+
+def test_own_tests() -> None:
+    race = ["-race"] if go("go", "env", "CGO_ENABLED").strip() == "1" and shutil.which("gcc") else []
+    print(go("go", "test", *race, "-timeout", "240s", "./..."))
+
+
+def environment(address: str, packed: Path) -> dict[str, str]:
+    """What the README's commands run in: a module cache of their own, which knows no earlier pack of the same version."""
+    known = Path(go("go", "env", "GOMODCACHE").strip())
+    cache = MODULE / ".build" / "modcache"
+    for stale in (cache / "github.com" / "recollect-dev", cache / "cache" / "download" / "github.com" / "recollect-dev"):
+        if stale.exists():
+            shutil.rmtree(stale)
+    return os.environ | {
+        "GOMODCACHE": str(cache),
+        "GOFLAGS": "-modcacherw -buildvcs=false",
+        # What the machine has of other modules comes from its own cache, which go.sum has vouched for already.
+        "GOPROXY": f"file://{known / 'cache' / 'download'},{go('go', 'env', 'GOPROXY').strip()}",
+        "GOSUMDB": "off",
+        "PACKED": str(packed),
+        "RECOLLECT_ADDRESS": address,
+    }
+
+
+def test_readme_from_an_empty_directory(live_server: ServerProcess, tmp_path: Path) -> None:
+    packed, empty = tmp_path / "packed", tmp_path / "empty"
+    empty.mkdir()
+    env = environment(live_server.address, packed)
+    blocks = BLOCK.findall((MODULE / "README.md").read_text())
+    commands = [n for n, (language, _) in enumerate(blocks) if language == "sh"]
+    program = next(text for language, text in blocks if language == "go")
+    (empty / "main.go").write_text(program)
+
+    def run(n: int, place: Path, before: str = "") -> str:
+        script = f"set -e\n{before}{blocks[n][1]}"
+        done = subprocess.run(["bash", "-c", script], cwd=place, env=env, capture_output=True, text=True, timeout=300)
+        assert done.returncode == 0, f"{script}\n{done.stdout}{done.stderr}"
+        return done.stdout
+
+    pack, install, *programs = commands
+    print(run(pack, MODULE.parents[1]))
+    assert (packed / NAME / "@v" / "v0.1.0.zip").exists()
+    run(install, empty)
+    assert len(programs) == 3
+    exports = "".join(line + "\n" for line in blocks[install][1].splitlines() if line.startswith("export "))
+    for n in programs:
+        language, expected = blocks[n + 1]
+        assert language == ""
+        assert run(n, empty, exports) == expected
