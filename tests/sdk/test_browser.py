@@ -69,7 +69,9 @@ def server(tmp_path: Path) -> Iterator[ServerProcess]:
         yield started.start()
 
 
-def test_a_page_lists_a_session_and_follows_it_through_a_kill(site: str, page: Page, server: ServerProcess, tmp_path: Path) -> None:
+def test_a_page_lists_a_session_and_follows_it_through_a_kill(
+    site: str, page: Page, server: ServerProcess, tmp_path: Path
+) -> None:
     faults: list[str] = []
     page.on("pageerror", lambda error: faults.append(str(error)))
     client = recollect.Client(server.address, app="shop", user_id="alice")
