@@ -3,18 +3,15 @@
 import asyncio
 import base64
 import json
-import math
 import sys
 from contextlib import aclosing
 from typing import Any
 
-import grpc
 from google.protobuf.descriptor_pool import Default
 from google.protobuf.message import Message
 from google.protobuf.message_factory import GetMessageClass
 
 import recollect as sdk
-from recollect.v1.compaction_service_pb2 import ApplyCompactionResponse
 
 Parameters = dict[str, Any]
 
@@ -45,38 +42,33 @@ def given(message: Message, *fields: str) -> Parameters:
 
 def items(client: Any, p: Parameters) -> Any:
     name, request = p["rpc"].split("/")[1], request_of(p)
-    if name == "ListSessions":
-        return client.sessions(**given(request, "user_id", "app", "labels", "page_size"))
-    if name == "ListEvents":
-        return client.events(**given(request, "session", "filter", "order", "page_size"))
-    if name == "ListCompactions":
-        return client.compactions(**given(request, "session", "page_size"))
-    scope = given(request.user, "user_id", "app") if request.HasField("user") else {}
-    return client.search(**given(request, "query", "session", "filter", "page_size"), **scope)
+    if name == "SearchEvents":
+        scope = given(request.user, "user_id", "app") if request.HasField("user") else {}
+        return client.search(**given(request, "query", "session", "filter", "page_size"), **scope)
+    method = {"ListSessions": client.sessions, "ListEvents": client.events, "ListCompactions": client.compactions}[name]
+    return method(**given(request, "user_id", "app", "labels", "session", "filter", "order", "page_size"))
 
 
 def error(error: Exception) -> Parameters:
     if not isinstance(error, sdk.RecollectError):
         return {"code": "USAGE", "reason": "", "message": str(error), "metadata": {}, "fields": [], "retry_after_ms": None}
-    bad_request = error.code is grpc.StatusCode.INVALID_ARGUMENT and "field" in error.metadata  # as the server has it
-    fields, retry = [error.metadata["field"]] if bad_request else [], error.retry_after
     told = {"code": error.code.name, "reason": error.reason, "message": error.message, "metadata": error.metadata}
-    return told | {"fields": fields, "retry_after_ms": None if retry is None else round(retry * 1000)}
+    fields = [error.metadata[name] for name in ("field",) if name in error.metadata and told["code"] == "INVALID_ARGUMENT"]
+    return told | {"fields": fields, "retry_after_ms": None if error.retry_after is None else round(error.retry_after * 1000)}
 
 
 class Driver:
-    """Each method but the last three is an operation; it is given the client, if the request names one, and the request."""
+    """Each method but the last two is an operation; it is given the client, if the request names one, and the request."""
 
     def __init__(self) -> None:
-        self._clients: dict[str, sdk.AsyncClient] = {}
-        self._running: dict[int, asyncio.Task[None]] = {}
+        self._clients, self._running = dict[str, sdk.AsyncClient](), dict[int, asyncio.Task[None]]()
 
     async def hello(self, client: Any, p: Parameters) -> Parameters:
         return {"language": "python", "version": sdk.__version__}
 
     async def connect(self, client: Any, p: Parameters) -> Parameters:
         named = {name: p[name] for name in ("address", "token", "app", "user_id")}
-        self._clients[p["client"]] = sdk.AsyncClient(**named, timeout=p["timeout_ms"] / 1000 or math.inf)
+        self._clients[p["client"]] = sdk.AsyncClient(**named, timeout=p["timeout_ms"] / 1000 or float("inf"))
         return {}
 
     async def close(self, client: Any, p: Parameters) -> Parameters:
@@ -109,20 +101,18 @@ class Driver:
         return {"response": packed(await client.compact(session(p), read(sdk.CompactionStrategy, p, "strategy")))}
 
     async def compact_with(self, client: Any, p: Parameters) -> Parameters:
-        async def summarise(prompt: sdk.SummaryPrompt) -> Any:
-            return p["summary"]
-
-        done = await client.compact_with(session(p), summarise, read(sdk.CompactionStrategy, p, "strategy"))
-        return {"response": "" if done is None else packed(ApplyCompactionResponse(applied=True, compaction=done))}
+        strategy = read(sdk.CompactionStrategy, p, "strategy")
+        done = await client.compact_with(session(p), lambda prompt: asyncio.sleep(0, p["summary"]), strategy)
+        return {"response": "" if done is None else packed(sdk.ApplyCompactionResponse(applied=True, compaction=done))}
 
     async def build(self, client: Any, p: Parameters) -> Parameters:
-        builder, args = p["builder"], dict(p["args"])
+        builder, args = p["builder"], p["args"]
         text = json.loads(args.pop("json")) if "json" in args else args.pop("text", ())
         if builder == "assistant_calls":
-            calls = [sdk.tool_call(call["id"], call["name"], call["arguments_json"]) for call in args["calls"]]
-            return {"event": packed(sdk.assistant(text, tool_calls=calls))}
-        before = (args.pop("call_id"),) if builder == "tool_result" else ()
-        return {"event": packed(getattr(sdk, builder)(*before, text, **args))}
+            calls = [sdk.tool_call(call["id"], call["name"], call["arguments_json"]) for call in args.pop("calls")]
+            builder, args = "assistant", {"tool_calls": calls}
+        first = [args.pop("call_id")] if builder == "tool_result" else []
+        return {"event": packed(getattr(sdk, builder)(*first, text, **args))}
 
     async def watch(self, client: Any, p: Parameters) -> Parameters:
         request, options = request_of(p), {"checkpoints": p["checkpoints"], "max_retries": p.get("max_retries")}

@@ -16,6 +16,7 @@ from .results import Results
 from .runner import StepFailed, run_case
 
 CASES, PROBLEMS = cases.read()
+IDS = {case.id for case in CASES}
 CHOSEN = tuple(name for name in os.environ.get("RECOLLECT_LANGUAGES", ",".join(LANGUAGES)).split(",") if name)
 """The languages of this run: all, or those of RECOLLECT_LANGUAGES (go,java)."""
 
@@ -31,18 +32,29 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
         metafunc.parametrize(("engine", "language", "case"), every, ids=ids)
 
 
+@pytest.fixture(scope="module")
+def known_failures() -> list[known.KnownFailure]:
+    return known.load(IDS)
+
+
 def test_the_case_files_can_be_read() -> None:
     assert not PROBLEMS, "\n".join(PROBLEMS)
-    known.load({case.id for case in CASES})
+    known.load(IDS)
 
 
 @pytest.mark.asyncio(loop_scope="session")
 async def test_case(
-    engine: str, language: str, case: cases.Case, engine_of: EngineOf, driver_of: DriverOf, results: Results
+    engine: str,
+    language: str,
+    case: cases.Case,
+    engine_of: EngineOf,
+    driver_of: DriverOf,
+    results: Results,
+    known_failures: list[known.KnownFailure],
 ) -> None:
     driver = driver_of(language)
     around = await engine_of(engine)
-    reason = known.reason(known.load({case.id for case in CASES}), language, engine, case.id)
+    reason = known.reason(known_failures, language, engine, case.id)
     failure = await _failure(case, driver, around)
     results.add(engine, language, case.id, "passed" if failure is None else "known" if reason else "failed")
     if failure is None and reason:
@@ -61,8 +73,8 @@ async def _failure(case: cases.Case, driver: Driver, around: Engine) -> str | No
     return None
 
 
-def test_the_page_says_what_this_run_found(results: Results) -> None:
-    found = matrix.Matrix(CASES, results.outcomes, known.load({case.id for case in CASES}))
+def test_the_page_says_what_this_run_found(results: Results, known_failures: list[known.KnownFailure]) -> None:
+    found = matrix.Matrix(CASES, results.outcomes, known_failures)
     if not found.is_full:
         pytest.skip("not every case was run in every language on every engine")
     problem = matrix.differs(found)
