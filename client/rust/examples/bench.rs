@@ -1,0 +1,114 @@
+//! What the client costs over the bare generated stubs: `bench ADDRESS SECONDS` prints one JSON object.
+
+use std::time::{Duration, Instant};
+
+use recollect::tonic::Request;
+use recollect::tonic::transport::{Channel, Endpoint};
+use recollect::v1::event_service_client::EventServiceClient;
+use recollect::v1::subscription_service_client::SubscriptionServiceClient;
+use recollect::v1::{self, AppendEventsRequest, CreateIfMissing, WatchSessionRequest, watch_session_request};
+use recollect::{Client, Error, Kind, SessionRef, Start, new_event_id, user, with_ids};
+use serde_json::{Value, json};
+
+const BLOCK: usize = 20;
+const WARM_UP: usize = 200;
+const EVENTS: usize = 20_000;
+const BATCH: usize = 500;
+const ROUNDS: usize = 3;
+const LARGEST: usize = 64 * 1024 * 1024;
+
+#[tokio::main]
+async fn main() -> Result<(), Error> {
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    let [address, seconds] = arguments.as_slice() else { return Err(Error::Usage("bench ADDRESS SECONDS".to_owned())) };
+    let seconds = seconds.parse().map_err(|_| Error::Usage(format!("{seconds} is no number of seconds")))?;
+    let client = Client::builder().address(address).app("bench").user_id("rust").build()?;
+    let endpoint = Endpoint::from_shared(format!("http://{address}")).map_err(|error| Error::Usage(error.to_string()))?;
+    let channel = endpoint.connect_lazy();
+    let unary = unary(&client, channel.clone(), Duration::from_secs_f64(seconds)).await?;
+    let stream = stream(&client, channel).await?;
+    println!("{}", json!({ "language": "rust", "unary": unary, "stream": stream }));
+    Ok(())
+}
+
+/// Appends of one event of 1 KiB, by both in turns, so that what disturbs one disturbs the other.
+async fn unary(client: &Client, channel: Channel, time: Duration) -> Result<Value, Error> {
+    let mut stub = EventServiceClient::new(channel);
+    let sessions = [created(client).await?, created(client).await?];
+    let (mut by_stub, mut by_sdk) = (Vec::new(), Vec::new());
+    let mut end = None;
+    while end.is_none_or(|end| Instant::now() < end) {
+        for _ in 0..BLOCK {
+            let began = Instant::now();
+            let request = AppendEventsRequest {
+                session: Some(sessions[0].clone()),
+                events: vec![v1::SessionEvent { event_id: new_event_id(), ..user("x".repeat(1024)) }],
+                ..Default::default()
+            };
+            let mut request = Request::new(request);
+            request.set_timeout(recollect::DEFAULT_TIMEOUT); // as the SDK does: a deadline costs the server something too
+            stub.append_events(request).await?;
+            by_stub.push(began.elapsed());
+        }
+        for _ in 0..BLOCK {
+            let began = Instant::now();
+            client.append(&sessions[1], [user("x".repeat(1024))]).await?;
+            by_sdk.push(began.elapsed());
+        }
+        if end.is_none() && by_sdk.len() >= WARM_UP {
+            (by_stub, by_sdk, end) = (Vec::new(), Vec::new(), Some(Instant::now() + time));
+        }
+    }
+    Ok(json!({ "stub": quantiles(by_stub), "sdk": quantiles(by_sdk) }))
+}
+
+fn quantiles(mut times: Vec<Duration>) -> Value {
+    times.sort_unstable();
+    let micros = |part: usize| times[(times.len() * part / 100).min(times.len() - 1)].as_nanos() as f64 / 1000.0;
+    json!({ "median_us": micros(50), "p99_us": micros(99), "calls": times.len() })
+}
+
+async fn created(client: &Client) -> Result<SessionRef, Error> {
+    let session = client.session(new_event_id());
+    client.append(&session, [user("begin")]).create_with(CreateIfMissing::default()).await?;
+    Ok(session)
+}
+
+/// The events of one session from its beginning, by both in turns; the best of each.
+async fn stream(client: &Client, channel: Channel) -> Result<Value, Error> {
+    let session = created(client).await?;
+    for _ in 0..EVENTS / BATCH {
+        client.append(&session, with_ids((0..BATCH).map(|_| user("x".repeat(1024))))).await?;
+    }
+    let mut stub = SubscriptionServiceClient::new(channel).max_decoding_message_size(LARGEST);
+    let (mut by_stub, mut by_sdk) = (0.0_f64, 0.0_f64);
+    for _ in 0..ROUNDS {
+        let began = Instant::now();
+        let start = Some(watch_session_request::Start::AfterSeq(0));
+        let request = WatchSessionRequest { session: Some(session.clone()), start, ..Default::default() };
+        let (mut frames, mut seen) = (stub.watch_session(request).await?.into_inner(), 0);
+        while seen <= EVENTS
+            && let Some(frame) = frames.message().await?
+        {
+            seen += frame.changes.iter().map(count).sum::<usize>();
+        }
+        by_stub = by_stub.max(seen as f64 / began.elapsed().as_secs_f64());
+
+        let began = Instant::now();
+        let (mut changes, mut seen) = (client.watch(&session).start(Start::Beginning).stream(), 0);
+        while seen <= EVENTS
+            && let Some(change) = changes.next().await
+        {
+            seen += count(&change?);
+        }
+        by_sdk = by_sdk.max(seen as f64 / began.elapsed().as_secs_f64());
+    }
+    Ok(json!({ "stub_per_s": by_stub, "sdk_per_s": by_sdk, "events": EVENTS }))
+}
+
+fn count(change: &v1::Change) -> usize {
+    match &change.kind {
+        Some(Kind::Batch(batch)) => batch.events.len(),
+        _ => 0,
+    }
+}

@@ -1,0 +1,191 @@
+//! What the client does on the wire, against a server that answers as it is told to.
+
+mod support;
+
+use std::time::{Duration, Instant};
+
+use prost::Message;
+use recollect::tonic::{Code, Request};
+use recollect::v1::{self, change::Kind};
+use recollect::{Client, Error, ErrorReason, Start, user};
+use support::{Reply, message, serve};
+
+fn client(address: &str) -> Client {
+    Client::builder().address(address).app("a").user_id("u").token("s3cret").build().expect("it can be")
+}
+
+fn frame(changes: Vec<v1::Change>) -> Vec<u8> {
+    v1::WatchSessionResponse { changes }.encode_to_vec()
+}
+
+fn change(token: &str, kind: Kind) -> v1::Change {
+    v1::Change { resume_token: token.into(), kind: Some(kind), ..Default::default() }
+}
+
+#[tokio::test]
+async fn a_call_that_may_be_repeated_is_sent_again_as_it_was() {
+    let (address, log) = serve(|number| match number {
+        0 => Reply::Status(14),
+        1 => Reply::Trailers(14),
+        2 => Reply::Reset,
+        3 => Reply::Http(503),
+        _ => message(&v1::AppendEventsResponse { log_version: 7, ..Default::default() }),
+    })
+    .await;
+    let large = "x".repeat(5 * 1024 * 1024);
+    let appended = client(&address).append("s", [user(large)]).create().await.expect("the fifth try");
+    assert_eq!(appended.log_version, 7);
+    let seen = log.seen();
+    assert_eq!(seen.len(), 5);
+    assert!(seen.iter().all(|each| each.body == seen[0].body && each.body.len() > 5 * 1024 * 1024));
+    let left = |n: usize| {
+        let header = seen[n].headers["grpc-timeout"].to_str().expect("ascii");
+        header.strip_suffix('u').and_then(|micros| micros.parse::<u64>().ok()).expect("microseconds")
+    };
+    assert!(left(0) <= 30_000_000 && left(0) > left(4), "the deadline is that of all tries");
+}
+
+#[tokio::test]
+async fn five_tries_are_all() {
+    let (address, log) = serve(|_| Reply::Status(14)).await;
+    let error = client(&address).context("s", None).await.expect_err("it is away");
+    assert_eq!((error.code(), log.seen().len()), (Code::Unavailable, 5));
+}
+
+#[tokio::test]
+async fn a_call_that_may_not_be_repeated_is_not_nor_is_another_failure() {
+    for reply in [|| Reply::Status(14), || Reply::Trailers(14), || Reply::Reset] {
+        let (address, log) = serve(move |_| reply()).await;
+        let error = client(&address).compact("s", None).await.expect_err("it is away");
+        assert_eq!((error.code(), log.seen().len()), (Code::Unavailable, 1));
+    }
+    let (address, log) = serve(|_| Reply::Status(5)).await;
+    assert_eq!(client(&address).context("s", None).await.expect_err("nothing there").code(), Code::NotFound);
+    assert_eq!(log.seen().len(), 1);
+}
+
+#[tokio::test]
+async fn the_credential_goes_with_every_call() {
+    let (address, log) = serve(|_| Reply::Status(16)).await;
+    let client = client(&address);
+    let error = client.context("s", None).await.expect_err("refused");
+    assert_eq!(error.reason(), Some(ErrorReason::Unauthenticated));
+    client.watch("s").stream().next().await.expect("an item").expect_err("refused");
+    let seen = log.seen();
+    assert_eq!(seen.len(), 2);
+    for each in &seen {
+        assert_eq!(each.headers["authorization"], "Bearer s3cret");
+        assert!(each.headers["user-agent"].to_str().expect("ascii").starts_with("recollect-rust/"), "{each:?}");
+    }
+    assert!(!seen[1].headers.contains_key("grpc-timeout"), "a stream has no deadline");
+}
+
+#[tokio::test]
+async fn no_server_is_told_with_its_address_and_what_to_do() {
+    let client = client("127.0.0.1:1");
+    let error = client.context("s", None).await.expect_err("nobody listens");
+    assert_eq!((error.code(), error.reason_name()), (Code::Unavailable, ""));
+    assert!(error.to_string().starts_with("no server at 127.0.0.1:1 ("), "{error}");
+    assert!(error.to_string().ends_with("start one with `make serve`"), "{error}");
+    let began = Instant::now();
+    let error = client.compact("s", None).await.expect_err("nobody listens");
+    assert!(error.to_string().starts_with("no server at") && began.elapsed() < Duration::from_millis(90), "{error}");
+}
+
+#[tokio::test]
+async fn a_deadline_is_kept_whatever_the_server_does() {
+    let (address, log) = serve(|_| Reply::Silence).await;
+    let began = Instant::now();
+    let hurried = client(&address).with_timeout(Duration::from_millis(100));
+    let error = hurried.context("s", None).await.expect_err("nobody answers");
+    assert_eq!((error.code(), error.reason()), (Code::DeadlineExceeded, Some(ErrorReason::DeadlineExceeded)));
+    log.ended(1, 0).await;
+
+    let mut request = Request::new(v1::CompactSessionRequest::default());
+    request.set_timeout(Duration::from_millis(100));
+    let status = client(&address).compaction().compact_session(request).await.expect_err("nobody answers");
+    assert_eq!(Error::from(status).reason(), Some(ErrorReason::DeadlineExceeded));
+    assert!(began.elapsed() < Duration::from_secs(5));
+}
+
+#[tokio::test]
+async fn closing_ends_calls_and_streams_and_lets_the_connection_go() {
+    let (address, log) = serve(|number| if number == 0 { Reply::Open(frame(vec![])) } else { Reply::Silence }).await;
+    let client = client(&address);
+    let mut raw = client.subscriptions().watch_session(v1::WatchSessionRequest::default()).await.expect("open").into_inner();
+    assert_eq!(raw.message().await.expect("a frame").expect("a frame").changes, []);
+    let call = tokio::spawn({
+        let client = client.clone();
+        async move { client.context("s", None).await }
+    });
+    let mut changes = client.watch("s").stream();
+    let watch = tokio::spawn(async move { changes.next().await.expect("an item") });
+    while log.seen().len() < 3 {
+        tokio::time::sleep(Duration::from_millis(5)).await;
+    }
+    client.close();
+    client.close();
+    let errors = [
+        call.await.expect("no panic").expect_err("it is closed"),
+        watch.await.expect("no panic").expect_err("it is closed"),
+        raw.message().await.expect_err("it is closed").into(),
+        client.context("s", None).await.expect_err("it is closed"),
+    ];
+    for error in errors {
+        assert_eq!((error.code(), error.to_string().as_str()), (Code::Cancelled, "the client is closed"));
+    }
+    drop(raw);
+    log.ended(3, 1).await;
+}
+
+#[tokio::test]
+async fn dropping_what_waits_ends_the_call() {
+    let (address, log) = serve(|_| Reply::Silence).await;
+    let client = client(&address);
+    let mut changes = client.watch("s").stream();
+    tokio::time::timeout(Duration::from_millis(100), changes.next()).await.expect_err("nobody answers");
+    drop(changes);
+    tokio::time::timeout(Duration::from_millis(100), client.context("s", None)).await.expect_err("nobody answers");
+    log.ended(2, 0).await;
+    drop(client);
+    log.ended(2, 1).await;
+}
+
+#[tokio::test]
+async fn a_subscription_goes_on_where_it_stood() {
+    let checkpoint = || Kind::Checkpoint(v1::Checkpoint::default());
+    let batch = || Kind::Batch(v1::EventBatch { events: vec![user("hi")], continues: false });
+    let (address, log) = serve(move |number| match number {
+        0 => Reply::Message(frame(vec![change("t0", checkpoint())])),
+        1 => Reply::Reset,
+        2 => Reply::Trailers(14),
+        _ => Reply::Open(frame(vec![change("t1", batch()), change("t2", checkpoint())])),
+    })
+    .await;
+    let mut changes = client(&address).watch("s").start(Start::AfterSeq(4)).stream();
+    let first = tokio::time::timeout(Duration::from_secs(5), changes.next()).await;
+    let first = first.expect("in time").expect("an item").expect("a change");
+    assert_eq!(first.resume_token, "t1");
+    let starts = log.seen().into_iter().map(|each| v1::WatchSessionRequest::decode(&each.body[5..]).expect("a request").start);
+    use v1::watch_session_request::Start::{AfterSeq, ResumeToken};
+    let token = || Some(ResumeToken("t0".to_owned()));
+    assert_eq!(starts.collect::<Vec<_>>(), [Some(AfterSeq(4)), token(), token(), token()]);
+    assert!(tokio::time::timeout(Duration::from_millis(50), changes.next()).await.is_err(), "checkpoints are not handed out");
+}
+
+#[tokio::test]
+async fn lists_are_fetched_as_they_are_come_to() {
+    let (address, log) = serve(|number| {
+        let events = vec![user("hi"); 2];
+        let next_page_token = if number < 2 { format!("p{number}") } else { String::new() };
+        message(&v1::ListEventsResponse { events, next_page_token, ..Default::default() })
+    })
+    .await;
+    let mut events = client(&address).list_events("s", None);
+    events.next().await.expect("an item").expect("an event");
+    assert_eq!(log.seen().len(), 1, "no page is fetched ahead");
+    assert_eq!(events.collect().await.expect("three pages").len(), 5);
+    let tokens: Vec<_> = log.seen().iter().map(|each| v1::ListEventsRequest::decode(&each.body[5..])).collect();
+    let tokens: Vec<_> = tokens.into_iter().map(|request| request.expect("a request").page_token).collect();
+    assert_eq!(tokens, ["", "p0", "p1"]);
+}

@@ -1,0 +1,105 @@
+"""The Rust SDK: its own tests and linters; its packed crate, unpacked and used as its README says."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import tarfile
+from pathlib import Path
+
+import pytest
+
+from tests.support.serving import ServerProcess
+from tests.support.toolchains import require
+
+CRATE = Path(__file__).parents[2] / "client" / "rust"
+PACKED = "recollect-0.1.0"
+BLOCK = re.compile(r"^```(\w*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+# One build directory for all, and the profile of the crate for who uses it, so that dependencies are compiled once.
+ENVIRONMENT = os.environ | {
+    "CARGO_TARGET_DIR": str(CRATE / "target"),
+    "CARGO_PROFILE_DEV_DEBUG": "line-tables-only",
+    "CARGO_TERM_COLOR": "never",
+}
+BUILD_WITHIN = 900.0
+
+
+@pytest.fixture(autouse=True)
+def _toolchain() -> None:
+    require("rust")
+
+
+def cargo(*arguments: str, seconds: float = BUILD_WITHIN, **environment: str) -> str:
+    """What a command of cargo prints, run in the crate."""
+    done = subprocess.run(
+        ["cargo", *arguments], cwd=CRATE, capture_output=True, text=True, timeout=seconds, env=ENVIRONMENT | environment
+    )
+    assert done.returncode == 0, f"cargo {' '.join(arguments)}\n{done.stdout}{done.stderr}"
+    return done.stdout
+
+
+def test_formatted_and_linted() -> None:
+    cargo("fmt", "--check", seconds=60)
+    cargo("clippy", "--quiet", "--all-targets", "--", "-D", "warnings")
+    cargo("clippy", "--quiet", "--lib", "--features", "tls", "--", "-D", "warnings")
+
+
+def test_documented() -> None:
+    cargo("doc", "--quiet", "--no-deps", RUSTDOCFLAGS="-D warnings")
+
+
+def test_own_tests() -> None:
+    print(cargo("test", "--quiet", "--lib", "--test", "wire"))
+    print(cargo("test", "--quiet", "--doc"))
+
+
+@pytest.fixture(scope="module")
+def packed(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Where the README's first command wrote the crate."""
+    require("rust")
+    place = tmp_path_factory.mktemp("packed")
+    print(run(blocks()[0][1], CRATE.parents[1], {"PACKED": str(place)}))
+    return place
+
+
+def blocks() -> list[tuple[str, str]]:
+    """The README's blocks: their language, and their text."""
+    return BLOCK.findall((CRATE / "README.md").read_text())
+
+
+def run(script: str, place: Path, environment: dict[str, str]) -> str:
+    done = subprocess.run(
+        ["bash", "-ec", script],
+        cwd=place,
+        env=ENVIRONMENT | environment,
+        capture_output=True,
+        text=True,
+        timeout=BUILD_WITHIN,
+    )
+    assert done.returncode == 0, f"{script}\n{done.stdout}{done.stderr}"
+    return done.stdout
+
+
+def test_the_crate_holds_what_it_should(packed: Path) -> None:
+    with tarfile.open(packed / "package" / f"{PACKED}.crate") as crate:
+        files = {name.removeprefix(f"{PACKED}/") for name in crate.getnames()}
+    examples = {name for name in files if name.startswith("examples/")}
+    assert examples == {"examples/quickstart.rs", "examples/agent.rs"}
+    assert {"Cargo.toml", "README.md", "LICENSE", "src/lib.rs", "src/gen/recollect.v1.rs", "src/gen/retryable.rs"} <= files
+    assert not [name for name in files if name.startswith(("tests/", "target/"))]
+
+
+def test_readme_from_an_empty_directory(live_server: ServerProcess, packed: Path, tmp_path: Path) -> None:
+    environment = {"PACKED": str(packed), "RECOLLECT_ADDRESS": live_server.address}
+    found = blocks()
+    commands = [n for n, (language, _) in enumerate(found) if language == "sh"]
+    _, install, *programs = commands
+    run(found[install][1], tmp_path, environment)
+    program = next(text for language, text in found if language == "rust")
+    (tmp_path / "src" / "main.rs").write_text(program)
+    assert len(programs) == 3
+    for n in programs:
+        language, expected = found[n + 1]
+        assert language == ""
+        assert run(found[n][1], tmp_path, environment) == expected
