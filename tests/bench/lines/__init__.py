@@ -1,6 +1,6 @@
 """The lines of the table, by the name that --only takes."""
 
-from tests.bench.lines import appends, flat, fsync, indexing, memory, reads, replay, search, subscriptions, windows
+from tests.bench.lines import appends, flat, fsync, indexing, memory, reads, replay, sdks, search, subscriptions, windows
 from tests.bench.lines.base import Measurement
 
 MEASUREMENTS: dict[str, Measurement] = {
@@ -21,6 +21,7 @@ MEASUREMENTS: dict[str, Measurement] = {
     "delivery": Measurement("latency from an append to its delivery, beside an append", subscriptions.delivery),
     "replay": Measurement("catching up with the whole feed, beside a bare stream", replay.replay),
     "idle": Measurement("memory of idle subscriptions, beside idle bare streams", subscriptions.idle),
+    "sdks": Measurement("each language's SDK beside the bare stubs it is written over", sdks.sdks, ("sqlite",)),
     "memory": Measurement("the server's memory: idle, while importing, while exporting", memory.memory),
 }
 

@@ -1,0 +1,121 @@
+"""What each language's SDK costs beside the bare stubs that it is written over: programs in each language."""
+
+import json
+import statistics
+import subprocess
+import sys
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from tests.bench.harness import Bench, Result, Skip
+from tests.bench.processes import ChildError
+from tests.bench.report import Line, at_least, at_most, duration, rate
+from tests.support.toolchains import missing
+
+ROOT = Path(__file__).parents[3]
+CLIENT = ROOT / "client"
+BUILD_SECONDS = 900.0
+STREAM_SECONDS = 300.0
+ROUNDS = 3
+COST = 0.05
+"""Share of a stub's call that the written layer may cost."""
+
+
+@dataclass(frozen=True)
+class Program:
+    """A bench program: how it is built, and what starts it; it takes the server's address and seconds, and prints JSON."""
+
+    start: Sequence[str]
+    build: Sequence[Sequence[str]] = ()
+    folder: Path = ROOT
+
+
+_GO = ROOT / "build" / "bench" / "go"
+_TSC = ("node", "node_modules/typescript/bin/tsc", "--project", "tsconfig.all.json")
+PROGRAMS: Mapping[str, Program] = {
+    "python": Program((sys.executable, "-m", "tests.bench.sdk_python")),
+    "typescript": Program(
+        ("node", "build/bench/bench.js"), (("npm", "ci", "--no-audit", "--no-fund"), _TSC), CLIENT / "typescript"
+    ),
+    "go": Program((str(_GO),), (("go", "build", "-o", str(_GO), "./internal/bench"),), CLIENT / "go"),
+    "java": Program(
+        ("java", "-cp", "@target/classpath", "dev.recollect.bench.Bench"),
+        (("mvn", "-q", "-B", "test-compile"),),
+        CLIENT / "java",
+    ),
+    "rust": Program(
+        ("target/release/examples/bench",),
+        (("cargo", "build", "--quiet", "--release", "--example", "bench"),),
+        CLIENT / "rust",
+    ),
+}
+
+
+def sdks(bench: Bench, engine: str) -> list[Line]:
+    """Unary appends of one event, and the events of a session followed from its beginning, in every language."""
+    lines: list[Line] = []
+    for language in PROGRAMS:
+        reason = missing(language)
+        if reason is not None:
+            lines.append(Line("sdks", engine, f"{language}: the SDK beside its stubs", skipped=reason))
+            continue
+        bench.say(f"building the bench of {language}")
+        _run(language, PROGRAMS[language].build)
+        with bench.database(engine) as database, bench.server(database) as server:
+            rounds = []
+            for number in range(min(ROUNDS, bench.scale.rounds)):
+                bench.say(f"{language} · round {number + 1}")
+                rounds.append(_measure(language, server.target, bench.scale.seconds * 4))
+        lines += _lines(language, engine, rounds)
+    if all(line.skipped for line in lines):
+        raise Skip("no language's toolchain is here")
+    return lines
+
+
+def _run(language: str, commands: Sequence[Sequence[str]], seconds: float = BUILD_SECONDS) -> str:
+    said = ""
+    for command in commands:
+        folder = PROGRAMS[language].folder
+        done = subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=seconds, stdin=subprocess.DEVNULL)
+        if done.returncode != 0:
+            raise ChildError(
+                f"{language}: {' '.join(command)} ended with {done.returncode}:\n{(done.stdout + done.stderr)[-2000:]}"
+            )
+        said = done.stdout
+    return said
+
+
+def _measure(language: str, target: str, seconds: float) -> Result:
+    command = [*PROGRAMS[language].start, target, f"{seconds:g}"]
+    result: Result = json.loads(_run(language, [command], seconds * 2 + STREAM_SECONDS))
+    return result
+
+
+def _lines(language: str, engine: str, rounds: Sequence[Result]) -> list[Line]:
+    def median(*path: str) -> float:
+        return statistics.median(_at(each, path) for each in rounds)
+
+    def of_pairs(first: Sequence[str], second: Sequence[str]) -> float:
+        """The ratio within each round, for a round's two sides were interleaved."""
+        return statistics.median(_at(each, first) / _at(each, second) for each in rounds)
+
+    lines = []
+    for figure, name, target in (("median_us", "median", at_most(1 + COST)), ("p99_us", "99th percentile", None)):
+        mine, base = ("unary", "sdk", figure), ("unary", "stub", figure)
+        ours, theirs = duration(median(*mine) / 1e6), duration(median(*base) / 1e6)
+        text = f"{language}: an append of 1 KB by the SDK ÷ by the bare stub, {name}"
+        lines.append(Line("sdks", engine, text, ours, theirs, of_pairs(mine, base), target))
+    mine, base = ("stream", "sdk_per_s"), ("stream", "stub_per_s")
+    text = f"{language}: events followed by the SDK ÷ by the bare stub"
+    ratio = of_pairs(mine, base)
+    lines.append(Line("sdks", engine, text, rate(median(*mine)), rate(median(*base)), ratio, at_least(1 - COST)))
+    return lines
+
+
+def _at(result: Mapping[str, Any], path: Sequence[str]) -> float:
+    value: Any = result
+    for name in path:
+        value = value[name]
+    return float(value)
