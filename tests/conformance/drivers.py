@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import json
+import os
 import subprocess
 import sys
 import time
@@ -14,8 +15,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from tests.support.toolchains import LANGUAGES
+
 ROOT = Path(__file__).parents[2]
 CLIENT = ROOT / "client"
+CHOSEN = tuple(name for name in os.environ.get("RECOLLECT_LANGUAGES", ",".join(LANGUAGES)).split(",") if name)
+"""The languages of this run: all, or those of RECOLLECT_LANGUAGES (go,java)."""
+if not set(CHOSEN) <= set(LANGUAGES):
+    raise ValueError(f"RECOLLECT_LANGUAGES is {','.join(CHOSEN)}; it may name {', '.join(LANGUAGES)}")
 BUILD_WITHIN = 900.0
 ENDS_WITHIN = 10.0
 LONGEST_LINE = 512 * 1024 * 1024
@@ -102,6 +109,20 @@ class Call:
         self.items: asyncio.Queue[str] = asyncio.Queue()
         self.answer: asyncio.Future[dict[str, Any]] = asyncio.get_running_loop().create_future()
 
+    async def item(self, within: float) -> str | None:
+        """The next item; None when all were handed out and the answer is there. Raises TimeoutError."""
+        if self.items.empty() and not self.answer.done():
+            taken = asyncio.ensure_future(self.items.get())
+            try:
+                await asyncio.wait((taken, self.answer), timeout=within, return_when=asyncio.FIRST_COMPLETED)
+                if taken.done():
+                    return taken.result()
+            finally:
+                taken.cancel()
+            if not self.answer.done():
+                raise TimeoutError
+        return None if self.items.empty() else self.items.get_nowait()
+
 
 class Driver:
     """A driver's process, started when it is first asked for something and anew when it died."""
@@ -154,9 +175,12 @@ class Driver:
         if self._process is None:
             recipe = RECIPES[self.language]
             pipe = asyncio.subprocess.PIPE
-            self._process = await asyncio.create_subprocess_exec(
-                *recipe.start, cwd=recipe.folder, stdin=pipe, stdout=pipe, stderr=pipe, limit=LONGEST_LINE
-            )
+            try:
+                self._process = await asyncio.create_subprocess_exec(
+                    *recipe.start, cwd=recipe.folder, stdin=pipe, stdout=pipe, stderr=pipe, limit=LONGEST_LINE
+                )
+            except OSError as error:
+                raise DriverDied(f"the driver of {self.language} does not start: {error}") from None
             self._stderr.clear()
             self._readers = [
                 asyncio.create_task(self._listen(self._process)),

@@ -8,6 +8,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from .values import NumberText
+
 _TIME = re.compile(r"(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d)(?:\.(\d{1,9}))?Z")
 _INTEGER = re.compile(r"-?\d+")
 LONGEST = 300
@@ -91,7 +93,7 @@ def _sequence(expected: Sequence[Any], came: Any, path: str) -> list[Difference]
 
 def _equal(expected: Any, came: Any) -> bool:
     if came is MISSING:
-        return is_default(expected)
+        return is_default(expected) or (isinstance(expected, NumberText) and expected == "0")
     if isinstance(expected, bool) or isinstance(came, bool):
         return expected is came
     if isinstance(came, bytes):

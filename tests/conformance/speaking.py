@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import AsyncIterator, Sequence
 from contextlib import aclosing
 from itertools import count
@@ -83,14 +82,10 @@ class Speaker:
         rpc = "SubscriptionService/WatchSession"
         call = await self._driver.send("watch", client=self._name, rpc=rpc, request=request, checkpoints=False)
         try:
-            while True:
-                taken = asyncio.ensure_future(call.items.get())
-                await asyncio.wait((taken, call.answer), timeout=ANSWERS_WITHIN, return_when=asyncio.FIRST_COMPLETED)
-                if not taken.done():
-                    taken.cancel()
-                    raise AssertionError(f"{self.language}: nothing more to watch, {call.answer}")
-                for event in from_wire(Change, taken.result()).batch.events:
+            while (item := await call.item(ANSWERS_WITHIN)) is not None:
+                for event in from_wire(Change, item).batch.events:
                     yield event
+            raise AssertionError(f"the watch of {self.language} ended: {call.answer.result()}")
         finally:
             await self._ask("cancel", target=call.number)
 

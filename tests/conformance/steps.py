@@ -204,17 +204,8 @@ class Performer:
     async def receive(self, name: Any, within: float) -> Answer:
         """The next change of a watch, or how it ended: {"ok": {}} for one that was cancelled."""
         call = self._watched(name).call
-        taken = asyncio.ensure_future(call.items.get())
-        try:
-            done, _ = await asyncio.wait((taken, call.answer), timeout=within, return_when=asyncio.FIRST_COMPLETED)
-        finally:
-            if not taken.done():
-                taken.cancel()
-        if taken in done:
-            return {"item": plain(from_wire(Change, taken.result()))}
-        if not done:
-            raise TimeoutError
-        return call.answer.result()
+        item = await call.item(within)
+        return call.answer.result() if item is None else {"item": plain(from_wire(Change, item))}
 
     async def _nothing(self, said: Mapping[str, Any]) -> Answer:
         return {"ok": {}}

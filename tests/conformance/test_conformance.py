@@ -2,23 +2,17 @@
 
 from __future__ import annotations
 
-import os
-
 import pytest
-
-from tests.support.toolchains import LANGUAGES
 
 from . import cases, known, matrix
 from .conftest import DriverOf, EngineOf
-from .drivers import BUILD_WITHIN, Driver
+from .drivers import BUILD_WITHIN, CHOSEN, Driver
 from .engine import ENGINES, Engine
 from .results import Results
 from .runner import StepFailed, run_case
 
 CASES, PROBLEMS = cases.read()
 IDS = {case.id for case in CASES}
-CHOSEN = tuple(name for name in os.environ.get("RECOLLECT_LANGUAGES", ",".join(LANGUAGES)).split(",") if name)
-"""The languages of this run: all, or those of RECOLLECT_LANGUAGES (go,java)."""
 
 
 # The first case of a language waits for its driver to be built.

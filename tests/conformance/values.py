@@ -7,6 +7,13 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
+
+class NumberText(str):
+    """A number as text; 0 equals a field that is not set."""
+
+    __slots__ = ()
+
+
 _NAME = re.compile(r"\$\{(\w+)\}")
 
 
@@ -38,7 +45,7 @@ def _text(text: str, names: Mapping[str, Any]) -> Any:
     whole = _NAME.fullmatch(text)
     if whole:
         value = _named(whole, names)
-        return str(value) if isinstance(value, int) and not isinstance(value, bool) else value
+        return NumberText(value) if isinstance(value, int) and not isinstance(value, bool) else value
     return _NAME.sub(lambda match: str(_named(match, names)), text)
 
 
