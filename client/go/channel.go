@@ -50,7 +50,9 @@ func (c *Client) dialOptions(chosen options) []grpc.DialOption {
 		),
 		// By default a connection waits from 1 s up to 2 minutes before it looks again for a server that was away.
 		grpc.WithConnectParams(grpc.ConnectParams{
-			Backoff:           grpcbackoff.Config{BaseDelay: 100 * time.Millisecond, Multiplier: 1.6, Jitter: 0.2, MaxDelay: 5 * time.Second},
+			Backoff: grpcbackoff.Config{
+				BaseDelay: 100 * time.Millisecond, Multiplier: 1.6, Jitter: 0.2, MaxDelay: 5 * time.Second,
+			},
 			MinConnectTimeout: 20 * time.Second,
 		}),
 		grpc.WithKeepaliveParams(keepalive.ClientParameters{Time: 30 * time.Second, Timeout: 10 * time.Second}),
