@@ -20,6 +20,14 @@ class Position(NamedTuple):
 BEGINNING = Position(0, 0)
 
 
+class Bookmark(NamedTuple):
+    """Where a subscriber goes on: what it resumes with."""
+
+    position: Position
+    skip_seq: int = 0
+    """Events up to this seq are to be left out of the append that comes next: it was asked for what comes after its middle."""
+
+
 class ChangeKind(IntEnum):
     """What a change did; stored as these numbers."""
 

@@ -23,9 +23,16 @@ class Frame(NamedTuple):
 
 
 def rendered(
-    changes: Sequence[tuple[Change, Sequence[FeedEvent]]], before: Position, wanted: EventFilter, renderer: Renderer
+    changes: Sequence[tuple[Change, Sequence[FeedEvent]]],
+    before: Position,
+    wanted: EventFilter,
+    renderer: Renderer,
+    skip_seq: int = 0,
 ) -> list[bytes]:
-    """The messages for these changes, with those of their events that are wanted; small ones joined."""
+    """The messages for these changes, with those of their events that are wanted; small ones joined.
+
+    `before`, `skip_seq`: where the subscriber stands.
+    """
     messages: list[bytes] = []
     joined: list[bytes] = []
     size = 0
@@ -34,13 +41,13 @@ def rendered(
         found = events if everything else select(events, wanted)
         if change.adds_only and not found:
             continue
-        for message in renderer.change(change, found, before):
+        for message in renderer.change(change, found, before, skip_seq):
             if size and size + len(message) > MOST_FRAME_BYTES:
                 messages.append(b"".join(joined))
                 joined, size = [], 0
             joined.append(message)
             size += len(message)
-        before = change.position
+        before, skip_seq = change.position, 0
     if joined:
         messages.append(b"".join(joined))
     return messages

@@ -26,9 +26,9 @@ class Renderer(Protocol):
     """Writes the messages of one request: same scope, same filter, resume tokens bound to them. Two messages that follow each
     other may be sent as one, by concatenation."""
 
-    def change(self, change: Change, events: Sequence[FeedEvent], before: Position) -> list[bytes]:
+    def change(self, change: Change, events: Sequence[FeedEvent], before: Position, skip_seq: int = 0) -> list[bytes]:
         """A change with those of its events that are wanted: one message, or several where it is larger than MOST_FRAME_BYTES,
         of which all but the last bear the token of `before`, what precedes the change for this subscriber."""
         ...
 
-    def checkpoint(self, kind: CheckpointKind, position: Position) -> bytes: ...
+    def checkpoint(self, kind: CheckpointKind, position: Position, skip_seq: int = 0) -> bytes: ...

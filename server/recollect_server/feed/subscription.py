@@ -90,10 +90,10 @@ class Subscription:
         """What the channel no longer has, or never had."""
         channel = self._channel
         chunk = await reader.next()
-        found = chunk.found
-        if self._skip_seq:
+        found, skip_seq = chunk.found, self._skip_seq
+        if skip_seq:
             found = [(change, self._unskipped(change, events)) for change, events in found]
-        messages = rendered(found, self._position, channel.wanted, channel.renderer)
+        messages = rendered(found, self._position, channel.wanted, channel.renderer, skip_seq)
         self._position = chunk.reached
         if not chunk.more:
             self._reader = None
@@ -160,4 +160,4 @@ class Subscription:
         return self._checkpoint(CheckpointKind.DRAINING)
 
     def _checkpoint(self, kind: CheckpointKind) -> bytes:
-        return self._channel.renderer.checkpoint(kind, self._position)
+        return self._channel.renderer.checkpoint(kind, self._position, self._skip_seq)

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from ..domain.errors import InvalidResumeToken, QuotaExceeded, ResumePositionExpired
-from ..domain.feed import BEGINNING, FeedScope, FeedTrimmed, Position
+from ..domain.feed import BEGINNING, Bookmark, FeedScope, FeedTrimmed, Position
 from ..domain.filters import EventFilter
 from ..domain.model import Caller, SessionRef
 from ..feed.frames import Renderer
@@ -35,7 +35,7 @@ class Dialect(Protocol):
 
     def token(self, scope: FeedScope, position: Position) -> str: ...
 
-    def read_token(self, scope: FeedScope, token: str) -> Position:
+    def read_token(self, scope: FeedScope, token: str) -> Bookmark:
         """Raises InvalidResumeToken."""
         ...
 
@@ -118,11 +118,11 @@ class SubscriptionService:
         with self._quota.one(caller):
             scope = await find_scope()
             try:
-                position = await self._position(scope, start, dialect)
+                position, skip_seq = await self._beginning(scope, start, dialect)
                 # A token for the beginning is the same for equal requests only.
                 key = dialect.token(scope, BEGINNING)
                 channel = await self._tail.attach(key, scope, wanted, dialect.renderer(scope))
-                subscription = Subscription(self._store, self._tail, channel, position, start.after_seq or 0)
+                subscription = Subscription(self._store, self._tail, channel, position, skip_seq)
                 try:
                     while True:
                         for message in await subscription.next():
@@ -136,14 +136,14 @@ class SubscriptionService:
                     oldest["oldest_seq"] = str(trimmed.oldest_seq)
                 raise ResumePositionExpired(**oldest) from None
 
-    async def _position(self, scope: FeedScope, start: Start, dialect: Dialect) -> Position:
+    async def _beginning(self, scope: FeedScope, start: Start, dialect: Dialect) -> Bookmark:
         if start.resume_token:
-            position = dialect.read_token(scope, start.resume_token)
+            bookmark = dialect.read_token(scope, start.resume_token)
             state = await self._store.feed_state()
-            if position > state.head and not state.unsettled:
+            if bookmark.position > state.head and not state.unsettled:
                 # Of a database that was restored from a backup since: what has happened instead would be skipped.
                 raise InvalidResumeToken("is of a later state of the store than it is in")
-            return position
+            return bookmark
         if start.after_seq is not None and scope.ref is not None:
-            return await self._store.locate(scope.tenant, scope.ref, start.after_seq)
-        return await (self._store.feed_floor() if start.from_beginning else self._store.feed_head())
+            return Bookmark(await self._store.locate(scope.tenant, scope.ref, start.after_seq), start.after_seq)
+        return Bookmark(await (self._store.feed_floor() if start.from_beginning else self._store.feed_head()))

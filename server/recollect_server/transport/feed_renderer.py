@@ -12,7 +12,7 @@ from functools import lru_cache
 from recollect.v1 import session_pb2
 from recollect.v1 import subscription_pb2 as pb
 
-from ..domain.feed import Change, ChangeKind, FeedEvent, FeedScope, Position
+from ..domain.feed import Bookmark, Change, ChangeKind, FeedEvent, FeedScope, Position
 from ..domain.model import SessionRef
 from ..feed.frames import MOST_FRAME_BYTES, CheckpointKind
 from .codec import published
@@ -45,24 +45,24 @@ class FeedRenderer:
     def __init__(self, tokens: ResumeTokens, digest: bytes) -> None:
         self._token = tokens.maker(digest)
 
-    def change(self, change: Change, events: Sequence[FeedEvent], before: Position) -> list[bytes]:
+    def change(self, change: Change, events: Sequence[FeedEvent], before: Position, skip_seq: int = 0) -> list[bytes]:
         session, rest = _session(change.ref), _rest(change)
         bodies = [published(event) for event in events]
         kind = _kind(change, bodies)
         messages: list[bytes] = []
         if len(kind) > MOST_FRAME_BYTES:
             *parts, last = _parts(bodies)
-            messages = [self._message(session, _kind(change, part, continues=True), before, rest) for part in parts]
+            token = self._token(before, skip_seq)
+            messages = [self._message(session, _kind(change, part, continues=True), token, rest) for part in parts]
             kind = _kind(change, last)
-        messages.append(self._message(session, kind, change.position, rest))
+        messages.append(self._message(session, kind, self._token(change.position), rest))
         return messages
 
-    def checkpoint(self, kind: CheckpointKind, position: Position) -> bytes:
+    def checkpoint(self, kind: CheckpointKind, position: Position, skip_seq: int = 0) -> bytes:
         checkpoint = pb.Checkpoint(kind=pb.CheckpointKind.ValueType(kind))
-        return self._message(b"", pb.Change(checkpoint=checkpoint).SerializeToString(), position)
+        return self._message(b"", pb.Change(checkpoint=checkpoint).SerializeToString(), self._token(position, skip_seq))
 
-    def _message(self, session: bytes, kind: bytes, position: Position, rest: bytes = b"") -> bytes:
-        token = self._token(position)
+    def _message(self, session: bytes, kind: bytes, token: bytes, rest: bytes = b"") -> bytes:
         change = b"".join((session, kind, _RESUME_TOKEN[len(token)], token, rest))
         return _CHANGES[len(change)] + change
 
@@ -81,7 +81,7 @@ class FeedDialect:
     def token(self, scope: FeedScope, position: Position) -> str:
         return self._tokens.make(self._digest(scope), position)
 
-    def read_token(self, scope: FeedScope, token: str) -> Position:
+    def read_token(self, scope: FeedScope, token: str) -> Bookmark:
         return self._tokens.read(self._digest(scope), token)
 
     def _digest(self, scope: FeedScope) -> bytes:

@@ -5,10 +5,10 @@ from __future__ import annotations
 import binascii
 import json
 import struct
-from collections.abc import Callable
+from typing import Protocol
 
 from ..domain.errors import InvalidResumeToken
-from ..domain.feed import FeedScope, Position
+from ..domain.feed import Bookmark, FeedScope, Position
 from .tokens import bound_digest, from_text
 
 _VERSION = 1
@@ -16,7 +16,17 @@ _VERSION = 1
 _DIGEST_BYTES = 14
 _HEAD = 1 + _DIGEST_BYTES
 _POSITION = struct.Struct(">qq")
+_SKIP = struct.Struct(">q")
+"""Behind the position, in tokens of what has not yet passed the seq that it was asked to start after."""
+_PLAIN = _HEAD + _POSITION.size
+_LENGTHS = (_PLAIN, _PLAIN + _SKIP.size)
 _URL_SAFE = bytes.maketrans(b"+/", b"-_")
+
+
+class Maker(Protocol):
+    """Makes tokens for places; see Bookmark.skip_seq."""
+
+    def __call__(self, position: Position, skip_seq: int = 0) -> bytes: ...
 
 
 class ResumeTokens:
@@ -33,26 +43,27 @@ class ResumeTokens:
     def make(self, digest: bytes, position: Position) -> str:
         return self.maker(digest)(position).decode()
 
-    def maker(self, digest: bytes) -> Callable[[Position], bytes]:
+    def maker(self, digest: bytes) -> Maker:
         """Makes the tokens of one digest, as ASCII; one for each change that is told."""
         head, pack, encode = _base64(bytes((_VERSION,)) + digest), _POSITION.pack, _base64
 
-        def make(position: Position) -> bytes:
-            return head + encode(pack(*position))
+        def make(position: Position, skip_seq: int = 0) -> bytes:
+            return head + encode(pack(*position) + _SKIP.pack(skip_seq) if skip_seq else pack(*position))
 
         return make
 
-    def read(self, digest: bytes, token: str) -> Position:
+    def read(self, digest: bytes, token: str) -> Bookmark:
         """Raises InvalidResumeToken."""
         raw = from_text(token)
-        if raw is None or len(raw) != _HEAD + _POSITION.size or raw[0] != _VERSION:
+        if raw is None or len(raw) not in _LENGTHS or raw[0] != _VERSION:
             raise InvalidResumeToken("is not a resume token")
         if raw[1:_HEAD] != digest:
             raise InvalidResumeToken("belongs to another scope, filter or store")
         position = Position(*_POSITION.unpack_from(raw, _HEAD))
-        if min(position) < 0:
+        (skip_seq,) = _SKIP.unpack_from(raw, _PLAIN) if len(raw) > _PLAIN else (0,)
+        if min(*position, skip_seq) < 0:
             raise InvalidResumeToken("is not a resume token")
-        return position
+        return Bookmark(position, skip_seq)
 
 
 def _base64(raw: bytes) -> bytes:

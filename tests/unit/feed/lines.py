@@ -22,12 +22,13 @@ EVERYTHING = FeedScope(TENANT)
 class Lines:
     """A Renderer. A change is "APPENDED s1 1,2 @3", a checkpoint "#STARTED @2"."""
 
-    def change(self, change: Change, events: Sequence[FeedEvent], before: Position) -> list[bytes]:
+    def change(self, change: Change, events: Sequence[FeedEvent], before: Position, skip_seq: int = 0) -> list[bytes]:
         seqs = ",".join(str(event.seq) for event in events)
         return [f"{change.kind.name} {change.ref.session_id} {seqs} @{change.position.change}\n".encode()]
 
-    def checkpoint(self, kind: CheckpointKind, position: Position) -> bytes:
-        return f"#{kind.name} @{position.change}\n".encode()
+    def checkpoint(self, kind: CheckpointKind, position: Position, skip_seq: int = 0) -> bytes:
+        skipping = f" skipping {skip_seq}" if skip_seq else ""
+        return f"#{kind.name} @{position.change}{skipping}\n".encode()
 
 
 @asynccontextmanager

@@ -101,6 +101,8 @@ async def test_events_up_to_a_seq_are_left_out_of_the_change_that_holds_both(sto
     await append(store, draft(), draft(), draft())
     start = await store.locate(TENANT, ref(), 2)
     async with Watcher(store, tail, FeedScope(TENANT, *ref()), start=start, skip_seq=2) as watcher:
+        # Whoever resumes here is to go on behind the seq too.
+        assert await watcher.line() == "#STARTED @1 skipping 2"
         assert await watcher.caught_up() == ["APPENDED s1 3 @2"]
         await append(store, draft())
         assert await watcher.line() == "APPENDED s1 4 @3"

@@ -82,10 +82,10 @@ async def test_the_tail_outlives_a_store_that_fails_when_it_was_trimmed(
 
 
 class _Faulty(Lines):
-    def change(self, change: Change, events: Sequence[FeedEvent], before: Position) -> list[bytes]:
+    def change(self, change: Change, events: Sequence[FeedEvent], before: Position, skip_seq: int = 0) -> list[bytes]:
         if change.position.change == 3:
             raise ValueError
-        return super().change(change, events, before)
+        return super().change(change, events, before, skip_seq)
 
 
 async def test_a_change_that_cannot_be_written_for_some_is_told_to_others_once(store: MemoryStore) -> None:
@@ -118,7 +118,7 @@ async def test_a_seq_to_start_after_does_not_count_for_a_later_session_of_the_na
         for _ in range(2):
             await append(store, draft())
             await asyncio.sleep(0.02)  # a frame of its own, which takes the place of the others
-        assert await watcher.line() == "#FELL_BEHIND @6"
+        assert await watcher.line() == "#FELL_BEHIND @6 skipping 5"
         expected = ["DELETED s1  @7", "CREATED s1  @8", "APPENDED s1 1 @9", "APPENDED s1 2 @10"]
         assert await watcher.lines(4) == expected
 

@@ -199,7 +199,7 @@ def test_a_large_change_comes_in_parts_that_resume_before_it(kind: ChangeKind, s
     compaction = _COMPACTION if kind is ChangeKind.COMPACTED else None
     change = Change(AT, kind, "acme", REF, 1, 2, log_version=9, compaction=compaction)
     events = [_event(chr(97 + index) * size) for index, size in enumerate(sizes)]
-    told = _told(RENDERER.change(change, events, BEFORE))
+    told = _told(RENDERER.change(change, events, BEFORE, 7))
 
     def content(part: pb.Change) -> tuple[Sequence[event_pb2.SessionEvent], bool]:
         if kind is ChangeKind.APPENDED:
@@ -211,7 +211,7 @@ def test_a_large_change_comes_in_parts_that_resume_before_it(kind: ChangeKind, s
     assert [each for part in told for each in content(part)[0]] == [_published(each) for each in events]
     assert [content(part)[1] for part in told] == [True] * (len(parts) - 1) + [False]
     tokens = [DIALECT.read_token(SCOPE, part.resume_token) for part in told]
-    assert tokens == [BEFORE] * (len(parts) - 1) + [AT]
+    assert tokens == [(BEFORE, 7)] * (len(parts) - 1) + [(AT, 0)]
     assert all(part.session == ref_to(REF) and part.versions.log_version == 9 for part in told)
     assert delivery_change(change, events) == _encoded(_expected(change, events))
 

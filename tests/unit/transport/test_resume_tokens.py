@@ -19,10 +19,10 @@ DIGEST = TOKENS.digest(SCOPE, b"filter")
 NUMBERS = st.integers(0, (1 << 63) - 1)
 
 
-@given(NUMBERS, NUMBERS)
-def test_a_token_tells_its_position_again_and_fits_into_a_url(xid: int, change: int) -> None:
-    token = TOKENS.make(DIGEST, Position(xid, change))
-    assert TOKENS.read(DIGEST, token) == (xid, change)
+@given(NUMBERS, NUMBERS, NUMBERS)
+def test_a_token_tells_its_place_again_and_fits_into_a_url(xid: int, change: int, skip_seq: int) -> None:
+    token = TOKENS.maker(DIGEST)(Position(xid, change), skip_seq).decode()
+    assert TOKENS.read(DIGEST, token) == ((xid, change), skip_seq)
     assert token == base64.urlsafe_b64encode(base64.urlsafe_b64decode(token + "==")).decode().rstrip("=")
 
 
@@ -67,6 +67,8 @@ def _head() -> bytes:
         _head(),
         _head() + bytes(15),
         _head() + bytes(17),
+        _head() + bytes(16) + b"\xff" * 8,
+        _head() + bytes(25),
         b"\x02" + _head()[1:] + bytes(16),
         _head() + b"\xff" * 16,
         _head() + bytes(8) + b"\x80" + bytes(7),

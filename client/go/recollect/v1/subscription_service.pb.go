@@ -196,7 +196,8 @@ type WatchSessionRequest_ResumeToken struct {
 
 type WatchSessionRequest_AfterSeq struct {
 	// With the first change after this seq; 0 is from the beginning. An append that holds events on both sides comes without those
-	// up to it. At most the session's last seq.
+	// up to it, also to whoever resumes before it was told. At most the session's last seq. Of a session that is not there: with what
+	// is committed from now on.
 	AfterSeq int64 `protobuf:"varint,3,opt,name=after_seq,json=afterSeq,proto3,oneof"`
 }
 

@@ -76,7 +76,8 @@ class WatchSessionRequest(google.protobuf.message.Message):
     """After the change that bore this token."""
     after_seq: builtins.int
     """With the first change after this seq; 0 is from the beginning. An append that holds events on both sides comes without those
-    up to it. At most the session's last seq.
+    up to it, also to whoever resumes before it was told. At most the session's last seq. Of a session that is not there: with what
+    is committed from now on.
     """
     live_only: builtins.bool
     """With what is committed from now on; what was committed a moment ago may come too. Must be true."""

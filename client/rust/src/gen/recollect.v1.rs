@@ -1563,7 +1563,8 @@ pub mod watch_session_request {
         #[prost(string, tag = "2")]
         ResumeToken(::prost::alloc::string::String),
         /// With the first change after this seq; 0 is from the beginning. An append that holds events on both sides comes without those
-        /// up to it. At most the session's last seq.
+        /// up to it, also to whoever resumes before it was told. At most the session's last seq. Of a session that is not there: with what
+        /// is committed from now on.
         #[prost(int64, tag = "3")]
         AfterSeq(i64),
         /// With what is committed from now on; what was committed a moment ago may come too. Must be true.

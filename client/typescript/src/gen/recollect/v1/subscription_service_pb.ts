@@ -84,7 +84,8 @@ export type WatchSessionRequest = Message<"recollect.v1.WatchSessionRequest"> & 
   } | {
     /**
      * With the first change after this seq; 0 is from the beginning. An append that holds events on both sides comes without those
-     * up to it. At most the session's last seq.
+     * up to it, also to whoever resumes before it was told. At most the session's last seq. Of a session that is not there: with what
+     * is committed from now on.
      *
      * @generated from field: int64 after_seq = 3;
      */

@@ -198,7 +198,8 @@ private static final long serialVersionUID = 0L;
   /**
    * <pre>
    * With the first change after this seq; 0 is from the beginning. An append that holds events on both sides comes without those
-   * up to it. At most the session's last seq.
+   * up to it, also to whoever resumes before it was told. At most the session's last seq. Of a session that is not there: with what
+   * is committed from now on.
    * </pre>
    *
    * <code>int64 after_seq = 3 [json_name = "afterSeq"];</code>
@@ -211,7 +212,8 @@ private static final long serialVersionUID = 0L;
   /**
    * <pre>
    * With the first change after this seq; 0 is from the beginning. An append that holds events on both sides comes without those
-   * up to it. At most the session's last seq.
+   * up to it, also to whoever resumes before it was told. At most the session's last seq. Of a session that is not there: with what
+   * is committed from now on.
    * </pre>
    *
    * <code>int64 after_seq = 3 [json_name = "afterSeq"];</code>
@@ -1046,7 +1048,8 @@ private static final long serialVersionUID = 0L;
     /**
      * <pre>
      * With the first change after this seq; 0 is from the beginning. An append that holds events on both sides comes without those
-     * up to it. At most the session's last seq.
+     * up to it, also to whoever resumes before it was told. At most the session's last seq. Of a session that is not there: with what
+     * is committed from now on.
      * </pre>
      *
      * <code>int64 after_seq = 3 [json_name = "afterSeq"];</code>
@@ -1058,7 +1061,8 @@ private static final long serialVersionUID = 0L;
     /**
      * <pre>
      * With the first change after this seq; 0 is from the beginning. An append that holds events on both sides comes without those
-     * up to it. At most the session's last seq.
+     * up to it, also to whoever resumes before it was told. At most the session's last seq. Of a session that is not there: with what
+     * is committed from now on.
      * </pre>
      *
      * <code>int64 after_seq = 3 [json_name = "afterSeq"];</code>
@@ -1073,7 +1077,8 @@ private static final long serialVersionUID = 0L;
     /**
      * <pre>
      * With the first change after this seq; 0 is from the beginning. An append that holds events on both sides comes without those
-     * up to it. At most the session's last seq.
+     * up to it, also to whoever resumes before it was told. At most the session's last seq. Of a session that is not there: with what
+     * is committed from now on.
      * </pre>
      *
      * <code>int64 after_seq = 3 [json_name = "afterSeq"];</code>
@@ -1090,7 +1095,8 @@ private static final long serialVersionUID = 0L;
     /**
      * <pre>
      * With the first change after this seq; 0 is from the beginning. An append that holds events on both sides comes without those
-     * up to it. At most the session's last seq.
+     * up to it, also to whoever resumes before it was told. At most the session's last seq. Of a session that is not there: with what
+     * is committed from now on.
      * </pre>
      *
      * <code>int64 after_seq = 3 [json_name = "afterSeq"];</code>

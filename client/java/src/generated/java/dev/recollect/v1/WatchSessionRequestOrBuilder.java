@@ -69,7 +69,8 @@ public interface WatchSessionRequestOrBuilder extends
   /**
    * <pre>
    * With the first change after this seq; 0 is from the beginning. An append that holds events on both sides comes without those
-   * up to it. At most the session's last seq.
+   * up to it, also to whoever resumes before it was told. At most the session's last seq. Of a session that is not there: with what
+   * is committed from now on.
    * </pre>
    *
    * <code>int64 after_seq = 3 [json_name = "afterSeq"];</code>
@@ -79,7 +80,8 @@ public interface WatchSessionRequestOrBuilder extends
   /**
    * <pre>
    * With the first change after this seq; 0 is from the beginning. An append that holds events on both sides comes without those
-   * up to it. At most the session's last seq.
+   * up to it, also to whoever resumes before it was told. At most the session's last seq. Of a session that is not there: with what
+   * is committed from now on.
    * </pre>
    *
    * <code>int64 after_seq = 3 [json_name = "afterSeq"];</code>
