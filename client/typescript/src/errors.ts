@@ -23,7 +23,7 @@ export interface ErrorParts {
  * `rawMessage` is the message without the code, and `metadata` are the headers and trailers of the answer.
  */
 export class RecollectError extends ConnectError {
-  /** The server's reason as it sent it, "SESSION_NOT_FOUND"; one of a newer server too. Empty if no Recollect server gave one. */
+  /** The server's reason as it sent it, "SESSION_NOT_FOUND"; one of a newer server too. Empty if none gave one, and the code stands for several. */
   readonly reason: ReasonName | (string & {});
   /** What belongs to the reason, always texts, for example `session_id`; see ErrorReason for which. */
   readonly info: Readonly<Record<string, string>>;
@@ -59,17 +59,23 @@ export function errorOf(result: AppendStreamResult): RecollectError | undefined 
   return new RecollectError(message, code in Code ? code : Code.Unknown, { reason, info: metadata });
 }
 
+/** Codes that stand for one reason: whoever gave them, a proxy or the client's own clock, they are handled alike. */
+const REASON_OF_CODE: Readonly<Partial<Record<Code, ReasonName>>> = {
+  [Code.DeadlineExceeded]: "DEADLINE_EXCEEDED",
+  [Code.Unauthenticated]: "UNAUTHENTICATED",
+  [Code.PermissionDenied]: "PERMISSION_DENIED",
+  [Code.Internal]: "INTERNAL",
+};
+
 /** The typed error for what Connect's client raised; what is no ConnectError is a fault of the program, and is left as it is. */
 export function typedError(cause: unknown, address: string): unknown {
   if (!(cause instanceof ConnectError) || cause instanceof RecollectError) return cause;
   const details = readDetails(cause.details.filter((detail): detail is PackedDetail => "type" in detail));
   const code = isBroken(cause) ? Code.Unavailable : cause.code;
-  let { reason } = details;
+  const reason = details.reason || (REASON_OF_CODE[code] ?? "");
   let message = cause.rawMessage;
   if (!reason && code === Code.Unavailable) {
     message = `no server at ${address} (${message}); start one with \`recollect serve\`, in a checkout \`make serve\``;
-  } else if (!reason && code === Code.DeadlineExceeded) {
-    reason = "DEADLINE_EXCEEDED"; // the client's clock was first: the same error for whoever handles it
   }
   const error = new RecollectError(message, code, { ...details, reason, cause });
   cause.metadata.forEach((value, key) => error.metadata.append(key, value));

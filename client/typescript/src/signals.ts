@@ -36,3 +36,16 @@ export function sleep(milliseconds: number, signal: AbortSignal): Promise<void> 
     else signal.addEventListener("abort", stop, { once: true });
   });
 }
+
+/**
+ * What the promise gives, or the signal's reason as soon as that is aborted. The fetch of Node 20 forgets the signal of an answer
+ * that it still reads once the garbage of its request is collected: the read would then never end.
+ */
+export function unlessAborted<T>(promise: Promise<T>, signal: AbortSignal): Promise<T> {
+  return new Promise((resolve, reject) => {
+    const stop = () => reject(signal.reason);
+    if (signal.aborted) stop();
+    else signal.addEventListener("abort", stop, { once: true });
+    promise.then(resolve, reject).finally(() => signal.removeEventListener("abort", stop));
+  });
+}

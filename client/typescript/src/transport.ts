@@ -5,7 +5,7 @@ import { MethodOptions_IdempotencyLevel as Idempotency } from "@bufbuild/protobu
 import { Code, type ContextValues, type StreamResponse, type Transport, type UnaryResponse } from "@connectrpc/connect";
 
 import { RecollectError, typedError } from "./errors.js";
-import { link, sleep, type Linked } from "./signals.js";
+import { link, sleep, unlessAborted, type Linked } from "./signals.js";
 
 /** The largest message sent or received. */
 export const MAX_MESSAGE_BYTES = 64 * 1024 * 1024;
@@ -90,7 +90,7 @@ export class ReliableTransport implements Transport {
       .stream(method, call.signal, limit, this.#authorised(header), input, contextValues)
       .catch(failed);
     const read = async (messages: AsyncIterator<StreamResponse<I, O>["message"] extends AsyncIterable<infer M> ? M : never>) => {
-      const next = await messages.next().catch(failed);
+      const next = await unlessAborted(messages.next(), call.signal).catch(failed);
       if (next.done) call.release();
       return next;
     };

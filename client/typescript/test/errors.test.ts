@@ -63,6 +63,12 @@ test("no server is said with the address and how to start one", () => {
   assert.equal(typed(serverError(Code.Unavailable, errorInfo("SERVER_DRAINING"))).rawMessage, "as it says");
 });
 
+test("a code that stands for one reason bears it, whoever gave the code", () => {
+  assert.equal(typed(serverError(Code.Unauthenticated)).reason, "UNAUTHENTICATED");
+  assert.equal(typed(new ConnectError("the operation timed out", Code.DeadlineExceeded)).reason, "DEADLINE_EXCEEDED");
+  assert.equal(typed(serverError(Code.NotFound)).reason, "");
+});
+
 const broken: [string, ConnectError][] = [
   ["fetch failed", ConnectError.from(new TypeError("fetch failed"))],
   ["a reset stream", new ConnectError("http/2 stream closed with error code INTERNAL_ERROR (0x2)", Code.Internal)],

@@ -1,13 +1,16 @@
 import assert from "node:assert/strict";
 import { after, beforeEach, test } from "node:test";
+import { setFlagsFromString } from "node:v8";
+import { runInNewContext } from "node:vm";
 
 import { create } from "@bufbuild/protobuf";
 import { Code } from "@connectrpc/connect";
 
 import { Backoff } from "../src/backoff.js";
 import * as sdk from "../src/node.js";
+import { connect as connectWeb } from "../src/web.js";
 import { follow, watchRequest, type Following } from "../src/watch.js";
-import { batch, errorInfo, idsOf, serve, serverError } from "./support.js";
+import { batch, errorInfo, idsOf, serve, serveHttp, serverError } from "./support.js";
 
 type Script = (request: sdk.WatchSessionRequest, signal: AbortSignal) => AsyncGenerator<sdk.Change[]>;
 
@@ -136,6 +139,30 @@ test("an aborted signal ends it with Canceled, leaving it ends it in silence; bo
   assert.deepEqual(await waiting, { done: true, value: undefined });
   assert.deepEqual(await left.next(), { done: true, value: undefined });
   await settled();
+});
+
+test("over fetch it ends at once too, although Node forgets the signal of an answer", async () => {
+  setFlagsFromString("--expose_gc");
+  const collectGarbage = runInNewContext("gc") as () => void;
+  const http = await serveHttp((router) =>
+    router.service(sdk.SubscriptionService, {
+      async *watchSession(_, { signal }) {
+        yield { changes: [started] };
+        await forever(signal);
+      },
+    }),
+  );
+  const web = connectWeb({ address: http.address, userId: "u" });
+  const stop = new AbortController();
+  const watch = web.watch("s", { checkpoints: true, signal: stop.signal });
+  await watch.next();
+  collectGarbage();
+  await new Promise((resolve) => setTimeout(resolve, 50));
+  collectGarbage();
+  const waiting = watch.next();
+  setTimeout(() => stop.abort(), 50);
+  await assert.rejects(waiting, { code: Code.Canceled });
+  await http.close();
 });
 
 test("closing the client ends it, in a pause too", async () => {
