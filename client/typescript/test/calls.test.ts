@@ -45,6 +45,12 @@ function reset(...next: Error[]): void {
   delayMs = 0;
 }
 
+/** Does something once a request is there: one that came late would be taken for the next test's. */
+async function arrived(then: () => void): Promise<void> {
+  while (asked.appends.length === 0) await new Promise((resolve) => setTimeout(resolve, 5));
+  setTimeout(then, 50);
+}
+
 const away = (...details: Parameters<typeof serverError>[1][]) => serverError(Code.Unavailable, errorInfo("STORE_UNAVAILABLE"), ...details);
 const who = { app: "shop", userId: "alice" };
 
@@ -123,7 +129,7 @@ for (const [protocol, open] of protocols) {
         reset(...next);
         delayMs = 5000;
         const stop = new AbortController();
-        setTimeout(() => stop.abort("enough"), 50);
+        void arrived(() => stop.abort("enough"));
         const began = performance.now();
         await assert.rejects(client.append("s1", sdk.user("hi"), { signal: stop.signal }), { code: Code.Canceled, cause: "enough" });
         assert.ok(performance.now() - began < 2000);
@@ -142,7 +148,7 @@ for (const [protocol, open] of protocols) {
       delayMs = 5000;
       const other = open();
       const call = other.append("s1", sdk.user("hi"));
-      setTimeout(() => (other.close(), other.close()), 50);
+      void arrived(() => (other.close(), other.close()));
       await assert.rejects(call, { code: Code.Canceled, rawMessage: "the client is closed" });
       await assert.rejects(other.append("s1", sdk.user("hi")), { rawMessage: "the client is closed" });
     });
@@ -151,9 +157,9 @@ for (const [protocol, open] of protocols) {
 
 test("a connection that breaks under a call is repaired by the retry", async () => {
   reset();
-  delayMs = 300;
+  delayMs = 5000;
   const client = sdk.connect({ ...who, address: grpc.address });
-  setTimeout(() => (grpc.cut(), (delayMs = 0)), 100);
+  void arrived(() => (grpc.cut(), (delayMs = 0)));
   await client.append("s1", sdk.user("hi"));
   assert.equal(asked.appends.length, 2);
   client.close();

@@ -45,6 +45,12 @@ beforeEach(() => {
 const started = create(sdk.ChangeSchema, { kind: { case: "checkpoint", value: { kind: sdk.CheckpointKind.STARTED } }, resumeToken: "t0" });
 const forever = (signal: AbortSignal) => new Promise<void>((resolve) => signal.addEventListener("abort", () => resolve()));
 
+/** Has so many requests arrive before it does something: those that come late would take the next test's script. */
+async function arrived(count: number, then: () => void): Promise<void> {
+  while (requests.length < count) await new Promise((resolve) => setTimeout(resolve, 5));
+  setTimeout(then, 50);
+}
+
 async function settled(): Promise<void> {
   for (const end = performance.now() + 3000; open.size > 0; await new Promise((resolve) => setTimeout(resolve, 5))) {
     assert.ok(performance.now() < end, "the call is not released");
@@ -130,12 +136,12 @@ test("an aborted signal ends it with Canceled, leaving it ends it in silence; bo
   scripts = [quiet, quiet];
   const stop = new AbortController();
   const aborted = client.watch("s", { signal: stop.signal }).next();
-  setTimeout(() => stop.abort(), 50);
+  await arrived(1, () => stop.abort());
   await assert.rejects(aborted, { code: Code.Canceled });
   await settled();
   const left = client.watch("s");
   const waiting = left.next();
-  setTimeout(() => void left.return!(), 50);
+  await arrived(2, () => void left.return!());
   assert.deepEqual(await waiting, { done: true, value: undefined });
   assert.deepEqual(await left.next(), { done: true, value: undefined });
   await settled();
@@ -173,7 +179,7 @@ test("closing the client ends it, in a pause too", async () => {
     },
   ];
   const next = own.watch("s").next();
-  setTimeout(() => own.close(), 100);
+  await arrived(1, () => own.close());
   await assert.rejects(next, { rawMessage: "the client is closed" });
 });
 

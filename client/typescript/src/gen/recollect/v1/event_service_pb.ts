@@ -95,7 +95,7 @@ export type AppendEventsRequest = Message<"recollect.v1.AppendEventsRequest"> & 
     case: "expectedLogVersion";
   } | {
     /**
-     * The event_id of the last event of the log the caller saw, empty for an empty log; else VERSION_MISMATCH.
+     * The event_id of the last event of the log the caller saw, empty for an empty log; else VERSION_MISMATCH. At most 255 bytes.
      *
      * @generated from field: string expected_last_event_id = 4;
      */

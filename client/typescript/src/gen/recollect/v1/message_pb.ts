@@ -231,7 +231,7 @@ export type ToolResultPart = Message<"recollect.v1.ToolResultPart"> & {
   name: string;
 
   /**
-   * The result's content; text, media or data parts. Not searched as message text.
+   * The result's content; text, media or data parts. Not searched as message text. Results nest at most 8 deep.
    *
    * @generated from field: repeated recollect.v1.Part parts = 3;
    */
