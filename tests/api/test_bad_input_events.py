@@ -35,6 +35,14 @@ def at(seconds: int, nanos: int = 0) -> event_pb2.SessionEvent:
     return event_pb2.SessionEvent(event_time=Timestamp(seconds=seconds, nanos=nanos), message={"role": 1})
 
 
+def nested(depth: int) -> event_pb2.SessionEvent:
+    """A tool result within tool results, so many in all."""
+    part = recollect.text("deep")
+    for _ in range(depth):
+        part = recollect.tool_result_part("c", [part])
+    return recollect.event("tool", [part])
+
+
 @pytest.mark.parametrize(
     ("bad", "field"),
     [
@@ -60,6 +68,7 @@ def at(seconds: int, nanos: int = 0) -> event_pb2.SessionEvent:
         (recollect.event(99, "unknown role"), "message.role"),
         (recollect.event(-1, "unknown role"), "message.role"),
         (user(["x"] * 10_001), "message.parts"),
+        (nested(9), "message.parts"),
         (user("", usage={"input_tokens": -1}), "usage"),
         (user("", usage={"total_tokens": 1 << 60}), "usage"),
         (user("", native=recollect.NativeContent(content=b"x")), "native.format"),
@@ -208,6 +217,13 @@ def test_json_text_is_kept_verbatim(wire: Wire) -> None:
     assert stored.metadata_json == sent.metadata_json
     assert recollect.text_of(stored) == "x\x00y"
     assert stored.message == sent.message
+
+
+def test_results_within_results_can_be_read_wherever_the_event_is(wire: Wire) -> None:
+    name, sent = wire.new_session(), nested(8)
+    sent.message.parts.append(recollect.text("needle"))
+    wire.append(name, sent)
+    assert wire.call("ListEvents", session=name).events[0].message == sent.message
 
 
 @pytest.mark.row("Z-02")

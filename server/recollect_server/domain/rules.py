@@ -18,6 +18,8 @@ MAX_LABEL_KEY_BYTES = 63
 MAX_TERM_CHARACTERS = 1024
 MAX_TERMS = 64
 MAX_PARTS = 10_000
+MAX_NESTING = 8
+"""Tool results inside tool results. Protobuf readers give up at some depth, of the whole answer that an event is in."""
 DEFAULT_PAGE_SIZE = 100
 DEFAULT_HITS = 10
 

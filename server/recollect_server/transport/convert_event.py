@@ -5,13 +5,13 @@ Everything the server wants to know of an event is read out of it here, once.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 
 from recollect.v1 import event_pb2, event_service_pb2, message_pb2, session_pb2
 
 from ..domain import rules
 from ..domain.errors import BatchTooLarge, EventTooLarge, InvalidField
-from ..domain.model import NO_USAGE, EventDraft, Usage
+from ..domain.model import NO_USAGE, EventDraft, Tools, Usage
 from ..store.base import Appended
 from .convert import role_of, time_of
 from .render import measured
@@ -54,6 +54,8 @@ class DraftMaker:
         message = event.message
         _check(event, event_id, message)
         shown = measured(message)
+        if shown.tools & Tools.RESULTS:
+            _check_nesting(message.parts, rules.MAX_NESTING)
         return EventDraft(
             event_id=event_id,
             body=event.SerializeToString(),
@@ -86,6 +88,14 @@ def _check(event: event_pb2.SessionEvent, event_id: str, message: message_pb2.Ch
         rules.json_object("metadata_json", event.metadata_json)
     if event.HasField("native"):
         rules.identifier("native.format", event.native.format, required=True)
+
+
+def _check_nesting(parts: Iterable[message_pb2.Part], left: int) -> None:
+    for part in parts:
+        if part.HasField("tool_result"):
+            if not left:
+                raise InvalidField("message.parts", f"must nest tool results at most {rules.MAX_NESTING} deep")
+            _check_nesting(part.tool_result.parts, left - 1)
 
 
 def set_appended(target: event_service_pb2.AppendEventsResponse, appended: Appended) -> None:

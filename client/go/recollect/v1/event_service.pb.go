@@ -309,7 +309,7 @@ type AppendEventsRequest_ExpectedLogVersion struct {
 }
 
 type AppendEventsRequest_ExpectedLastEventId struct {
-	// The event_id of the last event of the log the caller saw, empty for an empty log; else VERSION_MISMATCH.
+	// The event_id of the last event of the log the caller saw, empty for an empty log; else VERSION_MISMATCH. At most 255 bytes.
 	ExpectedLastEventId string `protobuf:"bytes,4,opt,name=expected_last_event_id,json=expectedLastEventId,proto3,oneof"`
 }
 

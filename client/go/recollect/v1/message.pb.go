@@ -485,7 +485,7 @@ type ToolResultPart struct {
 	CallId string `protobuf:"bytes,1,opt,name=call_id,json=callId,proto3" json:"call_id,omitempty"`
 	// The tool's name. May be empty.
 	Name string `protobuf:"bytes,2,opt,name=name,proto3" json:"name,omitempty"`
-	// The result's content; text, media or data parts. Not searched as message text.
+	// The result's content; text, media or data parts. Not searched as message text. Results nest at most 8 deep.
 	Parts []*Part `protobuf:"bytes,3,rep,name=parts,proto3" json:"parts,omitempty"`
 	// A structured result as JSON text, verbatim. Empty when there is none.
 	StructuredJson string `protobuf:"bytes,4,opt,name=structured_json,json=structuredJson,proto3" json:"structured_json,omitempty"`

@@ -134,7 +134,7 @@ class AppendEventsRequest(google.protobuf.message.Message):
     expected_log_version: builtins.int
     """The log_version the caller last saw; else VERSION_MISMATCH."""
     expected_last_event_id: builtins.str
-    """The event_id of the last event of the log the caller saw, empty for an empty log; else VERSION_MISMATCH."""
+    """The event_id of the last event of the log the caller saw, empty for an empty log; else VERSION_MISMATCH. At most 255 bytes."""
     if_exists: global___IfExists.ValueType
     """What to do with ids that are stored already."""
     @property

@@ -224,7 +224,7 @@ class ToolResultPart(google.protobuf.message.Message):
     """True when the tool failed and the content tells how."""
     @property
     def parts(self) -> google.protobuf.internal.containers.RepeatedCompositeFieldContainer[global___Part]:
-        """The result's content; text, media or data parts. Not searched as message text."""
+        """The result's content; text, media or data parts. Not searched as message text. Results nest at most 8 deep."""
 
     def __init__(
         self,

@@ -87,7 +87,7 @@ pub struct ToolResultPart {
     /// The tool's name. May be empty.
     #[prost(string, tag = "2")]
     pub name: ::prost::alloc::string::String,
-    /// The result's content; text, media or data parts. Not searched as message text.
+    /// The result's content; text, media or data parts. Not searched as message text. Results nest at most 8 deep.
     #[prost(message, repeated, tag = "3")]
     pub parts: ::prost::alloc::vec::Vec<Part>,
     /// A structured result as JSON text, verbatim. Empty when there is none.
@@ -3049,7 +3049,7 @@ pub mod append_events_request {
         /// The log_version the caller last saw; else VERSION_MISMATCH.
         #[prost(int64, tag = "3")]
         ExpectedLogVersion(i64),
-        /// The event_id of the last event of the log the caller saw, empty for an empty log; else VERSION_MISMATCH.
+        /// The event_id of the last event of the log the caller saw, empty for an empty log; else VERSION_MISMATCH. At most 255 bytes.
         #[prost(string, tag = "4")]
         ExpectedLastEventId(::prost::alloc::string::String),
     }

@@ -41,11 +41,12 @@ class EventServicer:
         if request.if_exists not in _IF_EXISTS:
             raise InvalidField("if_exists", "must be IF_EXISTS_REPLAY or IF_EXISTS_IGNORE")
         expected = request.WhichOneof("precondition")
+        last_id = rules.identifier("expected_last_event_id", request.expected_last_event_id)
         return Append(
             ref=read(session),
             drafts=drafts_of(request.events, self._limits, self._make_draft),
             expected_log_version=request.expected_log_version if expected == "expected_log_version" else None,
-            expected_last_event_id=request.expected_last_event_id if expected == "expected_last_event_id" else None,
+            expected_last_event_id=last_id if expected == "expected_last_event_id" else None,
             ignore_existing=request.if_exists == pb.IF_EXISTS_IGNORE,
             create=_create_of(request.create_if_missing) if request.HasField("create_if_missing") else None,
         )

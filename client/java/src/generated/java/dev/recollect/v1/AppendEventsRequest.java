@@ -223,7 +223,7 @@ private static final long serialVersionUID = 0L;
   public static final int EXPECTED_LAST_EVENT_ID_FIELD_NUMBER = 4;
   /**
    * <pre>
-   * The event_id of the last event of the log the caller saw, empty for an empty log; else VERSION_MISMATCH.
+   * The event_id of the last event of the log the caller saw, empty for an empty log; else VERSION_MISMATCH. At most 255 bytes.
    * </pre>
    *
    * <code>string expected_last_event_id = 4 [json_name = "expectedLastEventId"];</code>
@@ -234,7 +234,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * The event_id of the last event of the log the caller saw, empty for an empty log; else VERSION_MISMATCH.
+   * The event_id of the last event of the log the caller saw, empty for an empty log; else VERSION_MISMATCH. At most 255 bytes.
    * </pre>
    *
    * <code>string expected_last_event_id = 4 [json_name = "expectedLastEventId"];</code>
@@ -259,7 +259,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * The event_id of the last event of the log the caller saw, empty for an empty log; else VERSION_MISMATCH.
+   * The event_id of the last event of the log the caller saw, empty for an empty log; else VERSION_MISMATCH. At most 255 bytes.
    * </pre>
    *
    * <code>string expected_last_event_id = 4 [json_name = "expectedLastEventId"];</code>
@@ -1419,7 +1419,7 @@ private static final long serialVersionUID = 0L;
 
     /**
      * <pre>
-     * The event_id of the last event of the log the caller saw, empty for an empty log; else VERSION_MISMATCH.
+     * The event_id of the last event of the log the caller saw, empty for an empty log; else VERSION_MISMATCH. At most 255 bytes.
      * </pre>
      *
      * <code>string expected_last_event_id = 4 [json_name = "expectedLastEventId"];</code>
@@ -1431,7 +1431,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The event_id of the last event of the log the caller saw, empty for an empty log; else VERSION_MISMATCH.
+     * The event_id of the last event of the log the caller saw, empty for an empty log; else VERSION_MISMATCH. At most 255 bytes.
      * </pre>
      *
      * <code>string expected_last_event_id = 4 [json_name = "expectedLastEventId"];</code>
@@ -1457,7 +1457,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The event_id of the last event of the log the caller saw, empty for an empty log; else VERSION_MISMATCH.
+     * The event_id of the last event of the log the caller saw, empty for an empty log; else VERSION_MISMATCH. At most 255 bytes.
      * </pre>
      *
      * <code>string expected_last_event_id = 4 [json_name = "expectedLastEventId"];</code>
@@ -1484,7 +1484,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The event_id of the last event of the log the caller saw, empty for an empty log; else VERSION_MISMATCH.
+     * The event_id of the last event of the log the caller saw, empty for an empty log; else VERSION_MISMATCH. At most 255 bytes.
      * </pre>
      *
      * <code>string expected_last_event_id = 4 [json_name = "expectedLastEventId"];</code>
@@ -1501,7 +1501,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The event_id of the last event of the log the caller saw, empty for an empty log; else VERSION_MISMATCH.
+     * The event_id of the last event of the log the caller saw, empty for an empty log; else VERSION_MISMATCH. At most 255 bytes.
      * </pre>
      *
      * <code>string expected_last_event_id = 4 [json_name = "expectedLastEventId"];</code>
@@ -1517,7 +1517,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The event_id of the last event of the log the caller saw, empty for an empty log; else VERSION_MISMATCH.
+     * The event_id of the last event of the log the caller saw, empty for an empty log; else VERSION_MISMATCH. At most 255 bytes.
      * </pre>
      *
      * <code>string expected_last_event_id = 4 [json_name = "expectedLastEventId"];</code>

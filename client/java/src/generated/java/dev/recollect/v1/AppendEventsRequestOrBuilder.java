@@ -102,7 +102,7 @@ public interface AppendEventsRequestOrBuilder extends
 
   /**
    * <pre>
-   * The event_id of the last event of the log the caller saw, empty for an empty log; else VERSION_MISMATCH.
+   * The event_id of the last event of the log the caller saw, empty for an empty log; else VERSION_MISMATCH. At most 255 bytes.
    * </pre>
    *
    * <code>string expected_last_event_id = 4 [json_name = "expectedLastEventId"];</code>
@@ -111,7 +111,7 @@ public interface AppendEventsRequestOrBuilder extends
   boolean hasExpectedLastEventId();
   /**
    * <pre>
-   * The event_id of the last event of the log the caller saw, empty for an empty log; else VERSION_MISMATCH.
+   * The event_id of the last event of the log the caller saw, empty for an empty log; else VERSION_MISMATCH. At most 255 bytes.
    * </pre>
    *
    * <code>string expected_last_event_id = 4 [json_name = "expectedLastEventId"];</code>
@@ -120,7 +120,7 @@ public interface AppendEventsRequestOrBuilder extends
   java.lang.String getExpectedLastEventId();
   /**
    * <pre>
-   * The event_id of the last event of the log the caller saw, empty for an empty log; else VERSION_MISMATCH.
+   * The event_id of the last event of the log the caller saw, empty for an empty log; else VERSION_MISMATCH. At most 255 bytes.
    * </pre>
    *
    * <code>string expected_last_event_id = 4 [json_name = "expectedLastEventId"];</code>

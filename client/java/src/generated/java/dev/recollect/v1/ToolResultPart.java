@@ -150,7 +150,7 @@ private static final long serialVersionUID = 0L;
   private java.util.List<dev.recollect.v1.Part> parts_;
   /**
    * <pre>
-   * The result's content; text, media or data parts. Not searched as message text.
+   * The result's content; text, media or data parts. Not searched as message text. Results nest at most 8 deep.
    * </pre>
    *
    * <code>repeated .recollect.v1.Part parts = 3 [json_name = "parts"];</code>
@@ -161,7 +161,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * The result's content; text, media or data parts. Not searched as message text.
+   * The result's content; text, media or data parts. Not searched as message text. Results nest at most 8 deep.
    * </pre>
    *
    * <code>repeated .recollect.v1.Part parts = 3 [json_name = "parts"];</code>
@@ -173,7 +173,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * The result's content; text, media or data parts. Not searched as message text.
+   * The result's content; text, media or data parts. Not searched as message text. Results nest at most 8 deep.
    * </pre>
    *
    * <code>repeated .recollect.v1.Part parts = 3 [json_name = "parts"];</code>
@@ -184,7 +184,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * The result's content; text, media or data parts. Not searched as message text.
+   * The result's content; text, media or data parts. Not searched as message text. Results nest at most 8 deep.
    * </pre>
    *
    * <code>repeated .recollect.v1.Part parts = 3 [json_name = "parts"];</code>
@@ -195,7 +195,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * The result's content; text, media or data parts. Not searched as message text.
+   * The result's content; text, media or data parts. Not searched as message text. Results nest at most 8 deep.
    * </pre>
    *
    * <code>repeated .recollect.v1.Part parts = 3 [json_name = "parts"];</code>
@@ -908,7 +908,7 @@ private static final long serialVersionUID = 0L;
 
     /**
      * <pre>
-     * The result's content; text, media or data parts. Not searched as message text.
+     * The result's content; text, media or data parts. Not searched as message text. Results nest at most 8 deep.
      * </pre>
      *
      * <code>repeated .recollect.v1.Part parts = 3 [json_name = "parts"];</code>
@@ -922,7 +922,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The result's content; text, media or data parts. Not searched as message text.
+     * The result's content; text, media or data parts. Not searched as message text. Results nest at most 8 deep.
      * </pre>
      *
      * <code>repeated .recollect.v1.Part parts = 3 [json_name = "parts"];</code>
@@ -936,7 +936,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The result's content; text, media or data parts. Not searched as message text.
+     * The result's content; text, media or data parts. Not searched as message text. Results nest at most 8 deep.
      * </pre>
      *
      * <code>repeated .recollect.v1.Part parts = 3 [json_name = "parts"];</code>
@@ -950,7 +950,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The result's content; text, media or data parts. Not searched as message text.
+     * The result's content; text, media or data parts. Not searched as message text. Results nest at most 8 deep.
      * </pre>
      *
      * <code>repeated .recollect.v1.Part parts = 3 [json_name = "parts"];</code>
@@ -971,7 +971,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The result's content; text, media or data parts. Not searched as message text.
+     * The result's content; text, media or data parts. Not searched as message text. Results nest at most 8 deep.
      * </pre>
      *
      * <code>repeated .recollect.v1.Part parts = 3 [json_name = "parts"];</code>
@@ -989,7 +989,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The result's content; text, media or data parts. Not searched as message text.
+     * The result's content; text, media or data parts. Not searched as message text. Results nest at most 8 deep.
      * </pre>
      *
      * <code>repeated .recollect.v1.Part parts = 3 [json_name = "parts"];</code>
@@ -1009,7 +1009,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The result's content; text, media or data parts. Not searched as message text.
+     * The result's content; text, media or data parts. Not searched as message text. Results nest at most 8 deep.
      * </pre>
      *
      * <code>repeated .recollect.v1.Part parts = 3 [json_name = "parts"];</code>
@@ -1030,7 +1030,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The result's content; text, media or data parts. Not searched as message text.
+     * The result's content; text, media or data parts. Not searched as message text. Results nest at most 8 deep.
      * </pre>
      *
      * <code>repeated .recollect.v1.Part parts = 3 [json_name = "parts"];</code>
@@ -1048,7 +1048,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The result's content; text, media or data parts. Not searched as message text.
+     * The result's content; text, media or data parts. Not searched as message text. Results nest at most 8 deep.
      * </pre>
      *
      * <code>repeated .recollect.v1.Part parts = 3 [json_name = "parts"];</code>
@@ -1066,7 +1066,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The result's content; text, media or data parts. Not searched as message text.
+     * The result's content; text, media or data parts. Not searched as message text. Results nest at most 8 deep.
      * </pre>
      *
      * <code>repeated .recollect.v1.Part parts = 3 [json_name = "parts"];</code>
@@ -1085,7 +1085,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The result's content; text, media or data parts. Not searched as message text.
+     * The result's content; text, media or data parts. Not searched as message text. Results nest at most 8 deep.
      * </pre>
      *
      * <code>repeated .recollect.v1.Part parts = 3 [json_name = "parts"];</code>
@@ -1102,7 +1102,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The result's content; text, media or data parts. Not searched as message text.
+     * The result's content; text, media or data parts. Not searched as message text. Results nest at most 8 deep.
      * </pre>
      *
      * <code>repeated .recollect.v1.Part parts = 3 [json_name = "parts"];</code>
@@ -1119,7 +1119,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The result's content; text, media or data parts. Not searched as message text.
+     * The result's content; text, media or data parts. Not searched as message text. Results nest at most 8 deep.
      * </pre>
      *
      * <code>repeated .recollect.v1.Part parts = 3 [json_name = "parts"];</code>
@@ -1130,7 +1130,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The result's content; text, media or data parts. Not searched as message text.
+     * The result's content; text, media or data parts. Not searched as message text. Results nest at most 8 deep.
      * </pre>
      *
      * <code>repeated .recollect.v1.Part parts = 3 [json_name = "parts"];</code>
@@ -1144,7 +1144,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The result's content; text, media or data parts. Not searched as message text.
+     * The result's content; text, media or data parts. Not searched as message text. Results nest at most 8 deep.
      * </pre>
      *
      * <code>repeated .recollect.v1.Part parts = 3 [json_name = "parts"];</code>
@@ -1159,7 +1159,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The result's content; text, media or data parts. Not searched as message text.
+     * The result's content; text, media or data parts. Not searched as message text. Results nest at most 8 deep.
      * </pre>
      *
      * <code>repeated .recollect.v1.Part parts = 3 [json_name = "parts"];</code>
@@ -1170,7 +1170,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The result's content; text, media or data parts. Not searched as message text.
+     * The result's content; text, media or data parts. Not searched as message text. Results nest at most 8 deep.
      * </pre>
      *
      * <code>repeated .recollect.v1.Part parts = 3 [json_name = "parts"];</code>
@@ -1182,7 +1182,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The result's content; text, media or data parts. Not searched as message text.
+     * The result's content; text, media or data parts. Not searched as message text. Results nest at most 8 deep.
      * </pre>
      *
      * <code>repeated .recollect.v1.Part parts = 3 [json_name = "parts"];</code>

@@ -52,7 +52,7 @@ public interface ToolResultPartOrBuilder extends
 
   /**
    * <pre>
-   * The result's content; text, media or data parts. Not searched as message text.
+   * The result's content; text, media or data parts. Not searched as message text. Results nest at most 8 deep.
    * </pre>
    *
    * <code>repeated .recollect.v1.Part parts = 3 [json_name = "parts"];</code>
@@ -61,7 +61,7 @@ public interface ToolResultPartOrBuilder extends
       getPartsList();
   /**
    * <pre>
-   * The result's content; text, media or data parts. Not searched as message text.
+   * The result's content; text, media or data parts. Not searched as message text. Results nest at most 8 deep.
    * </pre>
    *
    * <code>repeated .recollect.v1.Part parts = 3 [json_name = "parts"];</code>
@@ -69,7 +69,7 @@ public interface ToolResultPartOrBuilder extends
   dev.recollect.v1.Part getParts(int index);
   /**
    * <pre>
-   * The result's content; text, media or data parts. Not searched as message text.
+   * The result's content; text, media or data parts. Not searched as message text. Results nest at most 8 deep.
    * </pre>
    *
    * <code>repeated .recollect.v1.Part parts = 3 [json_name = "parts"];</code>
@@ -77,7 +77,7 @@ public interface ToolResultPartOrBuilder extends
   int getPartsCount();
   /**
    * <pre>
-   * The result's content; text, media or data parts. Not searched as message text.
+   * The result's content; text, media or data parts. Not searched as message text. Results nest at most 8 deep.
    * </pre>
    *
    * <code>repeated .recollect.v1.Part parts = 3 [json_name = "parts"];</code>
@@ -86,7 +86,7 @@ public interface ToolResultPartOrBuilder extends
       getPartsOrBuilderList();
   /**
    * <pre>
-   * The result's content; text, media or data parts. Not searched as message text.
+   * The result's content; text, media or data parts. Not searched as message text. Results nest at most 8 deep.
    * </pre>
    *
    * <code>repeated .recollect.v1.Part parts = 3 [json_name = "parts"];</code>
