@@ -13,6 +13,7 @@ import dev.recollect.v1.ErrorReason;
 import dev.recollect.v1.SessionServiceGrpc;
 import io.grpc.Status;
 import java.io.IOException;
+import java.net.ServerSocket;
 import java.time.Duration;
 import java.time.temporal.ChronoUnit;
 import java.util.List;
@@ -148,16 +149,30 @@ class CallsTest {
   }
 
   @Test
-  void aServerThatComesBackIsFoundSoon() throws Exception {
-    client.append("s", Events.user("Hi"));
-    int port = server.port();
-    server.close();
-    for (int n = 0; n < 3; n++) {
-      assertThrows(RecollectException.class, () -> client.append("s", Events.user("Hi")));
+  void aServerThatIsAwayIsLookedForOften() throws Exception {
+    var visits = new AtomicInteger();
+    try (var door = new ServerSocket(0)) {
+      var porter =
+          new Thread(
+              () -> {
+                while (!door.isClosed()) {
+                  try {
+                    door.accept().close();
+                    visits.incrementAndGet();
+                  } catch (IOException closed) {
+                    return;
+                  }
+                }
+              });
+      porter.setDaemon(true);
+      porter.start();
+      try (var other = Recollect.builder().address("127.0.0.1:" + door.getLocalPort()).token("").build()) {
+        var call = other.appendAsync("s", Events.user("Hi"));
+        TimeUnit.MILLISECONDS.sleep(3500);
+        assertThrows(CompletionException.class, call::join);
+      }
     }
-    server = new FakeServer(port);
-    TimeUnit.MILLISECONDS.sleep(3000); // by itself gRPC would now be waiting for longer
-    client.append("s", Events.user("Hi"));
+    assertTrue(visits.get() >= 5, visits + " visits; by itself gRPC comes after 0, 1 and 2.6 seconds");
   }
 
   @Test
@@ -180,14 +195,21 @@ class CallsTest {
   void noThreadOutlivesTheClient() throws InterruptedException {
     client.append("s", Events.user("Hi"));
     client.watch("s", WatchOptions.LIVE);
+    var told = new PublisherTest.Told();
+    client.watchAsync(client.ref("s"), WatchOptions.LIVE).subscribe(told);
+    told.subscription.request(1); // now its silence is timed
+    while (server.streams.size() < 2) {
+      TimeUnit.MILLISECONDS.sleep(5);
+    }
     client.close();
     server.close();
-    while (ours() > 0) { // gRPC lets its shared threads linger for a second
+    for (int n = 0; n < 100 && !ours().isEmpty(); n++) { // gRPC lets its shared threads linger for a second
       TimeUnit.MILLISECONDS.sleep(50);
     }
+    assertEquals(List.of(), ours());
   }
 
-  private static long ours() {
-    return Thread.getAllStackTraces().keySet().stream().filter(t -> t.getName().matches("(grpc|recollect)-.*")).count();
+  private static List<String> ours() {
+    return Thread.getAllStackTraces().keySet().stream().map(Thread::getName).filter(t -> t.matches("(grpc|recollect)-.*")).toList();
   }
 }

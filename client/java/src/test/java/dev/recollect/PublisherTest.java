@@ -26,7 +26,7 @@ class PublisherTest {
   private Recollect client;
 
   /** Keeps what it is told, and asks for nothing by itself. */
-  private static final class Told implements Flow.Subscriber<Change> {
+  static final class Told implements Flow.Subscriber<Change> {
     final BlockingQueue<Object> items = new LinkedBlockingQueue<>();
     Flow.Subscription subscription;
 
