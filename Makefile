@@ -108,7 +108,7 @@ format: setup ## Format Python and protos
 	cd proto && ../$(BIN)/buf format --write
 
 # --- generated code ---------------------------------------------------------------------------------------------------
-include tools/gen/generate.mk
+include $(dir $(firstword $(MAKEFILE_LIST)))tools/gen/generate.mk
 
 .PHONY: release-image
 release-image: setup ## Record the protos as released: what `buf breaking` compares with

@@ -21,7 +21,7 @@ from recollect.v1.subscription_service_pb2_grpc import SubscriptionServiceStub
 
 TEXT = "x" * 1024
 BLOCK = 50
-FOLLOWED, BATCH, ROUNDS = 20_000, 500, 3
+FOLLOWED, BATCH, ROUNDS = 20_000, 10, 3
 Call = Callable[[], Awaitable[Any]]
 
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import random
 
+import grpc
+
 from .errors import RecollectError, Unavailable
 
 FIRST, LONGEST = 0.1, 5.0
@@ -26,7 +28,8 @@ class Backoff:
 
     def pause(self, error: RecollectError) -> float:
         """Seconds to wait after this failure, at least what the server asked for. Raises the error if no retry can mend it."""
-        if not isinstance(error, Unavailable) and error.retry_after is None:
+        is_unavailable = isinstance(error, Unavailable) or error.code is grpc.StatusCode.UNAVAILABLE
+        if not is_unavailable and error.retry_after is None:
             raise error
         if self._max_retries is not None and self._failures >= self._max_retries:
             raise error

@@ -7,12 +7,12 @@ from __future__ import annotations
 
 import asyncio
 from types import TracebackType
-from typing import Any, Generic, Self, TypeVar
+from typing import Any, Generic, Self, TypeVar, cast
 
 import grpc
 import grpc.aio
 
-from .errors import RecollectError, Unavailable, from_rpc_error
+from .errors import RecollectError, Unavailable, from_rpc_error, readable
 
 Frame = TypeVar("Frame")
 
@@ -57,7 +57,7 @@ class Frames(Generic[Frame]):
             raise from_rpc_error(error, self._address) from error
         if frame is grpc.aio.EOF:
             raise StopAsyncIteration
-        return frame
+        return readable(cast("Frame", frame))
 
     async def _read(self) -> Frame | Any:
         """The next message. A call that the closing of the client cancelled must not look like a cancelled task."""

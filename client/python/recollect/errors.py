@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import cast
+from typing import TypeVar, cast
 
 import grpc
 from google.protobuf.message import DecodeError
@@ -11,6 +11,8 @@ from google.rpc.error_details_pb2 import ErrorInfo, RetryInfo
 from google.rpc.status_pb2 import Status
 
 from .v1.event_service_pb2 import AppendStreamResult
+
+Answer = TypeVar("Answer")
 
 
 class _Text:
@@ -284,6 +286,13 @@ def from_rpc_error(error: grpc.RpcError, address: str) -> RecollectError:
     if code is grpc.StatusCode.UNAVAILABLE:
         message = f"no server at {address} ({message}); start one with `recollect serve`"
     return _BY_CODE.get(code, RecollectError)(message or code.name, code=code, retry_after=retry_after)
+
+
+def readable(answer: Answer | None) -> Answer:
+    """The answer; grpc.aio gives None for bytes that are no such message, where the synchronous client is told INTERNAL."""
+    if answer is None:
+        raise RecollectError("the server's answer could not be read", code=grpc.StatusCode.INTERNAL)
+    return answer
 
 
 def _details(call: grpc.Call) -> tuple[ErrorInfo | None, float | None]:

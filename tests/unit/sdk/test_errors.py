@@ -58,6 +58,13 @@ def test_details_that_cannot_be_read_do_not_hide_the_error() -> None:
     assert type(error) is errors.Internal
 
 
+def test_an_answer_that_is_no_message_is_an_error_of_ours() -> None:
+    assert errors.readable(0) == 0
+    with pytest.raises(RecollectError, match="could not be read") as raised:
+        errors.readable(None)
+    assert raised.value.code is grpc.StatusCode.INTERNAL
+
+
 def test_a_reason_of_a_newer_server_is_kept() -> None:
     result = AppendStreamResult(error=AppendError(code=9, message="m", reason="FROM_THE_FUTURE", metadata={"a": "b"}))
     error = errors.error_of(result)

@@ -13,7 +13,7 @@ import grpc.aio
 
 from .._channel import address_or_default, call_metadata, channel_options, credentials
 from .._convert import SessionLike, session_ref
-from ..errors import from_rpc_error
+from ..errors import from_rpc_error, readable
 from ..v1.compaction_service_pb2_grpc import CompactionServiceStub
 from ..v1.consumer_service_pb2_grpc import ConsumerServiceStub
 from ..v1.event_service_pb2_grpc import EventServiceStub
@@ -120,6 +120,6 @@ class AsyncConnection:
     ) -> Response:
         seconds = self.timeout if timeout is None else timeout
         try:
-            return await method(request, timeout=None if seconds == math.inf else seconds, metadata=self._metadata)
+            return readable(await method(request, timeout=None if seconds == math.inf else seconds, metadata=self._metadata))
         except grpc.RpcError as error:
             raise from_rpc_error(error, self.address) from error
