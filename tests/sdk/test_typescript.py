@@ -14,12 +14,12 @@ from tests.support.toolchains import require
 
 README = npm.PACKAGE / "README.md"
 CONSUMER = """
-import { connect, isReason, ErrorReason, type Change, type RecollectError } from "@recollect/client";
+import { connect, isReason, type Change, type RecollectError } from "@recollect/client";
 const client = connect({ address: "127.0.0.1:1", timeoutMs: 100 });
 const seqs: bigint[] = [];
 for await (const event of client.events("s")) seqs.push(event.seq);
 const changes: AsyncIterable<Change> = client.watch({ scope: { userId: "u" } }, { signal: AbortSignal.timeout(1) });
-const isMissing = (error: unknown) => isReason(error, ErrorReason.SESSION_NOT_FOUND) && error.info["session_id"] === "s";
+const isMissing = (error: unknown) => isReason(error, "SESSION_NOT_FOUND") && error.metadata["session_id"] === "s";
 // @ts-expect-error a seq is no number
 const wrong: number = seqs[0];
 console.log(changes, isMissing, wrong, {} as RecollectError);

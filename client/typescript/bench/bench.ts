@@ -1,15 +1,16 @@
 // bench ADDRESS SECONDS: what the SDK costs beside the bare generated stub, as one JSON object. Both are measured in the same run,
-// in turns, so that what else the machine does hits both.
+// in turns, so that what else the machine does hits both, and over connections of the same settings, so that only the written
+// layer differs.
 
 import { create } from "@bufbuild/protobuf";
 import { createClient } from "@connectrpc/connect";
-import { createGrpcTransport } from "@connectrpc/connect-node";
 
+import { grpcTransport } from "../src/grpc.js";
 import * as sdk from "../src/node.js";
 
 const BLOCK = 5;
 const EVENTS = 20_000;
-const BATCH = 500;
+const BATCH = 10; // a change each, as agents append; larger ones would hide what a change costs
 const ROUNDS = 3;
 
 const address = process.argv[2] ?? "127.0.0.1:7443";
@@ -17,7 +18,7 @@ const seconds = Number(process.argv[3] ?? 10);
 const app = `bench-${process.pid}-${Date.now()}`;
 const text = "x".repeat(1024);
 const client = sdk.connect({ address, app, userId: "bench" });
-const bare = createGrpcTransport({ baseUrl: `http://${address}` });
+const [bare, disconnect] = grpcTransport(address, false);
 const stub = { events: createClient(sdk.EventService, bare), subscriptions: createClient(sdk.SubscriptionService, bare) };
 const ref = (sessionId: string) => create(sdk.SessionRefSchema, { app, userId: "bench", sessionId });
 
@@ -93,6 +94,8 @@ async function stream() {
     await client.append(session, Array.from({ length: BATCH }, event), { create: true });
   }
   let [ofStub, ofSdk] = [0, 0];
+  await rate(throughStub(session));
+  await rate(throughSdk(session));
   for (let round = 0; round < ROUNDS; round++) {
     ofStub = Math.max(ofStub, await rate(throughStub(session)));
     ofSdk = Math.max(ofSdk, await rate(throughSdk(session)));
@@ -103,4 +106,4 @@ async function stream() {
 const result = { language: "typescript", unary: await unary(), stream: await stream() };
 process.stdout.write(`${JSON.stringify(result)}\n`);
 client.close();
-process.exit(0); // the bare transport keeps its connection
+disconnect();

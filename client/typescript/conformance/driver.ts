@@ -32,7 +32,7 @@ function methodOf(rpc: string) {
 
 async function call(params: Message) {
   const method = methodOf(params["rpc"]);
-  const service = Object.values(clientOf(params).services).find((each: Message) => method.localName in each) as Message;
+  const service = clientOf(params).service(method.parent) as Message;
   const response = await service[method.localName]!(decode(method.input, params["request"]), timing(params));
   return { response: encode(method.output, response) };
 }
@@ -50,9 +50,9 @@ function listOf(client: sdk.Client, rpc: string, bytes: string): [AsyncIterable<
   const request: Message = decode(methodOf(rpc).input, bytes);
   if (rpc.endsWith("ListEvents")) return [client.events(orId(request["session"]), request), sdk.SessionEventSchema];
   if (rpc.endsWith("ListCompactions")) return [client.compactions(orId(request["session"]), request), sdk.CompactionSchema];
-  const { scope, query, ...others } = decode(sdk.SearchEventsRequestSchema, bytes);
-  const where = scope.case === "session" ? { session: orId(scope.value) } : { userId: scope.value?.userId, app: scope.value?.app };
-  return [client.search(query, { ...others, ...where }), sdk.SearchHitSchema];
+  const search = decode(sdk.SearchEventsRequestSchema, bytes);
+  const session = search.scope.case === "session" ? orId(search.scope.value) : undefined;
+  return [client.search(search.query, { ...search, session }), sdk.SearchHitSchema];
 }
 
 async function pages(params: Message) {
@@ -72,7 +72,7 @@ function build({ builder, args }: Message) {
   if (builder === "user") return sdk.user(text, fields);
   if (builder === "system") return sdk.system(text, fields);
   if (builder === "assistant") return sdk.assistant(text, fields);
-  if (builder === "assistant_calls") return sdk.assistant(text ?? [], { ...fields, toolCalls: parts });
+  if (builder === "assistant_calls") return sdk.assistant(text == null ? parts : [text, ...parts], fields);
   return sdk.toolResult({ callId, name, content: text ?? undefined, json: json ?? undefined, isError });
 }
 
@@ -112,7 +112,7 @@ async function compactWith(params: Message) {
 }
 
 function open({ client, address, app, user_id: userId, token, timeout_ms, transport }: Message) {
-  const options = { address, app, userId, token: token ?? "", timeoutMs: timeout_ms === 0 ? Infinity : timeout_ms };
+  const options = { address, app, userId, token: token ?? "", timeoutMs: timeout_ms };
   clients.set(client, transport === "connect" ? connectWeb(options) : sdk.connect(options));
   return {};
 }
@@ -132,7 +132,7 @@ const NOTHING = { reason: "", metadata: {}, fields: [], retry_after_ms: null };
 function failure(error: unknown) {
   if (!(error instanceof sdk.RecollectError)) return { ...NOTHING, code: "USAGE", message: String(error) };
   const code = sdk.Code[error.code].replace(/(?<=.)[A-Z]/g, "_$&").toUpperCase().replace("CANCELED", "CANCELLED");
-  const { reason, rawMessage: message, info: metadata, violations, retryAfterMs } = error;
+  const { reason, message, metadata, violations, retryAfterMs } = error;
   return { code, reason, message, metadata, fields: violations.map((each) => each.field), retry_after_ms: retryAfterMs ?? null };
 }
 

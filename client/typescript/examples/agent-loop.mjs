@@ -14,7 +14,7 @@ function think(events) {
   if (result.case === "toolResult") return assistant(`It lands at ${JSON.parse(result.value.structuredJson).arrives}.`);
   const flight = /[A-Z]{2}\d+/.exec(textOf(last))?.[0];
   if (flight === undefined) return assistant("Which flight?");
-  return assistant("Let me look.", { toolCalls: [toolCall(`call-${last.seq}`, "arrival", { flight })] });
+  return assistant(["Let me look.", toolCall(`call-${last.seq}`, "arrival", { flight })]);
 }
 
 /** The tool that the answer asks for, if it asks for one. */

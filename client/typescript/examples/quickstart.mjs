@@ -17,6 +17,6 @@ try {
   await client.append("nowhere", user("Hello?"));
 } catch (error) {
   if (!isReason(error, "SESSION_NOT_FOUND")) throw error;
-  console.log(`refused: ${error.reason} of session ${error.info.session_id}`);
+  console.log(`refused: ${error.reason} of session ${error.metadata.session_id}`);
 }
 client.close();

@@ -1,149 +1,174 @@
-import type { MessageInitShape } from "@bufbuild/protobuf";
-import type { Transport } from "@connectrpc/connect";
+import { create, type DescMessage, type DescService, type MessageInitShape } from "@bufbuild/protobuf";
+import { createClient, type CallOptions, type Client as ServiceClient, Code, type Transport } from "@connectrpc/connect";
 
-import { Backoff } from "./backoff.js";
-import { completed } from "./compaction.js";
-import { int64, sessionRef, type SessionLike } from "./convert.js";
-import { isReason } from "./errors.js";
-import type { Compaction } from "./gen/recollect/v1/compaction_pb.js";
-import type { ApplyCompactionResponse, CompactSessionResponse } from "./gen/recollect/v1/compaction_service_pb.js";
+import { isReason, RecollectError } from "./errors.js";
+import type { Compaction, CompactionPlan, SummaryPrompt } from "./gen/recollect/v1/compaction_pb.js";
+import * as compaction from "./gen/recollect/v1/compaction_service_pb.js";
 import type { ContextSpecSchema } from "./gen/recollect/v1/context_pb.js";
 import type { SessionEvent } from "./gen/recollect/v1/event_pb.js";
-import { IfExists, type AppendEventsResponse, type GetContextResponse } from "./gen/recollect/v1/event_service_pb.js";
-import type { SearchHit } from "./gen/recollect/v1/recall_service_pb.js";
-import type { Session, SessionRef } from "./gen/recollect/v1/session_pb.js";
+import * as events from "./gen/recollect/v1/event_service_pb.js";
+import { Role } from "./gen/recollect/v1/message_pb.js";
+import { RecallService, type SearchEventsRequestSchema, type SearchHit } from "./gen/recollect/v1/recall_service_pb.js";
+import { SessionRefSchema, type Session, type SessionRef } from "./gen/recollect/v1/session_pb.js";
+import { SessionService, type ListSessionsRequestSchema } from "./gen/recollect/v1/session_service_pb.js";
 import type { Change } from "./gen/recollect/v1/subscription_pb.js";
-import { newEventId, withIds, type EventInit } from "./messages.js";
-import type * as opts from "./options.js";
-import { paged } from "./paging.js";
-import { servicesOn, type Services } from "./services.js";
-import type { ReliableTransport } from "./transport.js";
+import { SubscriptionService, type ChangeScopeSchema } from "./gen/recollect/v1/subscription_service_pb.js";
+import { newEventId, type EventInit } from "./messages.js";
+import { keepByteOrderMarks } from "./text.js";
+import { reliable } from "./transport.js";
 import { follow, watchRequest, type WatchOptions } from "./watch.js";
+
+/** What `connect` is told. */
+export interface ClientOptions {
+  /** The server. */
+  address?: string | undefined;
+  /** Sent as "authorization: Bearer"; empty for none. */
+  token?: string | undefined;
+  /** With `userId`, completes a session that is given by its id alone. Give both or neither, unless the token names the user. */
+  app?: string | undefined;
+  /** See `app`. */
+  userId?: string | undefined;
+  /** Milliseconds a call may take, its retries included; 0 for no limit. Streams have none. Default 30,000. */
+  timeoutMs?: number | undefined;
+}
+
+/** A session: its id, which the client completes with its app and user, or a SessionRef, taken as it is. */
+export type SessionLike = string | MessageInitShape<typeof SessionRefSchema>;
+
+/** The fields of a request, without those that the client fills in, and the options of its call, `timeoutMs` and `signal` among them. */
+export type Fields<Desc extends DescMessage, Filled extends string> = Omit<MessageInitShape<Desc>, "$typeName" | "$unknown" | Filled> & CallOptions;
+
+export interface AppendOptions extends CallOptions {
+  /** Make a session that is missing: true, or how. */
+  create?: boolean | MessageInitShape<typeof events.CreateIfMissingSchema> | undefined;
+  /** Append only if the session is at this log_version. Not with `expectedLastEventId`. */
+  expectedLogVersion?: bigint | undefined;
+  /** Append only if this is the last event's id; "" for an empty log. */
+  expectedLastEventId?: string | undefined;
+  /** An event id that is stored already is no error, whatever its content. */
+  ignoreExisting?: boolean | undefined;
+}
+
+export type EventsOptions = Fields<typeof events.ListEventsRequestSchema, "session" | "pageToken">;
+export type SessionsOptions = Fields<typeof ListSessionsRequestSchema, "pageToken">;
+export type SearchOptions = Fields<typeof SearchEventsRequestSchema, "query" | "pageToken"> & { session?: SessionLike | undefined };
+export type CompactionsOptions = Fields<typeof compaction.ListCompactionsRequestSchema, "session" | "pageToken">;
+export type CompactOptions = Fields<typeof compaction.CompactSessionRequestSchema, "session">;
+export type CompactWithOptions = Fields<typeof compaction.PlanCompactionRequestSchema, "session"> & { actor?: string | undefined };
+
+/** How often `compactWith` plans, at most, when other compactions are faster. */
+const PLANS = 5;
 
 /**
  * A client of one server; share one, and close it. Make it with `connect`.
  *
- * A `session` argument is an id, which the client's app and user complete, or a SessionRef or Session. Calls that are safe to
- * repeat are sent up to five times while the server is unavailable. Every method may fail with a RecollectError of code
- * Unavailable or DeadlineExceeded, or of reason UNAUTHENTICATED, PERMISSION_DENIED, INVALID_FIELD, STORE_UNAVAILABLE, SERVER_DRAINING,
- * RATE_LIMITED or INTERNAL; further reasons are named with the method. Arguments that no request could hold are a TypeError or RangeError.
+ * Calls that are safe to repeat are sent up to five times while the server is unavailable. Every method may fail with a
+ * RecollectError of code Unavailable or DeadlineExceeded, or of reason UNAUTHENTICATED, PERMISSION_DENIED, INVALID_FIELD,
+ * STORE_UNAVAILABLE, SERVER_DRAINING, RATE_LIMITED or INTERNAL; further reasons are named with the method.
  */
 export class Client {
+  readonly address: string;
   /** What completes a session's id. */
   readonly app: string;
   /** See `app`. */
   readonly userId: string;
-  /** Every RPC of the server. */
-  readonly services: Services;
-  /** What the services are called through, for clients of one's own. */
-  readonly transport: Transport;
+  readonly #closing = new AbortController();
+  readonly #transport: Transport;
+  readonly #events: ServiceClient<typeof events.EventService>;
 
   /** @internal Use `connect`. */
-  constructor(
-    /** The server's. */
-    readonly address: string,
-    private readonly reliable: ReliableTransport,
-    private readonly disconnect: () => void,
-    { app = "", userId = "" }: opts.ClientOptions,
-  ) {
-    this.app = app;
-    this.userId = userId;
-    this.transport = reliable;
-    this.services = servicesOn(reliable);
+  constructor(transport: Transport, private readonly disconnect: () => void, options: ClientOptions & { address: string }) {
+    keepByteOrderMarks();
+    const { address, token = "", app = "", userId = "", timeoutMs = 30_000 } = options;
+    [this.address, this.app, this.userId] = [address, app, userId];
+    this.#transport = reliable(transport, { address, token, timeoutMs, closed: this.#closing.signal });
+    this.#events = this.service(events.EventService);
   }
 
   /** Ends the connection. Calls and watches under way fail with code Canceled, and so do later ones. Closing twice does nothing. */
   close(): void {
-    if (this.reliable.closed.aborted) return;
-    this.reliable.close();
+    this.#closing.abort(new RecollectError("the client is closed", Code.Canceled));
     this.disconnect();
   }
 
-  /** The reference to a session, as `services` need it. */
+  /**
+   * Every RPC of a service, as Connect's client: `client.service(SessionService).getSession({ session: client.ref("s1") })`. Calls
+   * carry the token, have the client's timeout, are repeated where that is safe, and fail with RecollectError. Streams have no
+   * timeout, are not reopened, and end when their `signal` is aborted: leaving their loop does not end them.
+   */
+  service<S extends DescService>(service: S): ServiceClient<S> {
+    return createClient(service, this.#transport);
+  }
+
+  /** The reference to a session, as requests need it. */
   ref(session: SessionLike): SessionRef {
-    return sessionRef(session, this.app, this.userId);
+    const { app, userId } = this;
+    return create(SessionRefSchema, typeof session === "string" ? { app, userId, sessionId: session } : session);
   }
 
   /**
    * Appends events, all or none; when it resolves they are on durable storage.
    *
    * Events without an id get one before they are sent, in a copy, so that the client's own retries store nothing twice. To retry
-   * across errors yourself, append the same `withIds(...)` again. Reasons: SESSION_NOT_FOUND, VERSION_MISMATCH, EVENT_ID_CONFLICT,
-   * EVENT_TOO_LARGE, BATCH_TOO_LARGE.
+   * across errors yourself, give the events ids of `newEventId()`. Reasons: SESSION_NOT_FOUND, VERSION_MISMATCH, EVENT_ID_CONFLICT,
+   * EVENT_TOO_LARGE, BATCH_TOO_LARGE. Both expectations at once are a TypeError.
    */
-  async append(session: SessionLike, events: EventInit | readonly EventInit[], options: opts.AppendOptions = {}): Promise<AppendEventsResponse> {
-    const { create = false, expectedLogVersion, expectedLastEventId, ignoreExisting = false } = options;
-    if (expectedLogVersion !== undefined && expectedLastEventId !== undefined) {
-      throw new TypeError("give at most one of expectedLogVersion and expectedLastEventId");
-    }
-    return this.services.events.appendEvents(
-      {
-        session: this.ref(session),
-        events: withIds(Array.isArray(events) ? events : [events as EventInit]),
-        createIfMissing: create === true ? {} : create || undefined,
-        ifExists: ignoreExisting ? IfExists.IGNORE : IfExists.UNSPECIFIED,
-        precondition:
-          expectedLogVersion !== undefined
-            ? { case: "expectedLogVersion", value: int64(expectedLogVersion, "expectedLogVersion") }
-            : expectedLastEventId !== undefined
-              ? { case: "expectedLastEventId", value: expectedLastEventId }
-              : undefined,
-      },
-      callOptions(options),
-    );
+  async append(session: SessionLike, given: EventInit | readonly EventInit[], options: AppendOptions = {}): Promise<events.AppendEventsResponse> {
+    const { create, expectedLogVersion: version, expectedLastEventId: last, ignoreExisting } = options;
+    if (version !== undefined && last !== undefined) throw new TypeError("give at most one of expectedLogVersion and expectedLastEventId");
+    const request: MessageInitShape<typeof events.AppendEventsRequestSchema> = {
+      session: this.ref(session),
+      events: [given].flat().map((event: EventInit) => ({ ...event, eventId: event.eventId || newEventId() })),
+      createIfMissing: create === true ? {} : create || undefined,
+      ifExists: ignoreExisting ? events.IfExists.IGNORE : events.IfExists.UNSPECIFIED,
+    };
+    if (version !== undefined) request.precondition = { case: "expectedLogVersion", value: version };
+    if (last !== undefined) request.precondition = { case: "expectedLastEventId", value: last };
+    return this.#events.appendEvents(request, options);
   }
 
-  /** The session's events that match; an unknown session has none. Reasons: AMBIGUOUS_SESSION. */
-  events(session: SessionLike, options: opts.EventsOptions = {}): AsyncGenerator<SessionEvent, void> {
-    const { filter, order, pageSize } = options;
-    const request = { session: this.ref(session), filter, order, pageSize };
-    return paged(
-      (pageToken) => this.services.events.listEvents({ ...request, pageToken }, callOptions(options)),
-      (page) => page.events,
-    );
+  /** The session's events that match, page after page; an unknown session has none. Reasons: AMBIGUOUS_SESSION. */
+  events(session: SessionLike, options: EventsOptions = {}): AsyncGenerator<SessionEvent, void> {
+    const request = { ...options, session: this.ref(session) };
+    const fetch = (pageToken: string) => this.#events.listEvents({ ...request, pageToken }, options);
+    return paged(fetch, (page) => page.events);
   }
 
-  /** Sessions, newest first. */
-  sessions(options: opts.SessionsOptions = {}): AsyncGenerator<Session, void> {
-    const request = { ...this.#scope(options), pageSize: options.pageSize };
-    return paged(
-      (pageToken) => this.services.sessions.listSessions({ ...request, pageToken }, callOptions(options)),
-      (page) => page.sessions,
-    );
+  /** Sessions, newest first: by default those of the client's user, in its app if it has one. */
+  sessions(options: SessionsOptions = {}): AsyncGenerator<Session, void> {
+    const sessions = this.service(SessionService);
+    const request = { ...this.#whose(), ...options };
+    const fetch = (pageToken: string) => sessions.listSessions({ ...request, pageToken }, options);
+    return paged(fetch, (page) => page.sessions);
   }
 
-  /** Events whose text holds `query`, at most 1,024 characters, oldest first, archived ones too. Reasons: SESSION_NOT_FOUND, AMBIGUOUS_SESSION. */
-  search(query: string, options: opts.SearchOptions = {}): AsyncGenerator<SearchHit, void> {
-    const { session, userId, app, filter, mode, pageSize } = options;
-    if (session !== undefined && (userId !== undefined || app !== undefined)) {
-      throw new TypeError("give either session, or userId and app");
-    }
-    const scope =
-      session !== undefined
-        ? ({ case: "session", value: this.ref(session) } as const)
-        : ({ case: "user", value: this.#scope({ userId, app }) } as const);
-    const request = { scope, query, filter, mode, pageSize };
-    return paged(
-      (pageToken) => this.services.recall.searchEvents({ ...request, pageToken }, callOptions(options)),
-      (page) => page.hits,
-    );
+  /**
+   * Events whose text holds `query`, at most 1,024 characters, oldest first, archived ones too: in `session`, in `scope`, or in all
+   * sessions of the client's user, in its app if it has one. Reasons: SESSION_NOT_FOUND, AMBIGUOUS_SESSION.
+   */
+  search(query: string, options: SearchOptions = {}): AsyncGenerator<SearchHit, void> {
+    const recall = this.service(RecallService);
+    const own = { case: "user", value: this.#whose() } as const;
+    const scope = options.session === undefined ? (options.scope ?? own) : ({ case: "session", value: this.ref(options.session) } as const);
+    const request = { ...options, query, scope };
+    const fetch = (pageToken: string) => recall.searchEvents({ ...request, pageToken }, options);
+    return paged(fetch, (page) => page.hits);
   }
 
   /** The records of a session's compactions, newest first. Reasons: SESSION_NOT_FOUND. */
-  compactions(session: SessionLike, options: opts.PageOptions = {}): AsyncGenerator<Compaction, void> {
-    const request = { session: this.ref(session), pageSize: options.pageSize };
-    return paged(
-      (pageToken) => this.services.compaction.listCompactions({ ...request, pageToken }, callOptions(options)),
-      (page) => page.compactions,
-    );
+  compactions(session: SessionLike, options: CompactionsOptions = {}): AsyncGenerator<Compaction, void> {
+    const service = this.service(compaction.CompactionService);
+    const request = { ...options, session: this.ref(session) };
+    const fetch = (pageToken: string) => service.listCompactions({ ...request, pageToken }, options);
+    return paged(fetch, (page) => page.compactions);
   }
 
   /**
    * What an agent should see now: the SYSTEM event, the summaries, then whole turns of the active window. `spec` narrows it; by
    * default it is the window within the session's or the server's size. An unknown session gives an empty one.
    */
-  async context(session: SessionLike, spec?: MessageInitShape<typeof ContextSpecSchema>, options: opts.CallOptions = {}): Promise<GetContextResponse> {
-    return this.services.events.getContext({ session: this.ref(session), spec }, callOptions(options));
+  async context(session: SessionLike, spec?: MessageInitShape<typeof ContextSpecSchema>, options?: CallOptions): Promise<events.GetContextResponse> {
+    return this.#events.getContext({ session: this.ref(session), spec }, options);
   }
 
   /**
@@ -151,83 +176,93 @@ export class Client {
    * error. A summary takes as long as the server's model: give it a timeout. Reasons: SESSION_NOT_FOUND, SUMMARIZER_NOT_CONFIGURED,
    * SUMMARIZER_FAILED, VERSION_MISMATCH.
    */
-  async compact(session: SessionLike, options: opts.CompactOptions = {}): Promise<CompactSessionResponse> {
-    const { strategy, trigger, branch, dryRun, actor } = options;
-    const request = { session: this.ref(session), strategy, trigger, branch, dryRun, actor };
-    return this.services.compaction.compactSession(request, callOptions(options));
+  async compact(session: SessionLike, options: CompactOptions = {}): Promise<compaction.CompactSessionResponse> {
+    return this.service(compaction.CompactionService).compactSession({ ...options, session: this.ref(session) }, options);
   }
 
   /**
    * Compacts with a model of the caller's: plans, has `summarise` answer the prompt if there is one, applies. Undefined: nothing
    * to do. When another compaction was faster it plans anew, and does not ask again for the same prompt. The timeout is that of
    * each call to the server. A blank answer is a TypeError, and what `summarise` throws is thrown; the session is then as it was.
-   * Reasons: SESSION_NOT_FOUND, and VERSION_MISMATCH when every race was lost.
+   * Reasons: SESSION_NOT_FOUND, and VERSION_MISMATCH when five races were lost.
    */
-  async compactWith(session: SessionLike, summarise: opts.Summarise, options: opts.CompactWithOptions = {}): Promise<ApplyCompactionResponse | undefined> {
-    const { strategy, branch, actor, attempts = 5 } = options;
-    if (!(attempts >= 1)) throw new RangeError("attempts must be at least 1");
+  async compactWith(
+    session: SessionLike,
+    summarise: (prompt: SummaryPrompt) => string | Promise<string>,
+    options: CompactWithOptions = {},
+  ): Promise<compaction.ApplyCompactionResponse | undefined> {
+    const service = this.service(compaction.CompactionService);
     const ref = this.ref(session);
     const answers = new Map<string, string>();
-    for (let attempt = 1; ; attempt++) {
-      const { plan, windowVersion } = await this.services.compaction.planCompaction({ session: ref, strategy, branch }, callOptions(options));
+    for (let planned = 1; ; planned++) {
+      const { plan, windowVersion } = await service.planCompaction({ ...options, session: ref }, options);
       if (!plan || (plan.archiveEventIds.length === 0 && plan.inserts.length === 0)) return undefined;
-      let inserts = plan.inserts;
-      if (plan.summaryPrompt !== undefined) {
+      if (plan.summaryPrompt) {
         const { digest } = plan.summaryPrompt;
         const summary = answers.get(digest) ?? (await summarise(plan.summaryPrompt));
-        if (typeof summary !== "string" || !summary.trim()) throw new TypeError("the summary is blank; the session is as it was");
+        if (!summary?.trim()) throw new TypeError("the summary is blank; the session is as it was");
         answers.set(digest, summary);
-        inserts = completed(plan, summary);
+        complete(plan, summary);
       }
-      const request = {
-        session: ref,
-        compactionId: newEventId(),
-        expectedWindowVersion: windowVersion,
-        archive: { case: "eventIds", value: { ids: plan.archiveEventIds } } as const,
-        inserts,
-        branch: plan.branch,
-        strategy: plan.strategy,
-        actor,
-      };
+      const { archiveEventIds: ids, inserts, branch, strategy } = plan;
+      const archive = { case: "eventIds", value: { ids } } as const;
+      const request = { session: ref, compactionId: newEventId(), expectedWindowVersion: windowVersion, archive, inserts, branch, strategy };
       try {
-        return await this.services.compaction.applyCompaction(request, callOptions(options));
+        return await service.applyCompaction({ ...request, actor: options.actor }, options);
       } catch (error) {
-        if (!isReason(error, "VERSION_MISMATCH") || attempt >= attempts) throw error;
+        if (!isReason(error, "VERSION_MISMATCH") || planned === PLANS) throw error;
       }
     }
   }
 
   /**
-   * Follows every change of one session, which need not exist yet, or of all sessions of a scope: in order, each once, an append as
-   * a whole. Keep a change's `resumeToken` once it is handled: a watch with it and the same scope and filter goes on after it.
+   * Follows every change of one session, which need not exist yet, or of all sessions of a scope, which by default is the client's
+   * user, in its app if it has one: in order, each once, an append as a whole. Keep a change's `resumeToken` once it is handled: a
+   * watch with it and the same scope and filter goes on after it.
    *
    * It has no deadline. When the server is unavailable or silent for 30 seconds the stream is opened again where it stood, after a
    * pause of up to 0.1 seconds that doubles up to 5, `maxRetries` times in a row; any message begins a new row. Leaving the loop
    * ends the call. Reasons: SESSION_NOT_FOUND and AMBIGUOUS_SESSION for a session without user, INVALID_RESUME_TOKEN,
    * QUOTA_EXCEEDED, and RESUME_POSITION_EXPIRED when the feed no longer holds what comes next: then changes were missed, so read
-   * the sessions again before you start at its `oldest_resume_token`.
+   * the sessions again before you start at its `oldest_resume_token`. `afterSeq` of a scope is a TypeError.
    */
-  watch(whose: SessionLike | { scope: opts.Scope }, options: WatchOptions = {}): AsyncIterableIterator<Change> {
-    const { checkpoints = false, maxRetries, signal } = options;
-    if (maxRetries !== undefined && !(maxRetries >= 0)) throw new RangeError("maxRetries must be at least 0");
+  watch(whose: SessionLike | { scope: MessageInitShape<typeof ChangeScopeSchema> }, options: WatchOptions = {}): AsyncGenerator<Change, void> {
     const isScope = typeof whose === "object" && "scope" in whose;
-    const request = watchRequest(isScope ? { scope: this.#scope(whose.scope) } : { session: this.ref(whose) }, options);
-    const { subscriptions } = this.services;
-    return follow({
-      open: (of, call) => (of.$typeName === "recollect.v1.WatchAllRequest" ? subscriptions.watchAll(of, call) : subscriptions.watchSession(of, call)),
-      request,
-      checkpoints,
-      backoff: new Backoff(maxRetries),
-      signals: [signal, this.reliable.closed],
-      address: this.address,
-    });
+    const request = watchRequest(isScope ? { scope: { ...this.#whose(), ...whose.scope } } : { session: this.ref(whose) }, options);
+    const subscriptions = this.service(SubscriptionService);
+    return follow(
+      {
+        request,
+        open: (of, call) => (of.$typeName === "recollect.v1.WatchAllRequest" ? subscriptions.watchAll(of, call) : subscriptions.watchSession(of, call)),
+        closed: this.#closing.signal,
+        address: this.address,
+      },
+      options,
+    );
   }
 
-  #scope({ userId = this.userId, app = this.app || undefined, labels }: opts.Scope) {
-    return { userId, app, labels };
+  #whose() {
+    return { userId: this.userId, app: this.app || undefined };
   }
 }
 
-function callOptions({ timeoutMs, signal }: opts.CallOptions): opts.CallOptions {
-  return { timeoutMs, signal };
+/** All items of a list, each page fetched when it is reached. */
+async function* paged<Page extends { nextPageToken: string }, Item>(
+  fetch: (pageToken: string) => Promise<Page>,
+  items: (page: Page) => Item[],
+): AsyncGenerator<Item, void> {
+  let token = "";
+  do {
+    const page = await fetch(token);
+    yield* items(page);
+    token = page.nextPageToken;
+  } while (token);
+}
+
+/** Puts the model's text into the event that the plan leaves empty for it. */
+function complete({ inserts }: CompactionPlan, summary: string): void {
+  for (const { message } of inserts.flatMap((insert) => insert.events)) {
+    const content = message?.parts.length === 1 ? message.parts[0]!.content : undefined;
+    if (message?.role === Role.ASSISTANT && content?.case === "text" && !content.value.text) content.value.text = summary;
+  }
 }

@@ -1,14 +1,15 @@
 // Reading the details of an error. google.rpc has no published JavaScript stubs, and the few fields wanted of its messages are
 // quicker read than generated.
 
-import { BinaryReader, type WireType } from "@bufbuild/protobuf/wire";
+import { BinaryReader, WireType } from "@bufbuild/protobuf/wire";
+import type { ConnectError } from "@connectrpc/connect";
 
 /** What a server says of an error beside its code and message. */
 export interface ErrorDetails {
   /** The reason of ErrorInfo; empty if there was none of Recollect's. */
   reason: string;
   /** The metadata of ErrorInfo. */
-  info: Record<string, string>;
+  metadata: Record<string, string>;
   /** The violations of BadRequest. */
   violations: FieldViolation[];
   /** The delay of RetryInfo in milliseconds. */
@@ -23,23 +24,23 @@ export interface FieldViolation {
   description: string;
 }
 
-/** A detail as Connect hands it out: the type's full name, and the message. */
-export interface PackedDetail {
-  type: string;
-  value: Uint8Array;
-}
-
-const DOMAIN = "recollect.dev";
-const text = (reader: BinaryReader) => reader.string();
-
 /** Reads what is known of the details; what is malformed is left out, since it must not hide the error. */
-export function readDetails(details: Iterable<PackedDetail>): ErrorDetails {
-  const read: ErrorDetails = { reason: "", info: {}, violations: [], retryAfterMs: undefined };
-  for (const { type, value } of details) {
+export function readDetails(details: ConnectError["details"]): ErrorDetails {
+  const read: ErrorDetails = { reason: "", metadata: {}, violations: [], retryAfterMs: undefined };
+  for (const detail of details) {
+    if (!("type" in detail)) continue;
+    const { type, value } = detail;
     try {
-      if (type === "google.rpc.ErrorInfo") readErrorInfo(value, read);
-      else if (type === "google.rpc.BadRequest") read.violations = readBadRequest(value);
-      else if (type === "google.rpc.RetryInfo") read.retryAfterMs = readRetryInfo(value);
+      const message = fieldsOf(value);
+      if (type === "google.rpc.ErrorInfo" && text(message, 2) === "recollect.dev") {
+        read.reason = text(message, 1);
+        read.metadata = Object.fromEntries(inside(message, 3).map((entry) => [text(entry, 1), text(entry, 2)]));
+      } else if (type === "google.rpc.BadRequest") {
+        read.violations = inside(message, 1).map((each) => ({ field: text(each, 1), description: text(each, 2) }));
+      } else if (type === "google.rpc.RetryInfo") {
+        const [delay] = inside(message, 1);
+        read.retryAfterMs = Number(delay?.[1]?.[0] ?? 0) * 1000 + Number(delay?.[2]?.[0] ?? 0) / 1e6;
+      }
     } catch {
       continue;
     }
@@ -47,58 +48,21 @@ export function readDetails(details: Iterable<PackedDetail>): ErrorDetails {
   return read;
 }
 
-function readErrorInfo(bytes: Uint8Array, into: ErrorDetails): void {
-  let reason = "";
-  let domain = "";
-  const info: Record<string, string> = {};
-  fields(bytes, {
-    1: (reader) => (reason = text(reader)),
-    2: (reader) => (domain = text(reader)),
-    3: (reader) => {
-      let key = "";
-      let value = "";
-      fields(reader.bytes(), { 1: (entry) => (key = text(entry)), 2: (entry) => (value = text(entry)) });
-      // Not an assignment: a key "__proto__" would be none.
-      Object.defineProperty(info, key, { value, enumerable: true, configurable: true, writable: true });
-    },
-  });
-  if (domain === DOMAIN) Object.assign(into, { reason, info });
-}
+/** The values of a message by field number: numbers, and the bytes of everything else. */
+type Fields = Record<number, (bigint | Uint8Array)[]>;
 
-function readBadRequest(bytes: Uint8Array): FieldViolation[] {
-  const violations: FieldViolation[] = [];
-  fields(bytes, {
-    1: (reader) => {
-      const violation = { field: "", description: "" };
-      fields(reader.bytes(), {
-        1: (entry) => (violation.field = text(entry)),
-        2: (entry) => (violation.description = text(entry)),
-      });
-      violations.push(violation);
-    },
-  });
-  return violations;
-}
-
-function readRetryInfo(bytes: Uint8Array): number {
-  let milliseconds = 0;
-  fields(bytes, {
-    1: (reader) =>
-      fields(reader.bytes(), {
-        1: (delay) => (milliseconds += Number(delay.int64()) * 1000),
-        2: (delay) => (milliseconds += delay.int32() / 1e6),
-      }),
-  });
-  return milliseconds;
-}
-
-/** Has each field of a message read by its number's function, and skips the others. */
-function fields(bytes: Uint8Array, readers: Record<number, (reader: BinaryReader) => unknown>): void {
+function fieldsOf(bytes: Uint8Array): Fields {
   const reader = new BinaryReader(bytes);
+  const fields: Fields = {};
   while (reader.pos < reader.len) {
-    const [number, wireType]: [number, WireType] = reader.tag();
-    const read = readers[number];
-    if (read === undefined) reader.skip(wireType, number);
-    else read(reader);
+    const [number, wireType] = reader.tag();
+    if (wireType === WireType.Varint) (fields[number] ??= []).push(BigInt(reader.int64()));
+    else if (wireType === WireType.LengthDelimited) (fields[number] ??= []).push(reader.bytes());
+    else reader.skip(wireType, number);
   }
+  return fields;
 }
+
+const bytesIn = (fields: Fields, number: number) => (fields[number] ?? []).filter((value) => typeof value !== "bigint");
+const text = (fields: Fields, number: number) => new TextDecoder().decode(bytesIn(fields, number)[0]);
+const inside = (fields: Fields, number: number) => bytesIn(fields, number).map(fieldsOf);

@@ -1,14 +1,11 @@
 // What Node and browsers share.
 
-export { Code } from "@connectrpc/connect";
+export { Code, type CallOptions } from "@connectrpc/connect";
 
-export { Client } from "./client.js";
-export type { Int64, Json, SessionLike } from "./convert.js";
+export * from "./client.js";
 export type { FieldViolation } from "./details.js";
-export { errorOf, isReason, RecollectError, type ReasonName } from "./errors.js";
+export { isReason, RecollectError, type ReasonName } from "./errors.js";
 export * from "./messages.js";
-export type * from "./options.js";
-export type { Services } from "./services.js";
 export type { WatchOptions } from "./watch.js";
 
 export * from "./gen/recollect/v1/compaction_pb.js";

@@ -3,147 +3,98 @@
 import { create, type MessageInitShape } from "@bufbuild/protobuf";
 import { Code, type CallOptions } from "@connectrpc/connect";
 
-import type { Backoff } from "./backoff.js";
-import { int64, type Int64 } from "./convert.js";
+import { Backoff } from "./backoff.js";
 import { Cursor } from "./cursor.js";
 import { RecollectError } from "./errors.js";
 import type { EventFilterSchema } from "./gen/recollect/v1/filter_pb.js";
 import type { SessionRef } from "./gen/recollect/v1/session_pb.js";
 import type { Change } from "./gen/recollect/v1/subscription_pb.js";
-import {
-  type ChangeScopeSchema,
-  WatchAllRequestSchema,
-  WatchSessionRequestSchema,
-  type WatchAllRequest,
-  type WatchSessionRequest,
-} from "./gen/recollect/v1/subscription_service_pb.js";
+import * as requests from "./gen/recollect/v1/subscription_service_pb.js";
 import { link, sleep } from "./signals.js";
 
 /** Milliseconds without a frame after which a stream is taken for dead: two heartbeats of the server. */
-export const SILENCE = 30_000;
+const SILENCE = 30_000;
 
 /** Where a watch starts and what it hands out. By default what is committed from now on, without checkpoints, for ever. */
 export interface WatchOptions {
-  /** Start after the change that bore this token. At most one of this, `afterSeq` and `fromBeginning`. */
-  resumeToken?: string;
+  /** Start after the change that bore this token, whatever the next two say: they are for when there is none yet. */
+  resumeToken?: string | undefined;
   /** Of one session: start with what comes after this seq. */
-  afterSeq?: Int64;
+  afterSeq?: bigint | undefined;
   /** Start at the beginning: of the session, or of the feed as far as it reaches back. */
-  fromBeginning?: boolean;
+  fromBeginning?: boolean | undefined;
   /** Which events to deliver, without a window. An append of which nothing is left is not told. */
-  filter?: MessageInitShape<typeof EventFilterSchema>;
+  filter?: MessageInitShape<typeof EventFilterSchema> | undefined;
   /** Hand out checkpoints too. The first says that nothing that is committed later will be missed. */
-  checkpoints?: boolean;
+  checkpoints?: boolean | undefined;
   /** Failures in a row that are borne, none by default too many. */
-  maxRetries?: number;
+  maxRetries?: number | undefined;
   /** Ends the watch with a RecollectError of code Canceled. */
-  signal?: AbortSignal;
+  signal?: AbortSignal | undefined;
 }
 
-export type WatchRequest = WatchSessionRequest | WatchAllRequest;
-export type OpenStream = (request: WatchRequest, options: CallOptions) => AsyncIterable<{ changes: Change[] }>;
+export type WatchRequest = requests.WatchSessionRequest | requests.WatchAllRequest;
 
-/** The request for what `watch` was told. Throws TypeError where it was told several places to start at. */
+/** The request for what `watch` was told. */
 export function watchRequest(
-  whose: { session: SessionRef } | { scope: MessageInitShape<typeof ChangeScopeSchema> },
-  { resumeToken, afterSeq, fromBeginning = false, filter }: WatchOptions,
+  whose: { session: SessionRef } | { scope: MessageInitShape<typeof requests.ChangeScopeSchema> },
+  { resumeToken, afterSeq, fromBeginning, filter }: WatchOptions,
 ): WatchRequest {
-  if (Number(resumeToken !== undefined) + Number(afterSeq !== undefined) + Number(fromBeginning) > 1) {
-    throw new TypeError("give at most one of resumeToken, afterSeq and fromBeginning");
-  }
   const token = resumeToken === undefined ? undefined : ({ case: "resumeToken", value: resumeToken } as const);
   const live = { case: "liveOnly", value: true } as const;
   if ("session" in whose) {
-    const after = fromBeginning ? 0n : afterSeq === undefined ? undefined : int64(afterSeq, "afterSeq");
-    const start = token ?? (after === undefined ? live : ({ case: "afterSeq", value: after } as const));
-    return create(WatchSessionRequestSchema, { session: whose.session, filter, start });
+    const seq = afterSeq ?? (fromBeginning ? 0n : undefined);
+    const start = token ?? (seq === undefined ? live : ({ case: "afterSeq", value: seq } as const));
+    return create(requests.WatchSessionRequestSchema, { ...whose, filter, start });
   }
   if (afterSeq !== undefined) throw new TypeError("afterSeq is a place in one session: give a session");
   const start = token ?? (fromBeginning ? ({ case: "fromBeginning", value: true } as const) : live);
-  return create(WatchAllRequestSchema, { scope: whose.scope, filter, start });
+  return create(requests.WatchAllRequestSchema, { ...whose, filter, start });
 }
 
 export interface Following {
-  open: OpenStream;
   request: WatchRequest;
-  checkpoints: boolean;
-  backoff: Backoff;
-  /** Each ends it, with its reason as the error. */
-  signals: (AbortSignal | undefined)[];
+  open: (request: WatchRequest, options: CallOptions) => AsyncIterable<{ changes: Change[] }>;
+  /** Aborted when the client is closed. */
+  closed: AbortSignal;
   address: string;
   silence?: number;
 }
 
-/** The changes. Unlike that of a bare generator, `return` ends a `next` that waits. Nothing is opened before the first `next`. */
-export function follow(following: Following): AsyncIterableIterator<Change> {
-  const stop = link(...following.signals);
-  const changes = generate(following, stop.signal);
-  let left = false;
-  const next = async (): Promise<IteratorResult<Change, undefined>> => {
-    try {
-      const result = await changes.next();
-      if (result.done) stop.release();
-      return result;
-    } catch (error) {
-      stop.release();
-      if (left) return { done: true, value: undefined };
-      throw error;
-    }
-  };
-  return {
-    next,
-    return: async () => {
-      left = true;
-      stop.release();
-      stop.abort();
-      await changes.return(undefined);
-      return { done: true, value: undefined };
-    },
-    [Symbol.asyncIterator]() {
-      return this;
-    },
-  };
-}
-
-async function* generate(following: Following, stop: AbortSignal): AsyncGenerator<Change, undefined> {
-  const { open, request, checkpoints, backoff, address, silence = SILENCE } = following;
-  const cursor = new Cursor();
-  for (;;) {
-    const call = link(stop);
-    const silent = () => call.abort(unavailable(`no sign of life from ${address} for ${silence / 1000} s`));
-    let alarm = setTimeout(silent, silence);
-    let milliseconds: number;
-    try {
-      for await (const frame of open(request, { signal: call.signal })) {
-        clearTimeout(alarm);
-        backoff.reset();
-        for (const part of frame.changes) {
-          const change = cursor.take(part);
-          if (change !== undefined && (checkpoints || change.kind.case !== "checkpoint")) yield change;
+/** The changes. Nothing is opened before the first is asked for. */
+export async function* follow(following: Following, { checkpoints, maxRetries, signal }: WatchOptions): AsyncGenerator<Change, void> {
+  const { request, open, closed, address, silence = SILENCE } = following;
+  const [cursor, backoff, stop] = [new Cursor(), new Backoff(maxRetries), link(signal, closed)];
+  try {
+    for (;;) {
+      const call = link(stop.signal);
+      const silent = () => call.abort(unavailable(`no sign of life from ${address} for ${silence / 1000} s`));
+      let alarm = setTimeout(silent, silence);
+      let pause: number;
+      try {
+        for await (const frame of open(request, { signal: call.signal })) {
+          clearTimeout(alarm);
+          backoff.reset();
+          for (const part of frame.changes) {
+            const change = cursor.take(part);
+            if (change !== undefined && (checkpoints || change.kind.case !== "checkpoint")) yield change;
+          }
+          alarm = setTimeout(silent, silence);
         }
-        alarm = setTimeout(silent, silence);
+        throw unavailable("the server ended the stream");
+      } catch (error) {
+        pause = backoff.pause(error);
+      } finally {
+        clearTimeout(alarm);
+        call.abort(); // Connect's streams do not notice that they are left
       }
-      throw unavailable("the server ended the stream");
-    } catch (error) {
-      milliseconds = backoff.pause(error);
-    } finally {
-      clearTimeout(alarm);
-      call.abort(); // Connect's streams do not notice that they are left
-      call.release();
+      await sleep(pause, stop.signal);
+      const token = cursor.resume();
+      if (token) request.start = { case: "resumeToken", value: token };
     }
-    await pause(milliseconds, stop);
-    const token = cursor.resume();
-    if (token) request.start = { case: "resumeToken", value: token };
+  } finally {
+    stop.release();
   }
 }
 
 const unavailable = (message: string) => new RecollectError(message, Code.Unavailable);
-
-async function pause(milliseconds: number, stop: AbortSignal): Promise<void> {
-  try {
-    await sleep(milliseconds, stop);
-  } catch (reason) {
-    if (reason instanceof RecollectError) throw reason;
-    throw new RecollectError("the call was aborted", Code.Canceled, { cause: reason });
-  }
-}

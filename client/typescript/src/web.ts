@@ -2,29 +2,30 @@
 
 import { createConnectTransport, createGrpcWebTransport } from "@connectrpc/connect-web";
 
-import type { Client } from "./client.js";
-import { baseUrl, clientOn } from "./connecting.js";
-import type { ClientOptions } from "./options.js";
+import { Client, type ClientOptions } from "./client.js";
 
 export * from "./index.js";
 
-/** What `connect` is told in a browser. */
+/**
+ * What `connect` is told in a browser. The address is "host:port" of the server's HTTP port, or an http or https URL, with a path if
+ * a proxy wants one; by default 127.0.0.1:7480. Mind that whoever opens the page can read the token.
+ */
 export interface ConnectOptions extends ClientOptions {
-  /** "host:port" of the server's HTTP port, or an http or https URL, with a path if a proxy wants one; by default 127.0.0.1:7480. */
-  address?: string;
-  /** Mind that whoever opens the page can read it. Empty, the default: none. */
-  token?: string;
-  /** True: https, where the address is "host:port". */
-  tls?: boolean;
   /** By default Connect. */
   protocol?: "connect" | "grpc-web";
 }
 
 /** A client of a server. Nothing is sent before the first call. */
 export function connect(options: ConnectOptions = {}): Client {
-  const { address = "127.0.0.1:7480", tls = false, protocol = "connect" } = options;
-  const url = baseUrl(address, tls);
+  const { address = "127.0.0.1:7480", protocol = "connect" } = options;
+  const baseUrl = address.includes("://") ? address : `http://${address}`;
   const create = protocol === "grpc-web" ? createGrpcWebTransport : createConnectTransport;
-  const transport = options.transport?.(url) ?? create({ baseUrl: url, useBinaryFormat: true });
-  return clientOn(transport, () => {}, { ...options, address });
+  return new Client(create({ baseUrl, useBinaryFormat: true, fetch: abortable }), () => {}, { ...options, address });
 }
+
+/** The fetch of Node 20 forgets the signal of an answer that it still reads once garbage is collected; a pipe minds its own. */
+const abortable: typeof fetch = async (input, init) => {
+  const response = await fetch(input, init);
+  const { signal } = init ?? {};
+  return response.body && signal ? new Response(response.body.pipeThrough(new TransformStream(), { signal }), response) : response;
+};

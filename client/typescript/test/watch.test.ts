@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import { getEventListeners } from "node:events";
 import { after, beforeEach, test } from "node:test";
 import { setFlagsFromString } from "node:v8";
 import { runInNewContext } from "node:vm";
@@ -6,7 +7,6 @@ import { runInNewContext } from "node:vm";
 import { create } from "@bufbuild/protobuf";
 import { Code } from "@connectrpc/connect";
 
-import { Backoff } from "../src/backoff.js";
 import * as sdk from "../src/node.js";
 import { connect as connectWeb } from "../src/web.js";
 import { follow, watchRequest, type Following } from "../src/watch.js";
@@ -77,7 +77,7 @@ test("it goes on where it stood when the stream breaks, ends, or the server leav
     },
   ];
   const got: string[][] = [];
-  for await (const change of client.watch("s", { afterSeq: 0 })) {
+  for await (const change of client.watch("s", { afterSeq: 0n })) {
     got.push(idsOf(change));
     if (got.length === 3) break;
   }
@@ -101,7 +101,7 @@ test("checkpoints are handed out if asked for, and their tokens are used either 
     ];
     const watch = client.watch("s", { checkpoints });
     assert.equal((await watch.next()).value!.kind.case, checkpoints ? "checkpoint" : "batch");
-    await watch.return!();
+    await watch.return();
     await settled();
   }
 });
@@ -112,7 +112,7 @@ test("other errors end it", async () => {
       throw serverError(Code.OutOfRange, errorInfo("RESUME_POSITION_EXPIRED", { oldest_seq: "7" }));
     },
   ];
-  await assert.rejects(client.watch("s", { resumeToken: "old" }).next(), (error) => sdk.isReason(error, "RESUME_POSITION_EXPIRED") && error.info["oldest_seq"] === "7");
+  await assert.rejects(client.watch("s", { resumeToken: "old" }).next(), (error) => sdk.isReason(error, "RESUME_POSITION_EXPIRED") && error.metadata["oldest_seq"] === "7");
   assert.equal(requests.length, 1);
 });
 
@@ -128,7 +128,7 @@ test("retries in a row are counted, and any frame begins a new row", async () =>
   assert.equal(requests.length, 3, "one failure, a life, whose end is the first of a new row, and one more");
 });
 
-test("an aborted signal ends it with Canceled, leaving it ends it in silence; both at once", async () => {
+test("an aborted signal ends it with Canceled, at once, and so does leaving it", async () => {
   const quiet: Script = async function* (_, signal) {
     yield [started];
     await forever(signal);
@@ -139,12 +139,28 @@ test("an aborted signal ends it with Canceled, leaving it ends it in silence; bo
   await arrived(1, () => stop.abort());
   await assert.rejects(aborted, { code: Code.Canceled });
   await settled();
-  const left = client.watch("s");
-  const waiting = left.next();
-  await arrived(2, () => void left.return!());
-  assert.deepEqual(await waiting, { done: true, value: undefined });
-  assert.deepEqual(await left.next(), { done: true, value: undefined });
+  const left = client.watch("s", { checkpoints: true });
+  await left.next();
+  await left.return();
   await settled();
+});
+
+test("watches that were left keep nothing of the client or the signal", async () => {
+  const warnings: Error[] = [];
+  const warned = (warning: Error) => warnings.push(warning);
+  process.on("warning", warned);
+  const stop = new AbortController();
+  for (let n = 0; n < 12; n++) {
+    scripts = [async function* (_, signal) {
+      yield [started];
+      await forever(signal);
+    }];
+    for await (const _ of client.watch("s", { checkpoints: true, signal: stop.signal })) break;
+  }
+  await settled();
+  process.off("warning", warned);
+  assert.deepEqual(warnings, []);
+  assert.equal(getEventListeners(stop.signal, "abort").length, 0);
 });
 
 test("over fetch it ends at once too, although Node forgets the signal of an answer", async () => {
@@ -180,7 +196,7 @@ test("closing the client ends it, in a pause too", async () => {
   ];
   const next = own.watch("s").next();
   await arrived(1, () => own.close());
-  await assert.rejects(next, { rawMessage: "the client is closed" });
+  await assert.rejects(next, { message: "the client is closed" });
 });
 
 test("a reader that is slow holds the server up instead of filling memory", async () => {
@@ -196,7 +212,7 @@ test("a reader that is slow holds the server up instead of filling memory", asyn
   await watch.next();
   await new Promise((resolve) => setTimeout(resolve, 500));
   assert.ok(sent < 200, `${sent} of 1000 messages of 100 kB were sent to a reader of one`);
-  await watch.return!();
+  await watch.return();
   await settled();
 });
 
@@ -209,27 +225,25 @@ test("silence is taken for a dead stream; slowness of the reader is not", async 
       await new Promise((_, reject) => signal!.addEventListener("abort", () => reject(signal!.reason)));
     },
     request: watchRequest({ session: client.ref("s") }, {}),
-    checkpoints: false,
-    backoff: new Backoff(1, () => 0),
-    signals: [],
+    closed: new AbortController().signal,
     address: "x",
     silence: 100,
   };
-  const watch = follow(following);
+  const watch = follow(following, { maxRetries: 1 });
   await watch.next();
   await new Promise((resolve) => setTimeout(resolve, 300));
   assert.equal(opened, 1, "the reader was busy");
   assert.deepEqual(idsOf((await watch.next()).value!), ["e2"], "silence: it was opened again");
   assert.equal(opened, 2);
-  await watch.return!();
+  await watch.return();
 });
 
-test("where it starts is told once, by default now", () => {
+test("where it starts, by default now, and where a token says, if there is one", () => {
   const session = client.ref("s");
   const start = (options: sdk.WatchOptions) => watchRequest({ session }, options).start;
   assert.deepEqual(start({}), { case: "liveOnly", value: true });
   assert.deepEqual(start({ fromBeginning: true }), { case: "afterSeq", value: 0n });
-  assert.deepEqual(start({ afterSeq: 7 }), { case: "afterSeq", value: 7n });
-  assert.deepEqual(start({ resumeToken: "t" }), { case: "resumeToken", value: "t" });
+  assert.deepEqual(start({ afterSeq: 7n }), { case: "afterSeq", value: 7n });
+  assert.deepEqual(start({ resumeToken: "t", fromBeginning: true }), { case: "resumeToken", value: "t" });
   assert.deepEqual(watchRequest({ scope: {} }, { fromBeginning: true }).start, { case: "fromBeginning", value: true });
 });

@@ -81,7 +81,7 @@ async function start(): Promise<void> {
   try {
     await follow(client, given["session"]!);
   } catch (error) {
-    if (client === current) say("failed", error instanceof RecollectError ? error.rawMessage : String(error));
+    if (client === current) say("failed", error instanceof RecollectError ? error.message : String(error));
   }
 }
 
