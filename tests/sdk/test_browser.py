@@ -84,6 +84,7 @@ def test_a_page_lists_a_session_and_follows_it_through_a_kill(
         create=True,
     )
     where = {"address": f"http://{server.http_address}", "app": "shop", "user": "alice", "session": "trip"}
+    page.clock.install()
     page.goto(f"{site}?{urlencode(where)}")
     events, state = page.locator("#events > li"), page.locator("#state")
 
@@ -100,10 +101,15 @@ def test_a_page_lists_a_session_and_follows_it_through_a_kill(
     expect(events.nth(4)).to_contain_text("Yes, please.")
 
     server.kill()
+    page.clock.fast_forward(21_000)
+    expect(state).to_have_attribute("data-state", "away")
+    expect(state).to_contain_text("Nothing heard")
+    page.screenshot(path=tmp_path / "away.png", full_page=True)
     server.start()
     client.append("trip", assistant("Booked."), user("Thank you."))
     expect(events).to_have_count(7)
     expect(events.nth(5)).to_contain_text("Booked.")
+    expect(state).to_have_text(re.compile("^Live: 7 events"))
     assert [event.get_attribute("data-seq") for event in events.all()] == [str(seq) for seq in range(1, 8)]
     assert page.evaluate("window.untouched"), "the page was loaded anew"
     assert not faults

@@ -74,6 +74,12 @@ def test_the_lock_is_exact_and_names_no_host() -> None:
         assert lock["packages"][f"node_modules/{name}"]["version"] == version
 
 
+def test_every_link_of_the_readme_leads_somewhere() -> None:
+    targets = re.findall(r"\]\((?!https?:)([^)#]+)", README.read_text())
+    assert targets
+    assert not [target for target in targets if not (npm.PACKAGE / target).exists()]
+
+
 def test_the_readme_installs_what_is_packed() -> None:
     install = " ".join(blocks("sh"))
     version = json.loads((npm.PACKAGE / "package.json").read_text())["version"]
@@ -119,4 +125,4 @@ def test_the_package_holds_what_is_needed_and_nothing_else(installed: Path) -> N
     assert others == {"LICENSE", "README.md", "package.json"}
     compiled = {re.sub(r"(\.d)?\.\w+$", "", name.removeprefix("dist/")) for name in names if name.startswith("dist/")}
     written = {str(path.relative_to(npm.PACKAGE / "src").with_suffix("")) for path in (npm.PACKAGE / "src").rglob("*.ts")}
-    assert compiled == written, "dist is not what the sources are: delete it"
+    assert compiled == written

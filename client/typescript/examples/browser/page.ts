@@ -7,11 +7,16 @@ const form = document.querySelector<HTMLFormElement>("#choice")!;
 const list = document.querySelector<HTMLOListElement>("#events")!;
 const state = document.querySelector<HTMLParagraphElement>("#state")!;
 const shown = new Set<string>();
+/** Milliseconds: a server that is there says so every 15 seconds. */
+const QUIET = 20_000;
 let current: Client | undefined;
+let alarm: ReturnType<typeof setTimeout>;
 
 function say(kind: "idle" | "live" | "away" | "failed", text: string): void {
   state.dataset["state"] = kind;
   state.textContent = text;
+  clearTimeout(alarm);
+  if (kind === "live") alarm = setTimeout(() => say("away", "Nothing heard for 20 seconds: the server may be away."), QUIET);
 }
 
 function element(name: string, className: string, text = ""): HTMLElement {
