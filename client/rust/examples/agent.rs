@@ -3,8 +3,8 @@
 
 use recollect::v1::part::Content;
 use recollect::{
-    Client, Error, Kind, Role, SessionEvent, Start, ToolOutput, assistant, assistant_with_calls, new_event_id, text_of,
-    tool_call, tool_result, user,
+    Client, Error, Kind, Role, SessionEvent, Start, StreamExt, ToolOutput, assistant, assistant_with_calls, new_event_id,
+    text_of, tool_call, tool_result, user,
 };
 
 #[tokio::main]

@@ -6,14 +6,14 @@ use recollect::tonic::Request;
 use recollect::tonic::transport::{Channel, Endpoint};
 use recollect::v1::event_service_client::EventServiceClient;
 use recollect::v1::subscription_service_client::SubscriptionServiceClient;
-use recollect::v1::{self, AppendEventsRequest, CreateIfMissing, WatchSessionRequest, watch_session_request};
-use recollect::{Client, Error, Kind, SessionRef, Start, new_event_id, user, with_ids};
+use recollect::v1::{self, AppendEventsRequest, WatchSessionRequest, watch_session_request};
+use recollect::{Client, Error, Kind, SessionRef, Start, StreamExt, new_event_id, user};
 use serde_json::{Value, json};
 
 const BLOCK: usize = 20;
 const WARM_UP: usize = 200;
 const EVENTS: usize = 20_000;
-const BATCH: usize = 500;
+const BATCH: usize = 10;
 const ROUNDS: usize = 3;
 const LARGEST: usize = 64 * 1024 * 1024;
 
@@ -70,7 +70,7 @@ fn quantiles(mut times: Vec<Duration>) -> Value {
 
 async fn created(client: &Client) -> Result<SessionRef, Error> {
     let session = client.session(new_event_id());
-    client.append(&session, [user("begin")]).create_with(CreateIfMissing::default()).await?;
+    client.append(&session, [user("begin")]).create().await?;
     Ok(session)
 }
 
@@ -78,7 +78,7 @@ async fn created(client: &Client) -> Result<SessionRef, Error> {
 async fn stream(client: &Client, channel: Channel) -> Result<Value, Error> {
     let session = created(client).await?;
     for _ in 0..EVENTS / BATCH {
-        client.append(&session, with_ids((0..BATCH).map(|_| user("x".repeat(1024))))).await?;
+        client.append(&session, (0..BATCH).map(|_| user("x".repeat(1024)))).await?;
     }
     let mut stub = SubscriptionServiceClient::new(channel).max_decoding_message_size(LARGEST);
     let (mut by_stub, mut by_sdk) = (0.0_f64, 0.0_f64);

@@ -1,237 +1,150 @@
 //! What the conformance suite speaks to: a line of JSON is a request, a line of JSON is an answer; see the suite's README.
 
-use std::{collections::HashMap, io, sync::LazyLock, sync::Mutex, sync::MutexGuard, time::Duration};
-
 use base64::{Engine, prelude::BASE64_STANDARD as BASE64};
-use futures_util::{StreamExt, TryStreamExt};
+use futures_util::future::{AbortHandle, abortable};
 use prost::Message;
-use recollect::{Client, Error, Paged, SessionEvent, SessionLike, SessionRef, ToolOutput, v1};
-use serde_json::{Map, Value, json};
-use tokio::task::AbortHandle;
+use recollect::*;
+use serde_json::{Value, json};
+use std::{collections::BTreeMap, io, sync::Mutex, time::Duration};
 
-type Parameters = Map<String, Value>;
+static CLIENTS: Mutex<BTreeMap<String, Client>> = Mutex::new(BTreeMap::new());
+static TASKS: Mutex<BTreeMap<u64, AbortHandle>> = Mutex::new(BTreeMap::new());
 
-static CLIENTS: LazyLock<Mutex<HashMap<String, Client>>> = LazyLock::new(Mutex::default);
-static WATCHES: LazyLock<Mutex<HashMap<u64, AbortHandle>>> = LazyLock::new(Mutex::default);
-
-fn held<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().expect("no task panics while it holds it")
+fn text<'a>(p: &'a Value, name: &str) -> &'a str {
+    p[name].as_str().unwrap_or_default()
 }
 
-fn text<'a>(p: &'a Parameters, name: &str) -> &'a str {
-    p.get(name).and_then(Value::as_str).unwrap_or_default()
-}
-
-fn flag(p: &Parameters, name: &str) -> bool {
-    p.get(name).and_then(Value::as_bool).unwrap_or_default()
-}
-
-fn read<M: Message + Default>(packed: &str) -> Result<M, Error> {
-    let bytes = BASE64.decode(packed).map_err(|error| Error::Usage(error.to_string()))?;
-    M::decode(bytes.as_slice()).map_err(|error| Error::Usage(error.to_string()))
-}
-
-fn optional<M: Message + Default>(p: &Parameters, name: &str) -> Result<Option<M>, Error> {
-    p.get(name).and_then(Value::as_str).map(read).transpose()
+fn read<M: Message + Default>(packed: &Value) -> M {
+    M::decode(BASE64.decode(packed.as_str().expect("text")).expect("base64").as_slice()).expect("a message")
 }
 
 fn packed(message: &impl Message) -> Value {
     BASE64.encode(message.encode_to_vec()).into()
 }
 
-fn limit(p: &Parameters) -> Option<Duration> {
-    p.get("timeout_ms").and_then(Value::as_u64).filter(|millis| *millis > 0).map(Duration::from_millis)
+fn reply(message: &impl Message) -> Result<Value, Error> {
+    Ok(json!({ "response": packed(message) }))
 }
 
-fn session(p: &Parameters) -> Result<SessionLike, Error> {
-    let session: SessionRef = read(text(p, "session"))?;
-    let bare = session.app.is_empty() && session.user_id.is_empty();
-    Ok(if bare { session.session_id.into() } else { session.into() })
+fn session(p: &Value) -> SessionLike {
+    let session: SessionRef = read(&p["session"]);
+    if session.app.is_empty() && session.user_id.is_empty() { session.session_id.into() } else { session.into() }
 }
 
-/// The unary methods of each service, as the generated clients name them.
-macro_rules! call {
-    ($client:expr, $p:expr; $($service:ident: $($method:ident($request:ident))*;)*) => {{
-        let wanted = text($p, "rpc").rsplit('/').next().unwrap_or_default().to_lowercase();
-        $($(if stringify!($method).replace('_', "") == wanted {
-            let response = $client.$service().$method(read::<v1::$request>(text($p, "request"))?).await?;
-            return Ok(json!({ "response": packed(response.get_ref()) }));
-        })*)*
-        Err(Error::Usage(format!("no method {wanted}")))
-    }};
-}
-
-async fn call(client: &Client, p: &Parameters) -> Result<Value, Error> {
-    call! { client, p;
-        sessions: create_session(CreateSessionRequest) get_session(GetSessionRequest) list_sessions(ListSessionsRequest)
-            update_session(UpdateSessionRequest) delete_session(DeleteSessionRequest)
-            delete_expired_sessions(DeleteExpiredSessionsRequest);
-        events: append_events(AppendEventsRequest) get_event(GetEventRequest) list_events(ListEventsRequest)
-            get_context(GetContextRequest);
-        compaction: compact_session(CompactSessionRequest) plan_compaction(PlanCompactionRequest)
-            apply_compaction(ApplyCompactionRequest) replace_events(ReplaceEventsRequest)
-            list_compactions(ListCompactionsRequest) set_compaction_policy(SetCompactionPolicyRequest)
-            get_compaction_policy(GetCompactionPolicyRequest);
-        recall: search_events(SearchEventsRequest);
-        server: get_server_info(GetServerInfoRequest);
-        consumers: list_consumers(ListConsumersRequest) get_consumer(GetConsumerRequest)
-            delete_consumer(DeleteConsumerRequest) list_parked_changes(ListParkedChangesRequest)
-            replay_parked_changes(ReplayParkedChangesRequest) delete_parked_changes(DeleteParkedChangesRequest);
-    }
-}
-
-async fn append(client: &Client, p: &Parameters) -> Result<Value, Error> {
-    let events = p["events"].as_array().into_iter().flatten().filter_map(Value::as_str);
-    let events: Vec<SessionEvent> = events.map(read).collect::<Result<_, _>>()?;
-    let mut append = client.append(session(p)?, events);
-    if flag(p, "create") {
-        append = append.create();
-    }
-    if flag(p, "ignore_existing") {
-        append = append.ignore_existing();
-    }
-    if let Some(version) = p.get("expected_log_version").and_then(Value::as_str) {
-        append = append.expected_log_version(version.parse().map_err(|_| Error::Usage(version.to_owned()))?);
-    }
-    if let Some(last) = p.get("expected_last_event_id").and_then(Value::as_str) {
-        append = append.expected_last_event_id(last);
-    }
-    Ok(json!({ "response": packed(&append.await?) }))
-}
-
-async fn pages<R: Paged<Item: Message> + Message + Default>(client: &Client, p: &Parameters) -> Result<Value, Error> {
-    let limit = p.get("limit").and_then(Value::as_u64).map_or(usize::MAX, |limit| limit as usize);
-    let found = client.pages::<R>(read(text(p, "request"))?).take(limit);
-    Ok(json!({ "items": found.map_ok(|item| packed(&item)).try_collect::<Vec<_>>().await? }))
-}
-
-fn build(p: &Parameters) -> Result<Value, Error> {
-    let Some(args) = p["args"].as_object() else { return Err(Error::Usage("no args".to_owned())) };
-    let built = match text(p, "builder") {
-        "user" => recollect::user(text(args, "text")),
-        "assistant" => recollect::assistant(text(args, "text")),
-        "system" => recollect::system(text(args, "text")),
-        "assistant_calls" => {
-            let calls = args["calls"].as_array().into_iter().flatten().filter_map(Value::as_object);
-            let calls =
-                calls.map(|call| recollect::tool_call(text(call, "id"), text(call, "name"), text(call, "arguments_json")));
-            recollect::assistant_with_calls(text(args, "text"), calls)
+/// The unary methods of each service, as the generated clients name them, and which of them give lists.
+macro_rules! rpcs {
+    ($($service:ident: $($method:ident $request:ident $($pages:ident)?),*;)*) => {
+        async fn call(client: &Client, p: &Value) -> Result<Value, Error> {
+            match format!("{}Request", text(p, "rpc").rsplit('/').next().unwrap_or_default()).as_str() {
+                $($($(stringify!($request) if p["op"] == stringify!($pages) => $pages::<v1::$request>(client, p).await,)?
+                stringify!($request) => reply(client.$service().$method(read::<v1::$request>(&p["request"])).await?.get_ref()),)*)*
+                other => panic!("no method takes a {other}"),
+            }
         }
-        "tool_result" => {
-            let json = args.get("json").and_then(Value::as_str).map(|json| ToolOutput::Json(json.to_owned()));
-            let output = json.unwrap_or_else(|| text(args, "text").into());
-            let make = if flag(args, "is_error") { recollect::tool_error } else { recollect::tool_result };
-            make(text(args, "call_id"), text(args, "name"), output)
-        }
-        other => return Err(Error::Usage(format!("no builder {other}"))),
     };
-    Ok(json!({ "event": packed(&SessionEvent { author: text(args, "author").into(), ..built }) }))
 }
 
-async fn watch(client: &Client, p: &Parameters) -> Result<Value, Error> {
-    let mut watch = match text(p, "rpc") {
-        "SubscriptionService/WatchSession" => client.watch_request(read::<v1::WatchSessionRequest>(text(p, "request"))?),
-        _ => client.watch_request(read::<v1::WatchAllRequest>(text(p, "request"))?),
+rpcs! {
+    sessions: create_session CreateSessionRequest, get_session GetSessionRequest, list_sessions ListSessionsRequest pages,
+        update_session UpdateSessionRequest, delete_session DeleteSessionRequest,
+        delete_expired_sessions DeleteExpiredSessionsRequest;
+    events: append_events AppendEventsRequest, get_event GetEventRequest, list_events ListEventsRequest pages,
+        get_context GetContextRequest;
+    recall: search_events SearchEventsRequest pages; server: get_server_info GetServerInfoRequest;
+    compaction: compact_session CompactSessionRequest, plan_compaction PlanCompactionRequest,
+        apply_compaction ApplyCompactionRequest, replace_events ReplaceEventsRequest, list_compactions ListCompactionsRequest pages,
+        set_compaction_policy SetCompactionPolicyRequest, get_compaction_policy GetCompactionPolicyRequest;
+    consumers: list_consumers ListConsumersRequest, get_consumer GetConsumerRequest, delete_consumer DeleteConsumerRequest,
+        list_parked_changes ListParkedChangesRequest, replay_parked_changes ReplayParkedChangesRequest,
+        delete_parked_changes DeleteParkedChangesRequest;
+}
+
+async fn append(client: &Client, p: &Value) -> Result<Value, Error> {
+    let append = client.append(session(p), p["events"].as_array().into_iter().flatten().map(read::<SessionEvent>));
+    let append = if p["create"] == true { append.create() } else { append };
+    let append = if p["ignore_existing"] == true { append.ignore_existing() } else { append };
+    let version = p["expected_log_version"].as_str().map(|version| version.parse().expect("a number"));
+    let append = version.into_iter().fold(append, Append::expected_log_version);
+    reply(&p["expected_last_event_id"].as_str().into_iter().fold(append, Append::expected_last_event_id).await?)
+}
+
+async fn pages<R: Paged<Item: Message> + Message + Default>(client: &Client, p: &Value) -> Result<Value, Error> {
+    let items = client.pages::<R>(read(&p["request"])).take(p["limit"].as_u64().unwrap_or(u64::MAX) as usize);
+    Ok(json!({ "items": items.map_ok(|item| packed(&item)).try_collect::<Vec<_>>().await? }))
+}
+
+fn build(builder: &str, args: &Value) -> SessionEvent {
+    let [said, id, name, author] = ["text", "call_id", "name", "author"].map(|name| text(args, name));
+    let output = args["json"].as_str().map_or(said.into(), |json| ToolOutput::Json(json.to_owned()));
+    let call = |call| tool_call(text(call, "id"), text(call, "name"), text(call, "arguments_json"));
+    let built = match builder {
+        "user" => user(said),
+        "assistant" => assistant(said),
+        "system" => system(said),
+        "assistant_calls" => assistant_with_calls(said, args["calls"].as_array().into_iter().flatten().map(call)),
+        _ => (if args["is_error"] == true { tool_error } else { tool_result })(id, name, output),
     };
-    if flag(p, "checkpoints") {
-        watch = watch.checkpoints();
-    }
-    if let Some(retries) = p.get("max_retries").and_then(Value::as_u64) {
-        watch = watch.max_retries(retries as u32);
-    }
-    let mut changes = watch.stream();
-    while let Some(change) = changes.next().await {
-        println!("{}", json!({ "id": p["id"], "item": packed(&change?) }));
-    }
-    Ok(json!({}))
+    SessionEvent { author: author.into(), ..built }
 }
 
-fn connect(p: &Parameters) -> Result<Value, Error> {
-    let builder = Client::builder().address(text(p, "address")).token(text(p, "token")).timeout(limit(p));
-    let client = builder.app(text(p, "app")).user_id(text(p, "user_id")).build()?;
-    held(&CLIENTS).insert(text(p, "client").to_owned(), client);
-    Ok(json!({}))
+async fn watch(client: &Client, p: &Value) -> Result<Value, Error> {
+    let (is_one, request) = (p["rpc"] == "SubscriptionService/WatchSession", &p["request"]);
+    let watch =
+        client.watch_request(if is_one { WatchRequest::Session(read(request)) } else { WatchRequest::All(read(request)) });
+    let watch = if p["checkpoints"] == true { watch.checkpoints() } else { watch };
+    let mut changes = p["max_retries"].as_u64().into_iter().fold(watch, |watch, n| watch.max_retries(n as u32)).stream();
+    loop {
+        println!("{}", json!({ "id": p["id"], "item": packed(&changes.next().await.expect("it has no end")?) }));
+    }
 }
 
-async fn answer(p: &Parameters) -> Result<Value, Error> {
+async fn answer(p: &Value) -> Result<Value, Error> {
+    let (name, strategy) = (text(p, "client"), p.get("strategy").map(read));
+    let summarise = async |_| Ok::<_, Error>(text(p, "summary").to_owned());
+    let limit = p["timeout_ms"].as_u64().filter(|millis| *millis > 0).map(Duration::from_millis);
+    let known = CLIENTS.lock().expect("no panic").get(name).cloned().ok_or_else(|| Error::Usage(format!("no client {name}")));
+    let client = known.map(|known| if limit.is_some() { known.with_timeout(limit) } else { known });
     match text(p, "op") {
-        "hello" => return Ok(json!({ "language": "rust", "version": recollect::VERSION })),
-        "connect" => return connect(p),
-        "build" => return build(p),
-        "cancel" => {
-            let target = p.get("target").and_then(Value::as_u64).and_then(|id| held(&WATCHES).remove(&id));
-            target.inspect(AbortHandle::abort);
-            return Ok(json!({}));
+        "hello" => return Ok(json!({ "language": "rust", "version": VERSION })),
+        "build" => return Ok(json!({ "event": packed(&build(text(p, "builder"), &p["args"])) })),
+        "connect" => {
+            let builder = Client::builder().address(text(p, "address")).token(text(p, "token")).timeout(limit);
+            let client = builder.app(text(p, "app")).user_id(text(p, "user_id")).build()?;
+            CLIENTS.lock().expect("no panic").insert(name.to_owned(), client);
         }
-        _ => {}
+        "cancel" => TASKS.lock().expect("no panic")[&p["target"].as_u64().expect("an id")].abort(),
+        "close" => client?.close(),
+        "append" => return append(&client?, p).await,
+        "watch" => return watch(&client?, p).await,
+        "context" => return reply(&client?.context(session(p), p.get("spec").map(read)).await?),
+        "compact" => return reply(&client?.compact(session(p), strategy).await?),
+        "compact_with" => return reply(&client?.compact_with(session(p), strategy, summarise).await?.unwrap_or_default()),
+        _ => return call(&client?, p).await,
     }
-    let client = held(&CLIENTS).get(text(p, "client")).cloned();
-    let mut client = client.ok_or_else(|| Error::Usage(format!("no client {}", text(p, "client"))))?;
-    if let Some(limit) = limit(p) {
-        client = client.with_timeout(limit);
-    }
-    let response = match text(p, "op") {
-        "call" => return call(&client, p).await,
-        "append" => return append(&client, p).await,
-        "watch" => return watch(&client, p).await,
-        "pages" => match text(p, "rpc").rsplit('/').next() {
-            Some("ListSessions") => return pages::<v1::ListSessionsRequest>(&client, p).await,
-            Some("ListEvents") => return pages::<v1::ListEventsRequest>(&client, p).await,
-            Some("SearchEvents") => return pages::<v1::SearchEventsRequest>(&client, p).await,
-            _ => return pages::<v1::ListCompactionsRequest>(&client, p).await,
-        },
-        "context" => packed(&client.context(session(p)?, optional::<v1::ContextSpec>(p, "spec")?).await?),
-        "compact" => packed(&client.compact(session(p)?, optional::<v1::CompactionStrategy>(p, "strategy")?).await?),
-        "compact_with" => {
-            let summarise = async |_| Ok::<_, Error>(text(p, "summary").to_owned());
-            let strategy = optional::<v1::CompactionStrategy>(p, "strategy")?;
-            client.compact_with(session(p)?, strategy, summarise).await?.map_or("".into(), |done| packed(&done))
-        }
-        _ => {
-            client.close();
-            return Ok(json!({}));
-        }
-    };
-    Ok(json!({ "response": response }))
-}
-
-/// "NotFound" as gRPC writes it: "NOT_FOUND".
-fn canonical(code: &str) -> String {
-    let name: String = code.chars().flat_map(|c| c.is_uppercase().then_some('_').into_iter().chain([c])).collect();
-    name.trim_start_matches('_').to_uppercase()
+    Ok(json!({}))
 }
 
 fn failure(error: &Error) -> Value {
-    let code = match error {
-        Error::Call(_) => canonical(&format!("{:?}", error.code())),
-        _ => "USAGE".to_owned(),
-    };
-    let fields: Vec<_> = error.fields().iter().map(|field| &field.field).collect();
+    let name = if matches!(error, Error::Call { .. }) { format!("{:?}", error.code()) } else { "Usage".to_owned() };
+    let words = name.char_indices().map(|(n, c)| if n > 0 && c.is_uppercase() { format!("_{c}") } else { c.to_string() });
     json!({
-        "code": code, "reason": error.reason_name(), "message": error.to_string(), "metadata": error.metadata(),
-        "fields": fields, "retry_after_ms": error.retry_after().map(|after| after.as_millis() as u64),
+        "code": words.collect::<String>().to_uppercase(), "reason": error.reason_name(), "message": error.to_string(),
+        "metadata": error.metadata(), "fields": error.fields().iter().map(|field| &field.field).collect::<Vec<_>>(),
+        "retry_after_ms": error.retry_after().map(|after| after.as_millis() as u64),
     })
 }
 
-#[tokio::main(flavor = "multi_thread", worker_threads = 2)]
-async fn main() -> io::Result<()> {
-    let (lines, mut requests) = tokio::sync::mpsc::channel(64);
-    std::thread::spawn(move || io::stdin().lines().map_while(Result::ok).try_for_each(|line| lines.blocking_send(line)));
-    while let Some(line) = requests.recv().await {
-        let Value::Object(p) = serde_json::from_str(&line)? else { continue };
-        let (id, is_watch) = (p["id"].as_u64().unwrap_or_default(), text(&p, "op") == "watch");
-        let task = tokio::spawn(async move { answer(&p).await });
-        if is_watch {
-            held(&WATCHES).insert(id, task.abort_handle());
-        }
-        tokio::spawn(async move {
-            match task.await {
-                Ok(Ok(ok)) => println!("{}", json!({ "id": id, "ok": ok })),
-                Ok(Err(error)) => println!("{}", json!({ "id": id, "error": failure(&error) })),
-                Err(ended) if ended.is_cancelled() => println!("{}", json!({ "id": id, "ok": {} })),
-                Err(ended) => println!("{}", json!({ "id": id, "error": failure(&Error::Usage(ended.to_string())) })),
+fn main() {
+    let runtime = tokio::runtime::Runtime::new().expect("a runtime");
+    for line in io::stdin().lines() {
+        let p: Value = serde_json::from_str(&line.expect("a line")).expect("a request");
+        let (id, (task, handle)) = (p["id"].as_u64().expect("an id"), abortable(async move { answer(&p).await }));
+        TASKS.lock().expect("no panic").insert(id, handle);
+        runtime.spawn(async move {
+            match task.await.unwrap_or(Ok(json!({}))) {
+                Ok(ok) => println!("{}", json!({ "id": id, "ok": ok })),
+                Err(error) => println!("{}", json!({ "id": id, "error": failure(&error) })),
             }
         });
     }
-    Ok(())
 }

@@ -38,14 +38,9 @@ impl Client {
 }
 
 impl Append {
-    /// A missing session is created, with the server's defaults.
-    pub fn create(self) -> Self {
-        self.create_with(CreateIfMissing::default())
-    }
-
-    /// A missing session is created, with this expiry, metadata and labels.
-    pub fn create_with(mut self, options: CreateIfMissing) -> Self {
-        self.request.create_if_missing = Some(options);
+    /// A missing session is created, with the server's defaults; for others see `client.sessions()`.
+    pub fn create(mut self) -> Self {
+        self.request.create_if_missing = Some(CreateIfMissing::default());
         self
     }
 

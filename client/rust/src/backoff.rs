@@ -1,13 +1,29 @@
-//! How long a stream that broke waits before it is opened again.
+//! How long to wait before a call is sent again, or a stream that broke is opened again.
 
 use std::hash::{BuildHasher, RandomState};
 use std::time::Duration;
 
+use tonic::{Code, Status};
+use tonic_types::StatusExt;
+
 use crate::Error;
 
-/// The upper bound of the first pause, which doubles with every failure in a row, and where it stays.
+/// The upper bound of the first pause, which doubles with every failure in a row.
 const FIRST: Duration = Duration::from_millis(100);
-const LONGEST: Duration = Duration::from_secs(5);
+const LONGEST_OF_CALL: Duration = Duration::from_secs(2);
+const LONGEST_OF_STREAM: Duration = Duration::from_secs(5);
+
+/// How often a call is sent.
+const TRIES: u32 = 5;
+
+/// How long to wait before a call that failed so many times is sent again; None: it is not. `left`: until its deadline.
+pub(crate) fn before_retry(tries: u32, status: &Status, left: Option<Duration>) -> Option<Duration> {
+    let asked = status.get_details_retry_info().and_then(|info| info.retry_delay).unwrap_or_default();
+    // A wait beyond the deadline would be in vain, and hide what the server said.
+    let is_hopeless = status.code() != Code::Unavailable || tries >= TRIES || left.is_some_and(|left| asked > left);
+    let backoff = doubled(tries.saturating_sub(1), LONGEST_OF_CALL).mul_f64(0.8 + 0.4 * random());
+    (!is_hopeless).then(|| asked.max(backoff))
+}
 
 /// Exponential backoff with full jitter, so that clients that lost one server do not come back all at once.
 #[derive(Debug)]
@@ -32,23 +48,45 @@ impl Backoff {
         if !error.is_transient() || self.max_retries.is_some_and(|most| self.failures >= most) {
             return Err(error);
         }
-        let longest = LONGEST.min(FIRST * 2u32.pow(self.failures.min(10)));
+        let longest = doubled(self.failures, LONGEST_OF_STREAM);
         self.failures = self.failures.saturating_add(1);
         Ok(error.retry_after().unwrap_or_default() + longest.mul_f64(random()))
     }
 }
 
+fn doubled(times: u32, longest: Duration) -> Duration {
+    longest.min(FIRST * 2u32.pow(times.min(10)))
+}
+
 /// A number from 0 to 1 that spreads load and guards nothing.
-pub(crate) fn random() -> f64 {
+fn random() -> f64 {
     RandomState::new().hash_one(0u8) as f64 / u64::MAX as f64
 }
 
 #[cfg(test)]
 mod tests {
-    use tonic::{Code, Status};
-    use tonic_types::{ErrorDetails, StatusExt};
+    use tonic_types::ErrorDetails;
 
     use super::*;
+
+    #[test]
+    fn five_tries_with_growing_pauses() {
+        let pauses: Vec<_> = (1..).map_while(|tries| before_retry(tries, &Status::unavailable("away"), None)).collect();
+        assert_eq!(pauses.len(), 4);
+        for (pause, about) in pauses.iter().zip([100, 200, 400, 800]) {
+            let about = Duration::from_millis(about);
+            assert!(*pause >= about.mul_f64(0.79) && *pause <= about.mul_f64(1.21), "{pauses:?}");
+        }
+        assert_eq!(before_retry(1, &Status::aborted("stale"), None), None);
+    }
+
+    #[test]
+    fn the_server_says_when_and_the_deadline_whether() {
+        let asks = ErrorDetails::with_retry_info(Some(Duration::from_secs(3)));
+        let asks = Status::with_error_details(Code::Unavailable, "draining", asks);
+        assert_eq!(before_retry(1, &asks, Some(Duration::from_secs(4))), Some(Duration::from_secs(3)));
+        assert_eq!(before_retry(1, &asks, Some(Duration::from_secs(2))), None);
+    }
 
     fn away() -> Error {
         Status::unavailable("away").into()
@@ -59,7 +97,7 @@ mod tests {
         let mut backoff = Backoff::new(None);
         let pauses: Vec<_> = (0..40).map(|_| backoff.pause(away()).expect("it goes on")).collect();
         for (n, pause) in pauses.iter().enumerate() {
-            assert!(*pause <= LONGEST.min(FIRST * 2u32.pow(n.min(10) as u32)), "{n}: {pause:?}");
+            assert!(*pause <= LONGEST_OF_STREAM.min(FIRST * 2u32.pow(n.min(10) as u32)), "{n}: {pause:?}");
         }
         assert!(pauses.iter().any(|pause| *pause > Duration::from_secs(2)));
         backoff.reset();

@@ -1,14 +1,15 @@
 //! The client: where the server is, and what its calls have in common.
 
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use http::HeaderValue;
+use tokio_util::sync::CancellationToken;
 #[cfg(feature = "tls")]
 use tonic::transport::ClientTlsConfig;
-use tonic::transport::Endpoint;
+use tonic::transport::{Channel, Endpoint};
 
 use crate::session::SessionLike;
-use crate::transport::Transport;
 use crate::v1::compaction_service_client::CompactionServiceClient;
 use crate::v1::consumer_service_client::ConsumerServiceClient;
 use crate::v1::event_service_client::EventServiceClient;
@@ -22,15 +23,25 @@ use crate::{Error, SessionRef, VERSION};
 pub const DEFAULT_ADDRESS: &str = "127.0.0.1:7443";
 /// How long a call may take unless told otherwise, its retries included.
 pub const DEFAULT_TIMEOUT: Duration = Duration::from_secs(30);
-pub(crate) const MAX_MESSAGE_BYTES: usize = 64 * 1024 * 1024;
+const MAX_MESSAGE_BYTES: usize = 64 * 1024 * 1024;
 
 /// A client of one server. Clones are cheap and share its connection, which the first call opens, and which then belongs to
 /// the tokio runtime that call ran on. A connection that was lost is made again by the next call.
 #[derive(Clone, Debug)]
 pub struct Client {
-    pub(crate) transport: Transport,
-    app: String,
-    user_id: String,
+    pub(crate) shared: Arc<Shared>,
+    pub(crate) timeout: Option<Duration>,
+}
+
+#[derive(Debug)]
+pub(crate) struct Shared {
+    pub(crate) address: String,
+    pub(crate) app: String,
+    pub(crate) user_id: String,
+    pub(crate) authorization: Option<HeaderValue>,
+    pub(crate) endpoint: Endpoint,
+    pub(crate) channel: Mutex<Option<Channel>>,
+    pub(crate) closed: CancellationToken,
 }
 
 /// How to reach a server. See [`Client::builder`].
@@ -77,15 +88,10 @@ impl Builder {
         self
     }
 
-    /// TLS with the system's root certificates. By default the connection is plaintext.
+    /// TLS, for example with the system's root certificates: `ClientTlsConfig::new().with_enabled_roots()`. By default the
+    /// connection is plaintext.
     #[cfg(feature = "tls")]
-    pub fn tls(self) -> Self {
-        self.tls_config(ClientTlsConfig::new().with_enabled_roots())
-    }
-
-    /// TLS with roots, a client certificate or a server name of one's own.
-    #[cfg(feature = "tls")]
-    pub fn tls_config(mut self, config: ClientTlsConfig) -> Self {
+    pub fn tls(mut self, config: ClientTlsConfig) -> Self {
         self.tls = Some(config);
         self
     }
@@ -93,34 +99,25 @@ impl Builder {
     /// The client; it connects with its first call. Errors: [`Error::Usage`] for an address, a token or a TLS configuration
     /// that cannot be.
     pub fn build(self) -> Result<Client, Error> {
-        let address = self.address.filter(|address| !address.is_empty()).or_else(|| environment("RECOLLECT_ADDRESS"));
-        let address = address.unwrap_or_else(|| DEFAULT_ADDRESS.to_owned());
+        let address = self.address.or_else(|| environment("RECOLLECT_ADDRESS")).unwrap_or_else(|| DEFAULT_ADDRESS.to_owned());
         let token = self.token.or_else(|| environment("RECOLLECT_TOKEN")).filter(|token| !token.is_empty());
         #[cfg(feature = "tls")]
         let endpoint = match self.tls {
-            Some(config) => endpoint(&address, "https")?
-                .tls_config(config)
-                .map_err(|error| Error::Usage(format!("the TLS configuration cannot be used: {error}")))?,
+            Some(config) => endpoint(&address, "https")?.tls_config(config).map_err(|error| cannot(&address, &error))?,
             None => endpoint(&address, "http")?,
         };
         #[cfg(not(feature = "tls"))]
         let endpoint = endpoint(&address, "http")?;
-        let authorization = token.map(|token| credential(&token)).transpose()?;
-        let timeout = self.timeout.unwrap_or(Some(DEFAULT_TIMEOUT));
-        let transport = Transport::new(address, authorization, endpoint, timeout);
-        Ok(Client { transport, app: self.app, user_id: self.user_id })
-    }
-}
-
-/// The token is left out.
-impl std::fmt::Debug for Builder {
-    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        formatter
-            .debug_struct("Builder")
-            .field("address", &self.address)
-            .field("app", &self.app)
-            .field("user_id", &self.user_id)
-            .finish_non_exhaustive()
+        let shared = Shared {
+            address,
+            app: self.app,
+            user_id: self.user_id,
+            authorization: token.map(|token| credential(&token)).transpose()?,
+            endpoint,
+            channel: Mutex::default(),
+            closed: CancellationToken::new(),
+        };
+        Ok(Client { shared: Arc::new(shared), timeout: self.timeout.unwrap_or(Some(DEFAULT_TIMEOUT)) })
     }
 }
 
@@ -136,21 +133,25 @@ fn credential(token: &str) -> Result<HeaderValue, Error> {
 }
 
 fn endpoint(address: &str, scheme: &str) -> Result<Endpoint, Error> {
-    let cannot = |error| Error::Usage(format!("{address:?} is no \"host:port\": {error}"));
-    let endpoint = Endpoint::from_shared(format!("{scheme}://{address}")).map_err(cannot)?;
-    let endpoint = endpoint.user_agent(format!("recollect-rust/{VERSION}")).map_err(cannot)?;
+    let endpoint = Endpoint::from_shared(format!("{scheme}://{address}")).map_err(|error| cannot(address, &error))?;
+    let endpoint = endpoint.user_agent(format!("recollect-rust/{VERSION}")).map_err(|error| cannot(address, &error))?;
     Ok(endpoint
         .connect_timeout(Duration::from_secs(10))
         .http2_keep_alive_interval(Duration::from_secs(30))
         .keep_alive_timeout(Duration::from_secs(10)))
 }
 
+fn cannot(address: &str, error: &tonic::transport::Error) -> Error {
+    let cause = std::error::Error::source(error).map_or_else(String::new, |cause| format!(": {cause}"));
+    Error::Usage(format!("cannot connect to {address:?}, which should be \"host:port\": {error}{cause}"))
+}
+
 /// The generated clients, one for each service, over the client's connection.
 macro_rules! services {
     ($($(#[$doc:meta])* $name:ident: $client:ident),* $(,)?) => {$(
         $(#[$doc])*
-        pub fn $name(&self) -> $client<Transport> {
-            $client::new(self.transport.clone())
+        pub fn $name(&self) -> $client<Self> {
+            $client::new(self.clone())
                 .max_decoding_message_size(MAX_MESSAGE_BYTES)
                 .max_encoding_message_size(MAX_MESSAGE_BYTES)
         }
@@ -169,36 +170,28 @@ impl Client {
         Builder::default()
     }
 
-    /// The same client with another limit to how long its calls may take; None for no limit.
+    /// The same client with another limit to how long its calls may take, their retries included; None for no limit. A request's
+    /// own `set_timeout` is that of each try, within this limit.
     #[must_use]
     pub fn with_timeout(&self, timeout: impl Into<Option<Duration>>) -> Self {
-        Self { transport: self.transport.with_timeout(timeout.into()), ..self.clone() }
+        Self { shared: Arc::clone(&self.shared), timeout: timeout.into() }
     }
 
     /// Closes the connection, for all clones. Calls and streams under way end with a CANCELLED error that says so, and so do
     /// later ones. Closing twice does nothing. Dropping the last clone closes too.
     pub fn close(&self) {
-        self.transport.close();
-    }
-
-    /// "host:port" of the server.
-    pub fn address(&self) -> &str {
-        self.transport.address()
-    }
-
-    /// The app of sessions that are given by their id alone.
-    pub fn app(&self) -> &str {
-        &self.app
-    }
-
-    /// The user of sessions that are given by their id alone.
-    pub fn user_id(&self) -> &str {
-        &self.user_id
+        self.shared.closed.cancel();
+        self.shared.channel.lock().unwrap_or_else(PoisonError::into_inner).take();
     }
 
     /// The full name of a session: what requests of the generated clients take.
     pub fn session(&self, session: impl Into<SessionLike>) -> SessionRef {
-        session.into().completed(&self.app, &self.user_id)
+        match session.into() {
+            SessionLike::Ref(session) => session,
+            SessionLike::Id(session_id) => {
+                SessionRef { app: self.shared.app.clone(), user_id: self.shared.user_id.clone(), session_id }
+            }
+        }
     }
 
     services! {
@@ -233,15 +226,16 @@ mod tests {
 
     #[test]
     fn no_one_learns_the_token_by_printing_the_client() {
-        let builder = Client::builder().token("s3cret");
-        let printed = format!("{builder:?} {:?}", builder.clone().build().expect("it can be"));
+        let printed = format!("{:?}", Client::builder().token("s3cret").build().expect("it can be"));
         assert!(!printed.contains("s3cret"), "{printed}");
     }
 
     #[test]
-    fn a_session_is_completed_by_the_client() {
+    fn app_and_user_complete_an_id_and_nothing_else() {
         let client = Client::builder().address("127.0.0.1:1").app("a").user_id("u").build().expect("it can be");
-        let expected = SessionRef { app: "a".into(), user_id: "u".into(), session_id: "s".into() };
-        assert_eq!((client.session("s"), client.address()), (expected, "127.0.0.1:1"));
+        let full = SessionRef { app: "a".into(), user_id: "u".into(), session_id: "s".into() };
+        assert_eq!((client.session("s"), client.session(String::from("s"))), (full.clone(), full));
+        let bare = SessionRef { session_id: "s".into(), ..Default::default() };
+        assert_eq!((client.session(&bare), client.session(bare.clone())), (bare.clone(), bare));
     }
 }

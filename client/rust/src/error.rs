@@ -1,12 +1,13 @@
 //! Every way a call can fail.
 
 use std::collections::HashMap;
+use std::sync::LazyLock;
 use std::time::Duration;
 
 use tonic::{Code, Status};
-use tonic_types::{FieldViolation, StatusExt};
+use tonic_types::{ErrorDetails, FieldViolation, StatusExt};
 
-use crate::v1::{AppendError, ErrorReason};
+use crate::v1::ErrorReason;
 
 /// What went wrong with a call.
 ///
@@ -20,24 +21,19 @@ use crate::v1::{AppendError, ErrorReason};
 #[non_exhaustive]
 pub enum Error {
     /// The server refused the call, could not serve it, or was not reached.
-    #[error("{}", .0.status.message())]
-    Call(Box<CallError>),
+    #[error("{}", .status.message())]
+    Call {
+        /// The gRPC status.
+        status: Status,
+        /// What the status bears, unpacked; the methods of this type are the short way to it.
+        details: Box<ErrorDetails>,
+    },
     /// The arguments contradict each other, or the client is misconfigured; nothing was sent.
     #[error("{0}")]
     Usage(String),
     /// The caller's own summariser failed; the session is as it was.
     #[error("the summary was not written: {0}")]
     Summary(#[source] Box<dyn std::error::Error + Send + Sync>),
-}
-
-/// What is known of a call that failed; read it by the methods of [`Error`].
-#[derive(Debug)]
-pub struct CallError {
-    status: Status,
-    reason: String,
-    metadata: HashMap<String, String>,
-    fields: Vec<FieldViolation>,
-    retry_after: Option<Duration>,
 }
 
 impl Error {
@@ -50,13 +46,14 @@ impl Error {
 
     /// The reason as the server wrote it, for example "SESSION_NOT_FOUND"; empty when none was given.
     pub fn reason_name(&self) -> &str {
-        self.call().map_or("", |call| &call.reason)
+        let Self::Call { status, details } = self else { return "" };
+        details.error_info().map_or(reason_of(status.code()), |info| &info.reason)
     }
 
     /// The gRPC status code; `InvalidArgument` for [`Error::Usage`], `Aborted` for [`Error::Summary`].
     pub fn code(&self) -> Code {
         match self {
-            Self::Call(call) => call.status.code(),
+            Self::Call { status, .. } => status.code(),
             Self::Usage(_) => Code::InvalidArgument,
             Self::Summary(_) => Code::Aborted,
         }
@@ -64,18 +61,18 @@ impl Error {
 
     /// The facts that belong to the reason, for example "expected" and "actual" of a VERSION_MISMATCH. Always text.
     pub fn metadata(&self) -> &HashMap<String, String> {
-        static NONE: std::sync::LazyLock<HashMap<String, String>> = std::sync::LazyLock::new(HashMap::new);
-        self.call().map_or(&NONE, |call| &call.metadata)
+        static NONE: LazyLock<HashMap<String, String>> = LazyLock::new(HashMap::new);
+        self.details().and_then(ErrorDetails::error_info).map_or(&NONE, |info| &info.metadata)
     }
 
     /// The request's fields that are not valid, and why.
     pub fn fields(&self) -> &[FieldViolation] {
-        self.call().map_or(&[], |call| &call.fields)
+        self.details().and_then(ErrorDetails::bad_request).map_or(&[], |bad| &bad.field_violations)
     }
 
     /// How long the server asks to wait before the same call is made again.
     pub fn retry_after(&self) -> Option<Duration> {
-        self.call().and_then(|call| call.retry_after)
+        self.details().and_then(ErrorDetails::retry_info).and_then(|info| info.retry_delay)
     }
 
     /// Whether the same call may succeed later: no server answered, it could not serve now, or it said when to come back.
@@ -83,46 +80,14 @@ impl Error {
         self.code() == Code::Unavailable || self.retry_after().is_some()
     }
 
-    /// The gRPC status, if a call failed.
-    pub fn status(&self) -> Option<&Status> {
-        self.call().map(|call| &call.status)
-    }
-
-    fn call(&self) -> Option<&CallError> {
-        match self {
-            Self::Call(call) => Some(call),
-            _ => None,
-        }
+    fn details(&self) -> Option<&ErrorDetails> {
+        if let Self::Call { details, .. } = self { Some(details) } else { None }
     }
 }
 
 impl From<Status> for Error {
     fn from(status: Status) -> Self {
-        let details = status.get_error_details();
-        let (reason, metadata) = match details.error_info() {
-            Some(info) => (info.reason.clone(), info.metadata.clone()),
-            None => (reason_of(status.code()).to_owned(), HashMap::new()),
-        };
-        Self::Call(Box::new(CallError {
-            reason,
-            metadata,
-            fields: details.bad_request().map(|bad| bad.field_violations.clone()).unwrap_or_default(),
-            retry_after: details.retry_info().and_then(|info| info.retry_delay),
-            status,
-        }))
-    }
-}
-
-/// The error of one batch of `AppendStream`.
-impl From<AppendError> for Error {
-    fn from(error: AppendError) -> Self {
-        Self::Call(Box::new(CallError {
-            status: Status::new(Code::from(error.code), error.message),
-            reason: error.reason,
-            metadata: error.metadata,
-            fields: Vec::new(),
-            retry_after: None,
-        }))
+        Self::Call { details: Box::new(status.get_error_details()), status }
     }
 }
 
@@ -139,8 +104,6 @@ fn reason_of(code: Code) -> &'static str {
 
 #[cfg(test)]
 mod tests {
-    use tonic_types::ErrorDetails;
-
     use super::*;
 
     fn refused(reason: &str) -> Status {
@@ -186,22 +149,9 @@ mod tests {
     }
 
     #[test]
-    fn an_error_of_a_streamed_batch_is_like_that_of_a_call() {
-        let told = AppendError {
-            code: 10,
-            message: "stale".into(),
-            reason: "VERSION_MISMATCH".into(),
-            metadata: HashMap::from([("expected".to_owned(), "1".to_owned())]),
-        };
-        let error = Error::from(told);
-        assert_eq!((error.reason(), error.code()), (Some(ErrorReason::VersionMismatch), Code::Aborted));
-        assert_eq!(error.metadata()["expected"], "1");
-    }
-
-    #[test]
     fn what_no_server_was_asked_has_no_reason() {
         let usage = Error::Usage("give one".into());
         assert_eq!((usage.reason(), usage.code(), usage.to_string().as_str()), (None, Code::InvalidArgument, "give one"));
-        assert!(usage.metadata().is_empty() && usage.fields().is_empty() && usage.status().is_none());
+        assert!(usage.metadata().is_empty() && usage.fields().is_empty() && usage.retry_after().is_none());
     }
 }

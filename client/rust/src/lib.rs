@@ -2,7 +2,7 @@
 //! events to sessions, read contexts, compact, search, and follow every change as it happens.
 //!
 //! ```no_run
-//! use recollect::{Client, assistant, text_of, user};
+//! use recollect::{Client, StreamExt, assistant, text_of, user};
 //!
 //! # async fn example() -> Result<(), recollect::Error> {
 //! let client = Client::builder().app("travel").user_id("ada").build()?;
@@ -24,16 +24,12 @@
 
 mod append;
 mod backoff;
-mod body;
 mod client;
 mod cursor;
 mod error;
-mod items;
 mod messages;
 mod pages;
-mod retry;
 mod session;
-mod timeout_header;
 mod transport;
 mod watch;
 mod windows;
@@ -53,20 +49,17 @@ mod retryable {
 
 pub use append::Append;
 pub use client::{Builder, Client, DEFAULT_ADDRESS, DEFAULT_TIMEOUT};
-pub use error::{CallError, Error};
-pub use items::Items;
+pub use error::Error;
+/// What gives a list or a subscription its `next`, and `take`, `map` and the like.
+pub use futures_util::{StreamExt, TryStreamExt};
 pub use messages::{
-    ToolOutput, assistant, assistant_with_calls, event, new_event_id, system, text_of, text_part, tool_call, tool_error,
-    tool_result, tool_result_part, user, with_ids,
+    ToolOutput, assistant, assistant_with_calls, new_event_id, system, text_of, tool_call, tool_error, tool_result, user,
+    with_ids,
 };
-pub use pages::Paged;
+pub use pages::{Items, Paged};
 pub use session::SessionLike;
 pub use tonic;
-pub use transport::Transport;
-pub use v1::{
-    Change, CompactionStrategy, ContextSpec, ErrorReason, EventFilter, Part, Role, Session, SessionEvent, SessionRef,
-    SummaryPrompt, change::Kind,
-};
+pub use v1::{Change, ErrorReason, EventFilter, Role, SessionEvent, SessionRef, change::Kind};
 pub use watch::{Start, Watch, WatchRequest};
 
 /// The version of this crate.

@@ -33,24 +33,31 @@ pub fn assistant_with_calls(text: impl Into<String>, calls: impl IntoIterator<It
     event(Role::Assistant, (!text.is_empty()).then(|| text_part(text)).into_iter().chain(calls))
 }
 
-/// The event that answers one tool call. For several in one event: `event(Role::Tool, [tool_result_part(..), ..])`.
+/// The event that answers one tool call.
 pub fn tool_result(call_id: impl Into<String>, name: impl Into<String>, output: impl Into<ToolOutput>) -> SessionEvent {
-    event(Role::Tool, [tool_result_part(call_id, name, output, false)])
+    result(call_id.into(), name.into(), output.into(), false)
 }
 
 /// The event that answers one tool call with what went wrong.
 pub fn tool_error(call_id: impl Into<String>, name: impl Into<String>, output: impl Into<ToolOutput>) -> SessionEvent {
-    event(Role::Tool, [tool_result_part(call_id, name, output, true)])
+    result(call_id.into(), name.into(), output.into(), true)
 }
 
-/// An event whose message has this role and these parts.
-pub fn event(role: Role, parts: impl IntoIterator<Item = Part>) -> SessionEvent {
+fn result(call_id: String, name: String, output: ToolOutput, is_error: bool) -> SessionEvent {
+    let (parts, structured_json) = match output {
+        ToolOutput::Text(text) => (vec![text_part(text)], String::new()),
+        ToolOutput::Json(json) => (Vec::new(), json),
+    };
+    let result = ToolResultPart { call_id, name, parts, structured_json, is_error };
+    event(Role::Tool, [Part { content: Some(Content::ToolResult(result)) }])
+}
+
+fn event(role: Role, parts: impl IntoIterator<Item = Part>) -> SessionEvent {
     let message = ChatMessage { role: role.into(), parts: parts.into_iter().collect() };
     SessionEvent { message: Some(message), ..Default::default() }
 }
 
-/// Plain text: what keyword filters and search look at.
-pub fn text_part(text: impl Into<String>) -> Part {
+fn text_part(text: impl Into<String>) -> Part {
     Part { content: Some(Content::Text(TextPart { text: text.into() })) }
 }
 
@@ -69,31 +76,10 @@ pub enum ToolOutput {
     Json(String),
 }
 
-impl From<&str> for ToolOutput {
-    fn from(text: &str) -> Self {
-        Self::Text(text.to_owned())
+impl<T: AsRef<str>> From<T> for ToolOutput {
+    fn from(text: T) -> Self {
+        Self::Text(text.as_ref().to_owned())
     }
-}
-
-impl From<String> for ToolOutput {
-    fn from(text: String) -> Self {
-        Self::Text(text)
-    }
-}
-
-/// The result of the call `call_id`. `is_error`: the tool failed, and the output tells how.
-pub fn tool_result_part(
-    call_id: impl Into<String>,
-    name: impl Into<String>,
-    output: impl Into<ToolOutput>,
-    is_error: bool,
-) -> Part {
-    let (parts, structured_json) = match output.into() {
-        ToolOutput::Text(text) => (vec![text_part(text)], String::new()),
-        ToolOutput::Json(json) => (Vec::new(), json),
-    };
-    let result = ToolResultPart { call_id: call_id.into(), name: name.into(), parts, structured_json, is_error };
-    Part { content: Some(Content::ToolResult(result)) }
 }
 
 /// The event's text as search sees it: its text parts joined by a line feed. Empty when it has none.

@@ -1,7 +1,6 @@
 //! Lists, page after page.
 
-use std::vec;
-
+use futures_util::stream::{self, BoxStream, StreamExt, TryStreamExt};
 use tonic::Status;
 
 use crate::v1::search_events_request::Scope;
@@ -9,18 +8,19 @@ use crate::v1::{
     Compaction, EventFilter, ListCompactionsRequest, ListEventsRequest, ListSessionsRequest, SearchEventsRequest, SearchHit,
     Session, SessionEvent, UserScope,
 };
-use crate::{Client, Error, Items, SessionLike};
+use crate::{Client, Error, SessionLike};
+
+/// Items that come one after the other; [`StreamExt`] gives them `next`. They end after an error. Nothing is fetched ahead of
+/// what is asked for, and dropping them ends the call behind them.
+pub type Items<T> = BoxStream<'static, Result<T, Error>>;
 
 /// A request whose answer comes in pages: what [`Client::pages`] takes.
-pub trait Paged: Clone + Send + Sync + Sized + 'static {
+pub trait Paged: Clone + Send + Sized + 'static {
     /// What the pages are made of.
     type Item: Send + 'static;
 
-    /// One page, and the token of the next; empty after the last one.
-    fn page(self, client: &Client) -> impl Future<Output = Result<(Vec<Self::Item>, String), Status>> + Send;
-
-    /// Has the request ask for the page of this token.
-    fn set_page_token(&mut self, token: String);
+    /// One page, and the request of the next; None after the last one.
+    fn page(self, client: &Client) -> impl Future<Output = Result<(Vec<Self::Item>, Option<Self>), Status>> + Send;
 }
 
 macro_rules! paged {
@@ -28,13 +28,10 @@ macro_rules! paged {
         impl Paged for $request {
             type Item = $item;
 
-            async fn page(self, client: &Client) -> Result<(Vec<$item>, String), Status> {
-                let page = client.$service().$method(self).await?.into_inner();
-                Ok((page.$items, page.next_page_token))
-            }
-
-            fn set_page_token(&mut self, token: String) {
-                self.page_token = token;
+            async fn page(self, client: &Client) -> Result<(Vec<$item>, Option<Self>), Status> {
+                let page = client.$service().$method(self.clone()).await?.into_inner();
+                let token = Some(page.next_page_token).filter(|token| !token.is_empty());
+                Ok((page.$items, token.map(|page_token| Self { page_token, ..self })))
             }
         }
     )*};
@@ -47,38 +44,18 @@ paged! {
     ListCompactionsRequest: compaction.list_compactions -> compactions: Compaction,
 }
 
-/// Where a list is: the request of the next page, if there is one, and what is left of this one.
-struct Place<R: Paged> {
-    client: Client,
-    next: Option<R>,
-    items: vec::IntoIter<R::Item>,
-}
-
-impl<R: Paged> Place<R> {
-    async fn next(mut self: Box<Self>) -> Result<Option<(R::Item, Box<Self>)>, Error> {
-        loop {
-            if let Some(item) = self.items.next() {
-                return Ok(Some((item, self)));
-            }
-            let Some(mut request) = self.next.take() else { return Ok(None) };
-            let (items, token) = request.clone().page(&self.client).await?;
-            self.items = items.into_iter();
-            if !token.is_empty() {
-                request.set_page_token(token);
-                self.next = Some(request);
-            }
-        }
-    }
-}
-
 impl Client {
     /// All items that a list request finds, page after page, each fetched when it is come to, with its own timeout. It begins
     /// at the request's `page_token` and asks for its `page_size`.
     ///
     /// Errors: INVALID_PAGE_TOKEN, and those of the request.
     pub fn pages<R: Paged>(&self, request: R) -> Items<R::Item> {
-        let place = Place { client: self.clone(), next: Some(request), items: Vec::new().into_iter() };
-        Items::from_fn(Box::new(place), Place::next)
+        let pages = stream::try_unfold((self.clone(), Some(request)), async |(client, request)| {
+            let Some(request) = request else { return Ok::<_, Error>(None) };
+            let (items, next) = R::page(request, &client).await?;
+            Ok(Some((stream::iter(items.into_iter().map(Ok)), (client, next))))
+        });
+        pages.try_flatten().boxed()
     }
 
     /// The events of a session that match the filter, oldest first; all by default. An unknown session has none.
@@ -91,7 +68,7 @@ impl Client {
 
     /// The sessions of the client's app and user, newest first; without them, of any. For others see [`Self::pages`].
     pub fn list_sessions(&self) -> Items<Session> {
-        let user_id = self.user_id().to_owned();
+        let user_id = self.shared.user_id.clone();
         self.pages(ListSessionsRequest { app: self.any_app(), user_id, ..Default::default() })
     }
 
@@ -100,7 +77,7 @@ impl Client {
     ///
     /// Errors: INVALID_FIELD.
     pub fn search(&self, query: impl Into<String>, filter: impl Into<Option<EventFilter>>) -> Items<SearchHit> {
-        let scope = Scope::User(UserScope { user_id: self.user_id().to_owned(), app: self.any_app() });
+        let scope = Scope::User(UserScope { user_id: self.shared.user_id.clone(), app: self.any_app() });
         self.pages(SearchEventsRequest { query: query.into(), filter: filter.into(), scope: Some(scope), ..Default::default() })
     }
 
@@ -111,6 +88,6 @@ impl Client {
 
     /// The client's app; None, which is any, if it has none.
     pub(crate) fn any_app(&self) -> Option<String> {
-        Some(self.app().to_owned()).filter(|app| !app.is_empty())
+        Some(self.shared.app.clone()).filter(|app| !app.is_empty())
     }
 }

@@ -1,23 +1,23 @@
-//! What every call goes through: the credential, the deadline, the retry policy, and the end when the client is closed.
+//! What every call goes through: the credential, the deadline, the retries, and the end when the client is closed.
 
+use std::error::Error as StdError;
+use std::iter::successors;
 use std::pin::Pin;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, PoisonError};
 use std::task::{Context, Poll};
-use std::time::Duration;
 
-use http::header::{AUTHORIZATION, HeaderValue};
+use futures_util::stream;
+use http::header::AUTHORIZATION;
 use http::{Request, Response};
-use http_body_util::{BodyExt, Full};
+use http_body_util::{BodyExt, Full, StreamBody};
 use tokio::time::{Instant, sleep, timeout};
-use tokio_util::sync::CancellationToken;
 use tonic::body::Body;
-use tonic::transport::{Channel, Endpoint};
-use tonic::{ConnectError, Status, TimeoutExpired};
+use tonic::{Code, ConnectError, Status, TimeoutExpired};
 use tower_service::Service;
 
-use crate::body::{UntilClosed, Whole, collected};
-use crate::retry::{self, Retries};
-use crate::timeout_header::{GRPC_TIMEOUT, formatted, parsed};
+use crate::Client;
+use crate::backoff::before_retry;
+use crate::retryable::RETRYABLE;
 
 /// Methods that are streams: they are opened once, and have no deadline unless the caller gives one.
 const STREAMS: &[&str] = &[
@@ -27,162 +27,14 @@ const STREAMS: &[&str] = &[
     "/recollect.v1.SubscriptionService/WatchSession",
 ];
 
-/// The connection under the generated clients. Its errors are statuses.
-#[derive(Clone, Debug)]
-pub struct Transport {
-    shared: Arc<Shared>,
-    timeout: Option<Duration>,
-}
-
-#[derive(Debug)]
-struct Shared {
-    address: String,
-    authorization: Option<HeaderValue>,
-    endpoint: Endpoint,
-    channel: Mutex<Option<Channel>>,
-    closed: CancellationToken,
-}
+/// How long the server may take, at most eight digits.
+const GRPC_TIMEOUT: &str = "grpc-timeout";
+const MOST_MILLIS: u128 = 99_999_999;
 
 type Answer = Result<Response<Body>, Status>;
 
-impl Transport {
-    pub(crate) fn new(
-        address: String,
-        authorization: Option<HeaderValue>,
-        endpoint: Endpoint,
-        timeout: Option<Duration>,
-    ) -> Self {
-        let (channel, closed) = (Mutex::new(None), CancellationToken::new());
-        Self { shared: Arc::new(Shared { address, authorization, endpoint, channel, closed }), timeout }
-    }
-
-    pub(crate) fn address(&self) -> &str {
-        &self.shared.address
-    }
-
-    pub(crate) fn with_timeout(&self, timeout: Option<Duration>) -> Self {
-        Self { shared: Arc::clone(&self.shared), timeout }
-    }
-
-    /// Ends the calls under way and lets go of the connection.
-    pub(crate) fn close(&self) {
-        self.shared.closed.cancel();
-        self.shared.channel.lock().unwrap_or_else(PoisonError::into_inner).take();
-    }
-
-    /// Waits, but not beyond the end of the client.
-    pub(crate) async fn pause(&self, pause: Duration) {
-        self.shared.closed.run_until_cancelled(sleep(pause)).await;
-    }
-
-    /// The channel; the first call makes it, which then belongs to the runtime that it runs on.
-    fn channel(&self) -> Result<Channel, Status> {
-        let mut channel = self.shared.channel.lock().unwrap_or_else(PoisonError::into_inner);
-        if self.shared.closed.is_cancelled() {
-            return Err(closed());
-        }
-        Ok(channel.get_or_insert_with(|| self.shared.endpoint.connect_lazy()).clone())
-    }
-
-    async fn exchange(&self, mut request: Request<Body>) -> Answer {
-        if let Some(value) = &self.shared.authorization {
-            request.headers_mut().entry(AUTHORIZATION).or_insert_with(|| value.clone());
-        }
-        if STREAMS.contains(&request.uri().path()) {
-            let address = self.shared.address.clone();
-            let until = self.shared.closed.clone();
-            let answer = self.attempt(request).await.map_err(|failure| failure.status)?;
-            return Ok(answer.map(|body| Body::new(UntilClosed::new(body, until, address))));
-        }
-        let Some(limit) = parsed(request.headers()).or(self.timeout) else {
-            return self.repeat(request, None).await;
-        };
-        let deadline = Instant::now().checked_add(limit);
-        match timeout(limit, self.repeat(request, deadline)).await {
-            Ok(answer) => answer,
-            Err(_) => Err(self.expired(limit)),
-        }
-    }
-
-    /// A unary call: sent, its answer read, and if that is UNAVAILABLE and the method may be repeated, sent again.
-    async fn repeat(&self, request: Request<Body>, deadline: Option<Instant>) -> Answer {
-        let (mut parts, body) = request.into_parts();
-        let body = body.collect().await?.to_bytes();
-        let mut retries = Retries::new(retry::is_repeatable(parts.uri.path()));
-        loop {
-            let left = deadline.map(|deadline| deadline.saturating_duration_since(Instant::now()));
-            if let Some(left) = left {
-                parts.headers.insert(GRPC_TIMEOUT, formatted(left));
-            }
-            let again = Request::from_parts(parts.clone(), Body::new(Full::new(body.clone())));
-            let (outcome, pause) = match self.whole(again).await {
-                Ok(answer) if !answer.is_unavailable() => return Ok(answer.into_response()),
-                Ok(answer) => {
-                    let pause = retries.pause(answer.status().as_ref(), left);
-                    (Ok(answer.into_response()), pause)
-                }
-                Err(Failure { status, unsent: true }) => {
-                    let pause = retries.pause_unsent(&status, left);
-                    (Err(status), pause)
-                }
-                Err(Failure { status, .. }) => {
-                    let pause = retries.pause(Some(&status), left);
-                    (Err(status), pause)
-                }
-            };
-            let Some(pause) = pause else { return outcome };
-            sleep(pause).await;
-        }
-    }
-
-    /// One try of a unary call, its answer read to the end: where it breaks must not matter to the retry policy.
-    async fn whole(&self, request: Request<Body>) -> Result<Whole, Failure> {
-        let (head, body) = self.attempt(request).await?.into_parts();
-        let body = collected(body, &self.shared.address).await.map_err(Failure::sent)?;
-        Ok(Whole { head, body })
-    }
-
-    async fn attempt(&self, request: Request<Body>) -> Result<Response<Body>, Failure> {
-        let mut channel = self.channel().map_err(Failure::sent)?;
-        let ready = std::future::poll_fn(|context| channel.poll_ready(context)).await;
-        let answer = match ready {
-            Ok(()) => channel.call(request).await,
-            Err(error) => Err(error),
-        };
-        answer.map_err(|error| self.failure(&error))
-    }
-
-    /// What a try that got no answer means: no server, or a connection that broke.
-    fn failure(&self, error: &(dyn std::error::Error + 'static)) -> Failure {
-        let address = &self.shared.address;
-        let (mut cause, mut unsent) = (error, false);
-        loop {
-            if let Some(status) = cause.downcast_ref::<Status>() {
-                return Failure::sent(Status::new(status.code(), status.message()));
-            }
-            if cause.is::<TimeoutExpired>() {
-                return Failure::sent(Status::deadline_exceeded(format!("no answer from {address} in time")));
-            }
-            unsent |= cause.is::<ConnectError>();
-            match cause.source() {
-                Some(deeper) => cause = deeper,
-                None => break,
-            }
-        }
-        let message = if unsent {
-            format!("no server at {address} ({cause}); start one with `make serve`")
-        } else {
-            format!("the connection to {address} broke: {cause}")
-        };
-        Failure { status: Status::unavailable(message), unsent }
-    }
-
-    fn expired(&self, limit: Duration) -> Status {
-        Status::deadline_exceeded(format!("no answer from {} within {limit:?}", self.shared.address))
-    }
-}
-
-impl Service<Request<Body>> for Transport {
+/// The connection under the generated clients.
+impl Service<Request<Body>> for Client {
     type Response = Response<Body>;
     type Error = Status;
     type Future = Pin<Box<dyn Future<Output = Answer> + Send>>;
@@ -192,24 +44,126 @@ impl Service<Request<Body>> for Transport {
     }
 
     fn call(&mut self, request: Request<Body>) -> Self::Future {
-        let transport = self.clone();
+        let client = self.clone();
         Box::pin(async move {
-            let answer = transport.shared.closed.run_until_cancelled(transport.exchange(request)).await;
+            let answer = client.shared.closed.run_until_cancelled(client.exchange(request)).await;
             answer.unwrap_or_else(|| Err(closed()))
         })
     }
 }
 
-/// A try without an answer. `unsent`: there was no connection, so the server cannot have seen it.
-struct Failure {
-    status: Status,
-    unsent: bool,
+impl Client {
+    async fn exchange(&self, mut request: Request<Body>) -> Answer {
+        if let Some(value) = &self.shared.authorization {
+            request.headers_mut().entry(AUTHORIZATION).or_insert_with(|| value.clone());
+        }
+        if STREAMS.contains(&request.uri().path()) {
+            return Ok(self.attempt(request).await?.map(|body| self.until_closed(body)));
+        }
+        let Some(limit) = self.timeout else { return self.repeat(request, None).await };
+        let answer = timeout(limit, self.repeat(request, Instant::now().checked_add(limit))).await;
+        answer.unwrap_or_else(|_| Err(Status::deadline_exceeded(format!("no answer from {} in time", self.shared.address))))
+    }
+
+    /// A unary call: sent, its answer read, and if that is UNAVAILABLE and the method may be repeated, sent again.
+    async fn repeat(&self, request: Request<Body>, deadline: Option<Instant>) -> Answer {
+        let (head, body) = request.into_parts();
+        let body = body.collect().await?.to_bytes();
+        let is_repeatable = RETRYABLE.contains(&head.uri.path());
+        let mut tries = 0;
+        loop {
+            tries += 1;
+            let mut request = Request::from_parts(head.clone(), Body::new(Full::new(body.clone())));
+            let left = deadline.map(|deadline| deadline.saturating_duration_since(Instant::now()));
+            if let Some(left) = left {
+                let millis = format!("{}m", left.as_millis().min(MOST_MILLIS));
+                request.headers_mut().entry(GRPC_TIMEOUT).or_insert(millis.parse().expect("it is ascii"));
+            }
+            let failure = match self.whole(request).await {
+                Ok(answer) => return Ok(answer),
+                Err(failure) => failure,
+            };
+            if tries == 1 && is_unsent(&failure) {
+                continue; // a channel that failed to connect while nobody waited tells so to the next call
+            }
+            match before_retry(tries, &failure, left).filter(|_| is_repeatable) {
+                Some(pause) => sleep(pause).await,
+                None => return Err(failure),
+            }
+        }
+    }
+
+    /// One try of a unary call, its answer read to the end: where it breaks must not matter to the retries.
+    async fn whole(&self, request: Request<Body>) -> Answer {
+        let (head, body) = self.attempt(request).await?.into_parts();
+        let body = body.collect().await.map_err(|status| self.broken(&status))?;
+        match Status::from_header_map(body.trailers().unwrap_or(&head.headers)) {
+            Some(status) if status.code() != Code::Ok => Err(status),
+            None if matches!(head.status.as_u16(), 429 | 502 | 503 | 504) => {
+                Err(Status::unavailable(format!("a proxy before {} answered {}", self.shared.address, head.status)))
+            }
+            _ => Ok(Response::from_parts(head, Body::new(body))),
+        }
+    }
+
+    async fn attempt(&self, request: Request<Body>) -> Answer {
+        let mut channel = {
+            let mut channel = self.shared.channel.lock().unwrap_or_else(PoisonError::into_inner);
+            if self.shared.closed.is_cancelled() {
+                return Err(closed());
+            }
+            channel.get_or_insert_with(|| self.shared.endpoint.connect_lazy()).clone()
+        };
+        let ready = std::future::poll_fn(|context| channel.poll_ready(context)).await;
+        let answer = match ready {
+            Ok(()) => channel.call(request).await,
+            Err(error) => Err(error),
+        };
+        answer.map_err(|error| self.failure(error))
+    }
+
+    /// What a try that got no answer means: no server, or a connection that broke.
+    fn failure(&self, error: tonic::transport::Error) -> Status {
+        let address = &self.shared.address;
+        let mut status = if causes(&error).any(|cause| cause.is::<TimeoutExpired>()) {
+            Status::deadline_exceeded(format!("no answer from {address} in time"))
+        } else if causes(&error).any(|cause| cause.is::<ConnectError>()) {
+            let cause = causes(&error).last().unwrap_or(&error);
+            Status::unavailable(format!("no server at {address} ({cause}); start one with `make serve`"))
+        } else {
+            self.broken(&error)
+        };
+        status.set_source(Arc::new(error));
+        status
+    }
+
+    /// The status of a connection that broke. A server that ends a call says so in trailers, not in this way.
+    fn broken(&self, error: &(dyn StdError + 'static)) -> Status {
+        let cause = causes(error).last().unwrap_or(error);
+        Status::unavailable(format!("the connection to {} broke: {cause}", self.shared.address))
+    }
+
+    /// The answer of a stream, which ends when the client is closed.
+    fn until_closed(&self, body: Body) -> Body {
+        let frames = stream::unfold((self.clone(), body), async |(client, mut body)| {
+            let frame = match client.shared.closed.run_until_cancelled(body.frame()).await {
+                Some(frame) => frame?.map_err(|error| client.broken(&error)),
+                None => Err(closed()),
+            };
+            Some((frame, (client, body)))
+        });
+        Body::new(StreamBody::new(frames))
+    }
 }
 
-impl Failure {
-    fn sent(status: Status) -> Self {
-        Self { status, unsent: false }
-    }
+/// The error, and what it comes from, the deepest last.
+fn causes<'a>(error: &'a (dyn StdError + 'static)) -> impl Iterator<Item = &'a (dyn StdError + 'static)> {
+    successors(Some(error), |error| (*error).source())
+}
+
+/// Whether there was no connection, so that the server cannot have seen the call.
+fn is_unsent(failure: &Status) -> bool {
+    causes(failure).any(|cause| cause.is::<ConnectError>())
 }
 
 pub(crate) fn closed() -> Status {

@@ -3,26 +3,24 @@
 use std::time::Duration;
 use std::vec;
 
-use tokio::time::timeout;
-use tonic::{Status, Streaming};
+use futures_util::stream::{self, BoxStream, StreamExt, TryStreamExt};
+use tokio::time::{sleep, timeout};
+use tonic::Status;
 
 use crate::backoff::Backoff;
 use crate::cursor::Cursor;
 use crate::v1::{
-    Change, ChangeScope, EventFilter, WatchAllRequest, WatchAllResponse, WatchSessionRequest, WatchSessionResponse, change::Kind,
-    watch_all_request, watch_session_request,
+    Change, ChangeScope, EventFilter, WatchAllRequest, WatchSessionRequest, change::Kind, watch_all_request,
+    watch_session_request,
 };
 use crate::{Client, Error, Items, SessionLike};
 
 /// How long a stream may say nothing before it is taken for dead: two heartbeats of the server.
 const SILENCE: Duration = Duration::from_secs(30);
 
-/// Where a subscription starts.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+/// Where a subscription starts, unless it is with what is committed from now on.
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Start {
-    /// With what is committed from now on.
-    #[default]
-    Now,
     /// With the session's first change, or the oldest that the feed still has.
     Beginning,
     /// With what comes after this seq; for one session only.
@@ -40,27 +38,16 @@ pub enum WatchRequest {
     All(WatchAllRequest),
 }
 
-impl From<WatchSessionRequest> for WatchRequest {
-    fn from(request: WatchSessionRequest) -> Self {
-        Self::Session(request)
-    }
-}
-
-impl From<WatchAllRequest> for WatchRequest {
-    fn from(request: WatchAllRequest) -> Self {
-        Self::All(request)
-    }
-}
-
 /// A subscription: say how, then take its [`stream`](Self::stream). See [`Client::watch`].
 #[derive(Clone, Debug)]
 #[must_use = "nothing is followed until the stream is read"]
 pub struct Watch {
     client: Client,
     request: WatchRequest,
+    start: Option<Start>,
     checkpoints: bool,
     max_retries: Option<u32>,
-    mistake: Option<&'static str>,
+    silence: Duration,
 }
 
 impl Client {
@@ -76,7 +63,7 @@ impl Client {
     /// again before you start at its metadata's "oldest_resume_token".
     ///
     /// ```no_run
-    /// # use recollect::{Kind, Start};
+    /// # use recollect::{Kind, Start, StreamExt};
     /// # async fn example(client: recollect::Client) -> Result<(), recollect::Error> {
     /// let mut changes = client.watch("trip").start(Start::Beginning).stream();
     /// while let Some(change) = changes.next().await {
@@ -88,49 +75,27 @@ impl Client {
     /// # }
     /// ```
     pub fn watch(&self, session: impl Into<SessionLike>) -> Watch {
-        self.watch_request(WatchSessionRequest { session: Some(self.session(session)), ..Default::default() })
+        let session = Some(self.session(session));
+        self.watch_request(WatchRequest::Session(WatchSessionRequest { session, ..Default::default() }))
     }
 
     /// Follows every change of all sessions of the client's app and user; without them, of any. See [`watch`](Self::watch).
     pub fn watch_all(&self) -> Watch {
-        let user_id = self.user_id().to_owned();
-        let scope = ChangeScope { app: self.any_app(), user_id, ..Default::default() };
-        self.watch_request(WatchAllRequest { scope: Some(scope), ..Default::default() })
+        let scope = ChangeScope { app: self.any_app(), user_id: self.shared.user_id.clone(), ..Default::default() };
+        self.watch_request(WatchRequest::All(WatchAllRequest { scope: Some(scope), ..Default::default() }))
     }
 
-    /// Follows what a [`WatchSessionRequest`] or a [`WatchAllRequest`] asks for. See [`watch`](Self::watch).
-    pub fn watch_request(&self, request: impl Into<WatchRequest>) -> Watch {
-        Watch { client: self.clone(), request: request.into(), checkpoints: false, max_retries: None, mistake: None }
+    /// Follows what a request asks for, for example the sessions with some labels. See [`watch`](Self::watch).
+    pub fn watch_request(&self, request: WatchRequest) -> Watch {
+        let client = self.clone();
+        Watch { client, request, start: None, checkpoints: false, max_retries: None, silence: SILENCE }
     }
 }
 
 impl Watch {
-    /// Where to start; by default now.
+    /// Where to start; by default with what is committed from now on.
     pub fn start(mut self, start: Start) -> Self {
-        self.mistake = None;
-        match &mut self.request {
-            WatchRequest::Session(request) => {
-                use watch_session_request::Start as Place;
-                request.start = Some(match start {
-                    Start::Now => Place::LiveOnly(true),
-                    Start::Beginning => Place::AfterSeq(0),
-                    Start::AfterSeq(seq) => Place::AfterSeq(seq),
-                    Start::Token(token) => Place::ResumeToken(token),
-                });
-            }
-            WatchRequest::All(request) => {
-                use watch_all_request::Start as Place;
-                request.start = match start {
-                    Start::Now => Some(Place::LiveOnly(true)),
-                    Start::Beginning => Some(Place::FromBeginning(true)),
-                    Start::Token(token) => Some(Place::ResumeToken(token)),
-                    Start::AfterSeq(_) => {
-                        self.mistake = Some("a seq is a place in one session: watch that session");
-                        None
-                    }
-                };
-            }
-        }
+        self.start = Some(start);
         self
     }
 
@@ -157,57 +122,56 @@ impl Watch {
     }
 
     /// The changes. Nothing is read from the server ahead of what is asked for but what one message holds, and dropping the
-    /// stream ends it.
+    /// stream ends it. Errors: besides those that end it, [`Error::Usage`] for a seq to start after in more than one session.
     pub fn stream(self) -> Items<Change> {
-        self.stream_within(SILENCE)
+        let backoff = Backoff::new(self.max_retries);
+        let follower = Follower { watch: self, backoff, cursor: Cursor::default(), frames: None, arrived: vec![].into_iter() };
+        let next = async |mut follower: Box<Follower>| Ok(Some((follower.next().await?, follower)));
+        stream::try_unfold(Box::new(follower), next).boxed()
     }
 
-    fn stream_within(mut self, silence: Duration) -> Items<Change> {
-        if !self.has_start() && self.mistake.is_none() {
-            self = self.start(Start::Now);
-        }
-        let follower = Follower {
-            backoff: Backoff::new(self.max_retries),
-            watch: self,
-            silence,
-            cursor: Cursor::default(),
-            frames: None,
-            arrived: Vec::new().into_iter(),
-        };
-        Items::from_fn(Box::new(follower), |mut follower| async move {
-            let change = follower.next().await?;
-            Ok(Some((change, follower)))
-        })
-    }
-
-    fn has_start(&self) -> bool {
-        match &self.request {
-            WatchRequest::Session(request) => request.start.is_some(),
-            WatchRequest::All(request) => request.start.is_some(),
+    /// The stream, as it is to begin now.
+    async fn open(&self) -> Result<Frames, Error> {
+        let mut stub = self.client.subscriptions();
+        match started(self.request.clone(), self.start.clone())? {
+            WatchRequest::Session(request) => {
+                Ok(stub.watch_session(request).await?.into_inner().map_ok(|frame| frame.changes).boxed())
+            }
+            WatchRequest::All(request) => Ok(stub.watch_all(request).await?.into_inner().map_ok(|frame| frame.changes).boxed()),
         }
     }
 }
 
+/// The request to start there; None leaves it as it is.
+fn started(mut request: WatchRequest, start: Option<Start>) -> Result<WatchRequest, Error> {
+    use {watch_all_request::Start as InAll, watch_session_request::Start as InSession};
+    match (&mut request, start) {
+        (_, None) => {}
+        (WatchRequest::Session(request), Some(Start::Beginning)) => request.start = Some(InSession::AfterSeq(0)),
+        (WatchRequest::Session(request), Some(Start::AfterSeq(seq))) => request.start = Some(InSession::AfterSeq(seq)),
+        (WatchRequest::Session(request), Some(Start::Token(token))) => request.start = Some(InSession::ResumeToken(token)),
+        (WatchRequest::All(request), Some(Start::Beginning)) => request.start = Some(InAll::FromBeginning(true)),
+        (WatchRequest::All(request), Some(Start::Token(token))) => request.start = Some(InAll::ResumeToken(token)),
+        (WatchRequest::All(_), Some(Start::AfterSeq(_))) => {
+            return Err(Error::Usage("a seq is a place in one session: watch a session to start after it".to_owned()));
+        }
+    }
+    Ok(request)
+}
+
+type Frames = BoxStream<'static, Result<Vec<Change>, Status>>;
+
 /// A subscription under way.
 struct Follower {
     watch: Watch,
-    silence: Duration,
     cursor: Cursor,
     backoff: Backoff,
     frames: Option<Frames>,
     arrived: vec::IntoIter<Change>,
 }
 
-enum Frames {
-    Session(Streaming<WatchSessionResponse>),
-    All(Streaming<WatchAllResponse>),
-}
-
 impl Follower {
     async fn next(&mut self) -> Result<Change, Error> {
-        if let Some(mistake) = self.watch.mistake {
-            return Err(Error::Usage(mistake.to_owned()));
-        }
         loop {
             for part in self.arrived.by_ref() {
                 match self.cursor.take(part) {
@@ -228,51 +192,27 @@ impl Follower {
 
     /// The next message. Silence and an orderly end are failures too: a subscription has no end.
     async fn frame(&mut self) -> Result<Vec<Change>, Error> {
-        let address = self.watch.client.address();
+        let silence = self.watch.silence;
         let read = async {
             let frames = match &mut self.frames {
                 Some(frames) => frames,
-                none => none.insert(open(&self.watch).await?),
+                none => none.insert(self.watch.open().await?),
             };
-            frames.next().await
+            Ok(frames.next().await.ok_or_else(|| Status::unavailable("the server ended the stream"))??)
         };
-        match timeout(self.silence, read).await {
-            Ok(Ok(Some(changes))) => Ok(changes),
-            Ok(Ok(None)) => Err(Status::unavailable(format!("{address} ended the stream")).into()),
-            Ok(Err(status)) => Err(status.into()),
-            Err(_) => {
-                let silence = self.silence;
-                Err(Status::unavailable(format!("no sign of life from {address} for {silence:?}")).into())
-            }
-        }
+        let silent = |_| Err(Status::unavailable(format!("no sign of life from the server for {silence:?}")).into());
+        timeout(silence, read).await.unwrap_or_else(silent)
     }
 
     /// Waits, so that the stream may be opened again where it stood; or gives the error back.
     async fn recover(&mut self, error: Error) -> Result<(), Error> {
         self.frames = None;
-        let pause = self.backoff.pause(error)?;
-        self.watch.client.transport.pause(pause).await;
+        let pause = sleep(self.backoff.pause(error)?);
+        self.watch.client.shared.closed.run_until_cancelled(pause).await;
         if let Some(token) = self.cursor.resume() {
-            self.watch = self.watch.clone().start(Start::Token(token.to_owned()));
+            self.watch.start = Some(Start::Token(token.to_owned()));
         }
         Ok(())
-    }
-}
-
-async fn open(watch: &Watch) -> Result<Frames, Status> {
-    let mut stub = watch.client.subscriptions();
-    match watch.request.clone() {
-        WatchRequest::Session(request) => Ok(Frames::Session(stub.watch_session(request).await?.into_inner())),
-        WatchRequest::All(request) => Ok(Frames::All(stub.watch_all(request).await?.into_inner())),
-    }
-}
-
-impl Frames {
-    async fn next(&mut self) -> Result<Option<Vec<Change>>, Status> {
-        match self {
-            Self::Session(stream) => Ok(stream.message().await?.map(|frame| frame.changes)),
-            Self::All(stream) => Ok(stream.message().await?.map(|frame| frame.changes)),
-        }
     }
 }
 

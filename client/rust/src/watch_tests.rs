@@ -11,16 +11,27 @@ fn client(address: &str) -> Client {
 
 #[test]
 fn a_subscription_starts_now_unless_told_otherwise() {
-    let started = |watch: Watch, start| match watch.start(start).request {
-        WatchRequest::Session(request) => request.start,
-        WatchRequest::All(_) => panic!("it is a session's"),
-    };
     use watch_session_request::Start as Place;
-    let watch = client("127.0.0.1:1").watch("s");
-    assert_eq!(started(watch.clone(), Start::Now), Some(Place::LiveOnly(true)));
-    assert_eq!(started(watch.clone(), Start::Beginning), Some(Place::AfterSeq(0)));
-    assert_eq!(started(watch.clone(), Start::AfterSeq(7)), Some(Place::AfterSeq(7)));
-    assert_eq!(started(watch, Start::Token("t".into())), Some(Place::ResumeToken("t".into())));
+    let place = |start| match started(client("127.0.0.1:1").watch("s").request, start) {
+        Ok(WatchRequest::Session(request)) => request.start,
+        other => panic!("{other:?}"),
+    };
+    assert_eq!(place(None), None, "which is now");
+    assert_eq!(place(Some(Start::Beginning)), Some(Place::AfterSeq(0)));
+    assert_eq!(place(Some(Start::AfterSeq(7))), Some(Place::AfterSeq(7)));
+    assert_eq!(place(Some(Start::Token("t".into()))), Some(Place::ResumeToken("t".into())));
+}
+
+#[test]
+fn a_scope_has_the_same_places_but_no_seq() {
+    use watch_all_request::Start as Place;
+    let place = |start| match started(client("127.0.0.1:1").watch_all().request, start) {
+        Ok(WatchRequest::All(request)) => request.start,
+        other => panic!("{other:?}"),
+    };
+    assert_eq!(place(None), None);
+    assert_eq!(place(Some(Start::Beginning)), Some(Place::FromBeginning(true)));
+    assert_eq!(place(Some(Start::Token("t".into()))), Some(Place::ResumeToken("t".into())));
 }
 
 #[test]
@@ -47,7 +58,8 @@ async fn silence_is_the_end_of_a_stream_and_is_borne_so_often() {
     let listener = TcpListener::bind("127.0.0.1:0").await.expect("a port");
     let silent = client(&listener.local_addr().expect("an address").to_string());
     let began = Instant::now();
-    let mut changes = silent.watch("s").max_retries(2).stream_within(Duration::from_millis(50));
+    let watch = Watch { silence: Duration::from_millis(50), ..silent.watch("s").max_retries(2) };
+    let mut changes = watch.stream();
     let error = changes.next().await.expect("an item").expect_err("nobody answers");
     assert_eq!(error.code(), Code::Unavailable);
     assert!(error.to_string().contains("no sign of life"), "{error}");

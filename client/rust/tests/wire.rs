@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use prost::Message;
 use recollect::tonic::{Code, Request};
 use recollect::v1::{self, change::Kind};
-use recollect::{Client, Error, ErrorReason, Start, user};
+use recollect::{Client, Error, ErrorReason, Start, StreamExt, TryStreamExt, user};
 use support::{Reply, message, serve};
 
 fn client(address: &str) -> Client {
@@ -40,9 +40,9 @@ async fn a_call_that_may_be_repeated_is_sent_again_as_it_was() {
     assert!(seen.iter().all(|each| each.body == seen[0].body && each.body.len() > 5 * 1024 * 1024));
     let left = |n: usize| {
         let header = seen[n].headers["grpc-timeout"].to_str().expect("ascii");
-        header.strip_suffix('u').and_then(|micros| micros.parse::<u64>().ok()).expect("microseconds")
+        header.strip_suffix('m').and_then(|millis| millis.parse::<u64>().ok()).expect("milliseconds")
     };
-    assert!(left(0) <= 30_000_000 && left(0) > left(4), "the deadline is that of all tries");
+    assert!(left(0) <= 30_000 && left(0) > left(4), "the deadline is that of all tries");
 }
 
 #[tokio::test]
@@ -184,7 +184,7 @@ async fn lists_are_fetched_as_they_are_come_to() {
     let mut events = client(&address).list_events("s", None);
     events.next().await.expect("an item").expect("an event");
     assert_eq!(log.seen().len(), 1, "no page is fetched ahead");
-    assert_eq!(events.collect().await.expect("three pages").len(), 5);
+    assert_eq!(events.try_collect::<Vec<_>>().await.expect("three pages").len(), 5);
     let tokens: Vec<_> = log.seen().iter().map(|each| v1::ListEventsRequest::decode(&each.body[5..])).collect();
     let tokens: Vec<_> = tokens.into_iter().map(|request| request.expect("a request").page_token).collect();
     assert_eq!(tokens, ["", "p0", "p1"]);
