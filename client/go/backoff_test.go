@@ -2,77 +2,64 @@ package recollect
 
 import (
 	"errors"
+	"io"
 	"testing"
 	"time"
 
 	"google.golang.org/grpc/codes"
 )
 
-func TestPausesDoubleUpToTheLongest(t *testing.T) {
-	var bounds []time.Duration
-	b := newBackoff(-1)
-	b.random = func(n int64) int64 { bounds = append(bounds, time.Duration(n-1)); return n - 1 }
-	gone := &Error{Code: codes.Unavailable}
-	for range 100 {
-		if wait, ok := b.pause(gone); !ok || wait != bounds[len(bounds)-1] {
-			t.Fatal(wait, ok)
+// longestOf is the longest of many pauses after this failure, and the shortest.
+func longestOf(t *testing.T, failures int, err error) (longest, shortest time.Duration) {
+	t.Helper()
+	shortest = time.Hour
+	for range 500 {
+		s := &subscription{failures: failures, maxRetries: -1}
+		wait, ok := s.pauseAfter(err)
+		if !ok || s.failures != failures+1 {
+			t.Fatal(wait, ok, s.failures)
 		}
+		longest, shortest = max(longest, wait), min(shortest, wait)
 	}
-	for i, want := range []time.Duration{100, 200, 400, 800, 1600, 3200, 5000, 5000} {
-		if bounds[i] != want*time.Millisecond {
-			t.Errorf("pause %d is %s", i, bounds[i])
-		}
-	}
-	if bounds[99] != longestPause {
-		t.Error(bounds[99])
-	}
-	b.reset()
-	if wait, _ := b.pause(gone); wait != firstPause {
-		t.Error(wait)
-	}
+	return longest, shortest
 }
 
-func TestPausesAreSpreadAndBounded(t *testing.T) {
-	seen := map[time.Duration]bool{}
-	for range 50 {
-		wait, ok := newBackoff(-1).pause(&Error{Code: codes.Unavailable})
-		if !ok || wait < 0 || wait > firstPause {
-			t.Fatal(wait, ok)
+func TestPausesDoubleUpToTheLongestAndAreSpread(t *testing.T) {
+	for failures, milliseconds := range []time.Duration{100, 200, 400, 800, 1600, 3200, 5000, 5000, 5000, 5000, 5000, 5000, 5000} {
+		bound := milliseconds * time.Millisecond
+		longest, shortest := longestOf(t, failures, &Error{Code: codes.Unavailable})
+		if longest > bound || longest < bound*9/10 || shortest < 0 || shortest > bound/10 {
+			t.Error(failures, longest, shortest)
 		}
-		seen[wait] = true
 	}
-	if len(seen) < 10 {
-		t.Error("no jitter:", seen)
+	if longest, _ := longestOf(t, 1_000_000, &Error{Code: codes.Unavailable}); longest > longestPause {
+		t.Error(longest)
 	}
 }
 
 func TestTheServersWishIsHeeded(t *testing.T) {
 	after := 7 * time.Second
 	for _, code := range []codes.Code{codes.Unavailable, codes.ResourceExhausted} {
-		if wait, ok := newBackoff(-1).pause(&Error{Code: code, RetryAfter: &after}); !ok || wait < after || wait > after+firstPause {
-			t.Error(code, wait, ok)
+		if longest, shortest := longestOf(t, 0, &Error{Code: code, RetryAfter: after}); shortest < after || longest > after+firstPause {
+			t.Error(code, longest, shortest)
 		}
 	}
 }
 
 func TestOtherErrorsAndTooManyAreNotBorne(t *testing.T) {
-	for _, err := range []error{&Error{Code: codes.OutOfRange, Reason: ResumePositionExpired}, ErrClosed, errors.New("other")} {
-		if _, ok := newBackoff(-1).pause(err); ok {
+	for _, err := range []error{&Error{Code: codes.OutOfRange, Reason: ResumePositionExpired}, ErrClosed, io.EOF, errors.New("other")} {
+		if _, ok := (&subscription{maxRetries: -1}).pauseAfter(err); ok {
 			t.Error(err)
 		}
 	}
-	b, gone := newBackoff(1), &Error{Code: codes.Unavailable}
-	if _, ok := b.pause(gone); !ok {
+	s, gone := &subscription{maxRetries: 1}, &Error{Code: codes.Unavailable}
+	if _, ok := s.pauseAfter(gone); !ok {
 		t.Error("the first")
 	}
-	if _, ok := b.pause(gone); ok {
+	if _, ok := s.pauseAfter(gone); ok {
 		t.Error("the second")
 	}
-	b.reset()
-	if _, ok := b.pause(gone); !ok {
-		t.Error("a new row")
-	}
-	if _, ok := newBackoff(0).pause(gone); ok {
+	if _, ok := (&subscription{}).pauseAfter(gone); ok {
 		t.Error("none at all")
 	}
 }

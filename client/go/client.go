@@ -1,9 +1,11 @@
 package recollect
 
 import (
+	"cmp"
 	"context"
+	"crypto/tls"
 	"fmt"
-	"sync"
+	"os"
 	"time"
 
 	"google.golang.org/grpc"
@@ -11,6 +13,24 @@ import (
 
 	"github.com/recollect-dev/recollect-go/recollect/v1"
 )
+
+// Options is how a client differs from the default, which is the zero of each field.
+type Options struct {
+	// Address of the server, "host:port". Default: the value of RECOLLECT_ADDRESS, else 127.0.0.1:7443.
+	Address string
+	// Token is sent as "authorization: Bearer TOKEN" with every call, over plaintext too. Default: the value of RECOLLECT_TOKEN;
+	// where that is empty too, none.
+	Token string
+	// App and UserID complete sessions that are given by their id alone. Default: no app; and no user, so that the id must be the
+	// tenant's only one of that name, unless the token names the user.
+	App, UserID string
+	// Timeout limits each call whose context bears no deadline, repetitions included. Default: 30 seconds; negative is no limit.
+	Timeout time.Duration
+	// TLS encrypts the connection; its zero is TLS with the system's roots. Default: plaintext.
+	TLS *tls.Config
+	// Dial is options of gRPC; they win over the client's own.
+	Dial []grpc.DialOption
+}
 
 // Client is a client of one server. Share one, and close it.
 //
@@ -25,37 +45,40 @@ type Client struct {
 	Consumers     recollectv1.ConsumerServiceClient
 	Server        recollectv1.ServerServiceClient
 
-	address string
-	app     string
-	userID  string
-	timeout time.Duration
-	silence time.Duration
-	conn    *grpc.ClientConn
-	once    sync.Once
-	closed  chan struct{}
+	address       string
+	authorization string
+	user          *recollectv1.UserScope
+	timeout       time.Duration
+	silence       time.Duration
+	conn          *grpc.ClientConn
+	open          context.Context // until Close
+	end           context.CancelFunc
 }
 
-// New makes a client of the server at address, "host:port"; empty is the value of RECOLLECT_ADDRESS, else DefaultAddress.
+// New makes a client. It does not connect: the first call does, and fails with code Unavailable where there is no server.
 //
-// It does not connect: the first call does, and fails with code Unavailable where there is no server. Methods that the protos
-// declare free of side effects or idempotent are sent again while the server is unavailable: at most five times in all, 0.1 to
-// 2 seconds apart, within the call's deadline. Other methods and streams are never repeated. The error says that the address or
-// an option of gRPC is malformed.
-func New(address string, opts ...Option) (*Client, error) {
-	chosen := newOptions(opts)
+// Methods that the protos declare free of side effects or idempotent are sent again while the server is unavailable: at most five
+// times in all, 0.1 to 2 seconds apart, within the call's deadline. Other methods and streams are never repeated. The error says
+// that the address or an option of gRPC is malformed.
+func New(options Options) (*Client, error) {
 	c := &Client{
-		address: addressOrDefault(address),
-		app:     chosen.app,
-		userID:  chosen.userID,
-		timeout: chosen.timeout,
+		address: cmp.Or(options.Address, os.Getenv("RECOLLECT_ADDRESS"), "127.0.0.1:7443"),
+		user:    &recollectv1.UserScope{UserId: options.UserID},
+		timeout: cmp.Or(options.Timeout, 30*time.Second),
 		silence: longestSilence,
-		closed:  make(chan struct{}),
 	}
-	conn, err := grpc.NewClient(c.address, c.dialOptions(chosen)...)
+	if options.App != "" {
+		c.user.App = &options.App
+	}
+	if token := cmp.Or(options.Token, os.Getenv("RECOLLECT_TOKEN")); token != "" {
+		c.authorization = "Bearer " + token
+	}
+	conn, err := grpc.NewClient(c.address, c.dialOptions(options)...)
 	if err != nil {
 		return nil, fmt.Errorf("recollect: the address %q: %w", c.address, err)
 	}
 	c.conn = conn
+	c.open, c.end = context.WithCancel(context.Background())
 	c.Sessions = recollectv1.NewSessionServiceClient(conn)
 	c.Events = recollectv1.NewEventServiceClient(conn)
 	c.Compaction = recollectv1.NewCompactionServiceClient(conn)
@@ -66,47 +89,17 @@ func New(address string, opts ...Option) (*Client, error) {
 	return c, nil
 }
 
-// Close ends the connection. Calls and subscriptions under way fail with an *Error of code Canceled that wraps ErrClosed, later
-// ones with ErrClosed itself. Closing twice does nothing. It always returns nil.
+// Close ends the connection. Calls and subscriptions under way, and later ones, fail with an *Error of code Canceled that wraps
+// ErrClosed. Closing twice does nothing. It always returns nil.
 func (c *Client) Close() error {
-	c.once.Do(func() {
-		close(c.closed)
-		_ = c.conn.Close() // its only error is that it is closed
-	})
+	c.end()
+	_ = c.conn.Close() // its only error is that it is closed
 	return nil
-}
-
-// Address is where the client's server is.
-func (c *Client) Address() string {
-	return c.address
 }
 
 // Conn is the connection, for services beside Recollect's own: health checks, say. Calls through it fail with an *Error too.
 func (c *Client) Conn() grpc.ClientConnInterface {
 	return c.conn
-}
-
-func (c *Client) isClosed() bool {
-	select {
-	case <-c.closed:
-		return true
-	default:
-		return false
-	}
-}
-
-// pause waits, but not beyond the end of the context or of the client.
-func (c *Client) pause(ctx context.Context, d time.Duration) error {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-		return nil
-	case <-ctx.Done():
-		return c.typed(ctx.Err())
-	case <-c.closed:
-		return c.typed(context.Canceled)
-	}
 }
 
 // Session is a handle on one session, which need not exist. It is made without a call and needs no closing.
@@ -117,7 +110,7 @@ type Session struct {
 
 // Session is the session of this id, of the client's app and user.
 func (c *Client) Session(id string) *Session {
-	return &Session{client: c, ref: &SessionRef{App: c.app, UserId: c.userID, SessionId: id}}
+	return &Session{client: c, ref: &SessionRef{App: c.user.GetApp(), UserId: c.user.GetUserId(), SessionId: id}}
 }
 
 // SessionOf is the session that ref names, as it is; the client's app and user do not complete it.

@@ -1,46 +1,26 @@
 package recollect
 
-import (
-	"container/list"
+import "github.com/recollect-dev/recollect-go/recollect/v1"
 
-	"google.golang.org/protobuf/proto"
-
-	"github.com/recollect-dev/recollect-go/recollect/v1"
-)
-
-// Sessions whose last version is remembered.
+// Sessions whose last version is remembered; sometimes twice as many.
 const rememberedSessions = 4096
 
 // cursor is where a subscription stands: its last resume token, the parts of a change that is arriving, and what was handed out.
 type cursor struct {
-	token    string
-	parts    []*Change
-	versions map[sessionKey]*list.Element
-	recent   *list.List // of seen, the one that changed last in front
-}
-
-type sessionKey struct{ app, userID, sessionID string }
-
-type seen struct {
-	key     sessionKey
-	version int64
-}
-
-func newCursor() *cursor {
-	return &cursor{versions: map[sessionKey]*list.Element{}, recent: list.New()}
+	token string
+	parts []*Change
+	// The last version of each session: recent of those that changed last; when that is full, it becomes older.
+	recent, older map[[3]string]int64
 }
 
 // take is the change if it is whole and new. nil: parts are missing, or it is a repetition or of an unknown kind.
 func (c *cursor) take(change *Change) *Change {
-	continues, divisible := change.GetBatch().GetContinues(), change.GetBatch() != nil
-	if compaction := change.GetCompaction(); compaction != nil {
-		continues, divisible = compaction.GetContinues(), true
-	}
-	if continues {
+	batch, compaction := change.GetBatch(), change.GetCompaction()
+	if batch.GetContinues() || compaction.GetContinues() {
 		c.parts = append(c.parts, change)
 		return nil
 	}
-	if len(c.parts) > 0 && divisible {
+	if len(c.parts) > 0 && (batch != nil || compaction != nil) {
 		change = joined(append(c.parts, change))
 		c.parts = nil
 	}
@@ -53,62 +33,41 @@ func (c *cursor) take(change *Change) *Change {
 	return change
 }
 
-// drop forgets the parts of a change that did not arrive as a whole: it will come again.
-func (c *cursor) drop() {
-	c.parts = nil
-}
-
 // isNew says whether the session was at an older version. The resume token makes repetitions impossible; a session's versions,
 // which only grow, make sure of it.
 func (c *cursor) isNew(change *Change) bool {
 	ref := change.GetSession()
-	key := sessionKey{ref.GetApp(), ref.GetUserId(), ref.GetSessionId()}
-	known := c.versions[key]
+	key := [3]string{ref.GetApp(), ref.GetUserId(), ref.GetSessionId()}
 	if s := change.GetSessionChange(); s != nil && s.GetKind() != recollectv1.SessionChangeKind_SESSION_CHANGE_KIND_UPDATED {
-		c.forget(known) // a session of this name begins or ends, and with it its versions
-		known = nil
+		delete(c.recent, key) // a session of this name begins or ends, and with it its versions
+		delete(c.older, key)
 	}
 	version := change.GetVersions().GetLogVersion()
-	switch {
-	case version == 0:
+	if version == 0 {
 		return true
-	case known == nil:
-		c.versions[key] = c.recent.PushFront(&seen{key, version})
-		if c.recent.Len() > rememberedSessions {
-			c.forget(c.recent.Back())
-		}
-		return true
-	case version <= known.Value.(*seen).version:
+	}
+	if version <= max(c.recent[key], c.older[key]) {
 		return false
 	}
-	known.Value.(*seen).version = version
-	c.recent.MoveToFront(known)
-	return true
-}
-
-func (c *cursor) forget(known *list.Element) {
-	if known != nil {
-		delete(c.versions, known.Value.(*seen).key)
-		c.recent.Remove(known)
+	if c.recent == nil || len(c.recent) == rememberedSessions {
+		c.recent, c.older = map[[3]string]int64{}, c.recent
 	}
+	c.recent[key] = version
+	return true
 }
 
 // joined is one change of its parts: the last one's token, time and versions, the events of all.
 func joined(parts []*Change) *Change {
-	last := parts[len(parts)-1]
 	var events []*Event
-	if compaction := last.GetCompaction(); compaction != nil {
-		for _, part := range parts {
-			events = append(events, part.GetCompaction().GetInserted()...)
-		}
-		whole := proto.CloneOf(compaction)
-		whole.Compaction, whole.Inserted = parts[0].GetCompaction().GetCompaction(), events
-		last.Kind = &recollectv1.Change_Compaction{Compaction: whole}
-		return last
-	}
 	for _, part := range parts {
 		events = append(events, part.GetBatch().GetEvents()...)
+		events = append(events, part.GetCompaction().GetInserted()...)
 	}
-	last.GetBatch().Events = events
-	return last
+	whole := parts[len(parts)-1]
+	if compaction := whole.GetCompaction(); compaction != nil {
+		compaction.Compaction, compaction.Inserted = parts[0].GetCompaction().GetCompaction(), events
+	} else {
+		whole.GetBatch().Events = events
+	}
+	return whole
 }

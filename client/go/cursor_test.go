@@ -39,7 +39,7 @@ func seqsOf(change *Change) string {
 }
 
 func TestPartsAreJoined(t *testing.T) {
-	c := newCursor()
+	c := &cursor{}
 	if c.take(batchOf(1, "t0", true, 1, 2)) != nil || c.take(batchOf(1, "t0", true, 3)) != nil {
 		t.Fatal("a part was handed out")
 	}
@@ -56,7 +56,7 @@ func TestPartsAreJoined(t *testing.T) {
 }
 
 func TestACheckpointBetweenPartsIsHandedOut(t *testing.T) {
-	c := newCursor()
+	c := &cursor{}
 	c.take(batchOf(1, "", true, 1))
 	checkpoint := &Change{Kind: &recollectv1.Change_Checkpoint{Checkpoint: &recollectv1.Checkpoint{}}, ResumeToken: "c"}
 	if c.take(checkpoint) != checkpoint || c.token != "c" {
@@ -74,7 +74,7 @@ func TestPartsOfACompactionAreJoined(t *testing.T) {
 		change.Kind = &recollectv1.Change_Compaction{Compaction: notice}
 		return change
 	}
-	c := newCursor()
+	c := &cursor{}
 	if c.take(part(true, &recollectv1.Compaction{CompactionId: "c1"}, 8)) != nil {
 		t.Fatal("a part was handed out")
 	}
@@ -85,9 +85,9 @@ func TestPartsOfACompactionAreJoined(t *testing.T) {
 }
 
 func TestPartsThatDidNotArriveAsAWholeAreDropped(t *testing.T) {
-	c := newCursor()
+	c := &cursor{}
 	c.take(batchOf(1, "", true, 1))
-	c.drop()
+	c.parts = nil
 	c.take(batchOf(1, "", true, 1, 2))
 	if whole := c.take(batchOf(1, "t1", false, 3)); seqsOf(whole) != "[1 2 3]" {
 		t.Fatal(whole)
@@ -95,7 +95,7 @@ func TestPartsThatDidNotArriveAsAWholeAreDropped(t *testing.T) {
 }
 
 func TestRepetitionsAreDropped(t *testing.T) {
-	c := newCursor()
+	c := &cursor{}
 	if c.take(batchOf(2, "t2", false, 2)) == nil {
 		t.Fatal("a new one")
 	}
@@ -114,34 +114,31 @@ func TestRepetitionsAreDropped(t *testing.T) {
 }
 
 func TestUnknownKindsAreSkippedButTheirTokensKept(t *testing.T) {
-	c := newCursor()
+	c := &cursor{}
 	if c.take(&Change{ResumeToken: "t"}) != nil || c.token != "t" {
 		t.Fatal(c.token)
 	}
 }
 
 func TestSoManySessionsAreRemembered(t *testing.T) {
-	c := newCursor()
+	c := &cursor{}
 	of := func(n int) *Change {
 		change := batchOf(1, "", false)
 		change.Session.SessionId = fmt.Sprint(n)
 		return change
 	}
-	for n := range rememberedSessions {
+	for n := range 2 * rememberedSessions {
 		c.take(of(n))
 	}
-	// The oldest changes again, so the next one is forgotten in its place.
-	newer := of(0)
-	newer.Versions.LogVersion = 2
-	c.take(newer)
-	c.take(of(rememberedSessions))
-	if len(c.versions) != rememberedSessions || c.recent.Len() != rememberedSessions {
-		t.Fatal(len(c.versions), c.recent.Len())
+	if len(c.recent) > rememberedSessions || len(c.older) > rememberedSessions {
+		t.Fatal(len(c.recent), len(c.older))
 	}
-	if c.take(of(0)) != nil {
-		t.Error("the one that changed last was forgotten")
+	for n := rememberedSessions; n < 2*rememberedSessions; n++ {
+		if c.take(of(n)) != nil {
+			t.Fatal(n, "was forgotten")
+		}
 	}
-	if c.take(of(1)) == nil {
-		t.Error("the oldest one is still remembered")
+	if c.take(of(2*rememberedSessions)) == nil || c.take(of(0)) == nil {
+		t.Error("the oldest ones are still remembered")
 	}
 }

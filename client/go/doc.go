@@ -1,17 +1,17 @@
 // Package recollect is a client of Recollect, one session memory for every agent.
 //
-//	memory, err := recollect.New("127.0.0.1:7443", recollect.WithApp("shop"), recollect.WithUser("alice"))
+//	memory, err := recollect.New(recollect.Options{App: "shop", UserID: "alice"})
 //	if err != nil {
 //		return err
 //	}
 //	defer memory.Close()
 //	trip := memory.Session("s1")
-//	_, err = trip.Append(ctx, recollect.Events(recollect.User("Is BA117 on time?")), recollect.Create())
+//	_, err = trip.Append(ctx, []*recollect.Event{recollect.User("Is BA117 on time?")}, recollect.Create())
 //
 // A [Client] is safe for concurrent use and holds one connection, which is made by the first call and again whenever it is
 // lost. A [Session] is a handle on one session: it appends, reads, compacts and follows. Every other call is one of the
-// generated clients, which are fields of the Client: memory.Sessions, memory.Consumers and so on; their messages are in
-// package recollectv1 (recollect/v1).
+// generated clients, which are fields of the Client: memory.Sessions, memory.Consumers and so on. Messages are those of package
+// recollectv1 (recollect/v1); a nil request is an empty one, and requests that are given are not changed.
 //
 // A call ends after 30 seconds, its repetitions included, unless its context bears a deadline, which then holds alone.
 // Streams have no limit of their own. Calls that are safe to repeat are repeated while the server is unavailable, see [New].
@@ -36,14 +36,4 @@ type (
 	SessionRef = recollectv1.SessionRef
 	// Change is what a subscription hands out.
 	Change = recollectv1.Change
-	// ChangeScope says whose changes are followed.
-	ChangeScope = recollectv1.ChangeScope
-	// EventFilter says which events are read or followed.
-	EventFilter = recollectv1.EventFilter
-	// ContextSpec says what an agent should see.
-	ContextSpec = recollectv1.ContextSpec
-	// CompactionStrategy says how a session is compacted.
-	CompactionStrategy = recollectv1.CompactionStrategy
-	// SummaryPrompt is what a model is asked for a summary with.
-	SummaryPrompt = recollectv1.SummaryPrompt
 )

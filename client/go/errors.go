@@ -1,20 +1,19 @@
 package recollect
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
-	"strings"
+	"regexp"
 	"time"
 
 	"google.golang.org/genproto/googleapis/rpc/errdetails"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
-
-	"github.com/recollect-dev/recollect-go/recollect/v1"
 )
 
-// ErrClosed is the error of calls on a client that is closed, and of those that its closing ended.
+// ErrClosed is what the errors wrap of calls that Close ended, and of those on a client that is closed.
 var ErrClosed = errors.New("recollect: the client is closed")
 
 const errorDomain = "recollect.dev"
@@ -33,27 +32,17 @@ type Error struct {
 	Message string
 	// Metadata is the reason's; the proto of ErrorReason names the keys.
 	Metadata map[string]string
-	// Fields are the fields of the request that are not valid.
-	Fields []FieldViolation
-	// RetryAfter is how long to wait before the same request can succeed; nil when the server did not say.
-	RetryAfter *time.Duration
+	// Fields are the fields of the request that are not valid, each a path and what is wrong with it.
+	Fields []*errdetails.BadRequest_FieldViolation
+	// RetryAfter is how long to wait before the same request can succeed; 0 when the server did not say.
+	RetryAfter time.Duration
 
 	cause error
-	wire  *status.Status
-}
-
-// FieldViolation is a field of a request, as a path, and what is wrong with it.
-type FieldViolation struct {
-	Field       string
-	Description string
 }
 
 // Error is the reason, or else the code, and the message.
 func (e *Error) Error() string {
-	if e.Reason != "" {
-		return fmt.Sprintf("recollect: %s: %s", string(e.Reason), e.Message)
-	}
-	return fmt.Sprintf("recollect: %s: %s", e.Code, e.Message)
+	return fmt.Sprintf("recollect: %s: %s", cmp.Or(string(e.Reason), e.Code.String()), e.Message)
 }
 
 // Is has errors.Is compare with a Reason.
@@ -67,96 +56,60 @@ func (e *Error) Unwrap() error {
 	return e.cause
 }
 
-// GRPCStatus is the error as gRPC knows it, with the details that were sent.
+// GRPCStatus is the code and the message as gRPC knows them.
 func (e *Error) GRPCStatus() *status.Status {
-	if e.wire != nil && e.wire.Code() == e.Code {
-		return e.wire
-	}
 	return status.New(e.Code, e.Message)
 }
 
-// Without an ErrorInfo these codes still leave one reason.
-var reasonOf = map[codes.Code]Reason{
-	codes.DeadlineExceeded: DeadlineExceeded,
-	codes.Unauthenticated:  Unauthenticated,
-	codes.PermissionDenied: PermissionDenied,
-	codes.Internal:         Internal,
-}
-
 // gRPC's own words for a connection that broke under a call; a fault of the server carries an ErrorInfo.
-var broken = []string{"RST_STREAM", "without sending trailers"}
+var broken = regexp.MustCompile("RST_STREAM|without sending trailers")
 
-// newError is the *Error for what gRPC returned, of a call to address. closed: the client was closed by then.
+// newError is the *Error for what gRPC or a context returned, of a call to address. closed: the client was closed by then.
 func newError(err error, address string, closed bool) *Error {
-	var typed *Error
-	if errors.As(err, &typed) {
-		return typed
-	}
-	wire := status.Convert(err)
-	if errors.Is(err, context.DeadlineExceeded) || errors.Is(err, context.Canceled) {
+	wire, ok := status.FromError(err)
+	if !ok {
 		wire = status.FromContextError(err)
 	}
-	e := &Error{Code: wire.Code(), Message: wire.Message(), wire: wire}
-	e.readDetails()
-	if e.Reason == "" {
-		e.explain(address, closed)
-	}
-	return e
-}
-
-func (e *Error) readDetails() {
-	for _, detail := range e.wire.Details() {
+	e := &Error{Code: wire.Code(), Message: wire.Message()}
+	for _, detail := range wire.Details() {
 		switch d := detail.(type) {
 		case *errdetails.ErrorInfo:
 			if d.GetDomain() == errorDomain {
 				e.Reason, e.Metadata = Reason(d.GetReason()), d.GetMetadata()
 			}
 		case *errdetails.RetryInfo:
-			after := d.GetRetryDelay().AsDuration()
-			e.RetryAfter = &after
+			e.RetryAfter = d.GetRetryDelay().AsDuration()
 		case *errdetails.BadRequest:
-			for _, violation := range d.GetFieldViolations() {
-				e.Fields = append(e.Fields, FieldViolation{violation.GetField(), violation.GetDescription()})
-			}
+			e.Fields = d.GetFieldViolations()
 		}
 	}
+	if e.Reason == "" {
+		e.explain(address, closed)
+	}
+	return e
 }
 
 // explain says of an error that is not the server's own what it means.
 func (e *Error) explain(address string, closed bool) {
-	if e.Code == codes.Internal || e.Code == codes.Unknown {
-		for _, words := range broken {
-			if strings.Contains(e.Message, words) {
-				e.Code = codes.Unavailable
-			}
-		}
+	if (e.Code == codes.Internal || e.Code == codes.Unknown) && broken.MatchString(e.Message) {
+		e.Code = codes.Unavailable
 	}
-	e.Reason = reasonOf[e.Code]
-	switch {
-	case closed:
-		e.Code, e.Reason, e.Message, e.cause = codes.Canceled, "", "the client is closed", ErrClosed
-	case e.Code == codes.Unavailable:
+	if closed {
+		e.Code, e.Message, e.cause = codes.Canceled, "the client is closed", ErrClosed
+		return
+	}
+	switch e.Code {
+	case codes.Unavailable:
 		e.Message = fmt.Sprintf("no server at %s (%s); start one with `make serve` in Recollect's repository", address, e.Message)
-	case e.Code == codes.DeadlineExceeded:
-		e.cause = context.DeadlineExceeded
-	case e.Code == codes.Canceled:
+	case codes.DeadlineExceeded:
+		e.Reason, e.cause = DeadlineExceeded, context.DeadlineExceeded
+	case codes.Canceled:
 		e.cause = context.Canceled
-	}
-	if e.Message == "" {
-		e.Message = e.Code.String()
-	}
-}
-
-// ErrorOf is the error of one result of an AppendStream, nil when its batch was appended.
-func ErrorOf(result *recollectv1.AppendStreamResult) error {
-	failed := result.GetError()
-	if failed == nil {
-		return nil
-	}
-	return &Error{
-		Reason:   Reason(failed.GetReason()),
-		Code:     codes.Code(failed.GetCode()),
-		Message:  failed.GetMessage(),
-		Metadata: failed.GetMetadata(),
+	case codes.Unauthenticated:
+		e.Reason = Unauthenticated
+	case codes.PermissionDenied:
+		e.Reason = PermissionDenied
+	case codes.Internal:
+		e.Reason = Internal
 	}
 }

@@ -6,11 +6,6 @@ import (
 	"github.com/recollect-dev/recollect-go/recollect/v1"
 )
 
-// Events is the events as a slice, for Append.
-func Events(events ...*Event) []*Event {
-	return events
-}
-
 // User is what the user said. On the root branch it starts a turn.
 //
 // Builders make an event that has only a message; set its other fields (Author, Branch, MetadataJson ...) as you need them.
@@ -18,23 +13,17 @@ func User(text string) *Event {
 	return NewEvent(recollectv1.Role_ROLE_USER, Text(text))
 }
 
-// Assistant is what the model said.
-func Assistant(text string) *Event {
-	return NewEvent(recollectv1.Role_ROLE_ASSISTANT, Text(text))
+// Assistant is what the model said, followed by the tool calls it asks for; see ToolCall. Of an empty text calls stand alone.
+func Assistant(text string, calls ...*Part) *Event {
+	if text == "" && len(calls) > 0 {
+		return NewEvent(recollectv1.Role_ROLE_ASSISTANT, calls...)
+	}
+	return NewEvent(recollectv1.Role_ROLE_ASSISTANT, append([]*Part{Text(text)}, calls...)...)
 }
 
 // System is instructions to the model.
 func System(text string) *Event {
 	return NewEvent(recollectv1.Role_ROLE_SYSTEM, Text(text))
-}
-
-// AssistantCalls is what the model said, nothing if text is empty, followed by the tool calls it asks for; see ToolCall.
-func AssistantCalls(text string, calls ...*Part) *Event {
-	var parts []*Part
-	if text != "" {
-		parts = append(parts, Text(text))
-	}
-	return NewEvent(recollectv1.Role_ROLE_ASSISTANT, append(parts, calls...)...)
 }
 
 // ToolResult is the answer to the tool call callID as text. name is the tool's, and may be empty.
@@ -47,13 +36,9 @@ func ToolResultJSON(callID, name, json string) *Event {
 	return toolResult(&recollectv1.ToolResultPart{CallId: callID, Name: name, StructuredJson: json})
 }
 
-// AsError marks the tool results of the event as failures, and returns it.
+// AsError marks an event of ToolResult or ToolResultJSON as a failure, and returns it.
 func AsError(event *Event) *Event {
-	for _, part := range event.GetMessage().GetParts() {
-		if result := part.GetToolResult(); result != nil {
-			result.IsError = true
-		}
-	}
+	event.Message.Parts[0].GetToolResult().IsError = true
 	return event
 }
 

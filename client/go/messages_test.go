@@ -1,6 +1,8 @@
 package recollect
 
 import (
+	"context"
+	"errors"
 	"regexp"
 	"slices"
 	"testing"
@@ -19,9 +21,9 @@ func TestBuilders(t *testing.T) {
 		`{"message": {"role": "ROLE_ASSISTANT", "parts": [{"text": {"text": ""}}]}}`: Assistant(""),
 		`{"message": {"role": "ROLE_SYSTEM", "parts": [{"text": {"text": "hi"}}]}}`:  System("hi"),
 		`{"message": {"role": "ROLE_ASSISTANT", "parts": [{"text": {"text": "wait"}}, {"tool_call":
-			{"id": "c1", "name": "weather", "kind": "function", "arguments_json": "{ \"city\":\"Lisbon\" }"}}]}}`: AssistantCalls("wait", call),
+			{"id": "c1", "name": "weather", "kind": "function", "arguments_json": "{ \"city\":\"Lisbon\" }"}}]}}`: Assistant("wait", call),
 		`{"message": {"role": "ROLE_ASSISTANT", "parts": [{"tool_call":
-			{"id": "c1", "name": "weather", "kind": "function", "arguments_json": "{ \"city\":\"Lisbon\" }"}}]}}`: AssistantCalls("", call),
+			{"id": "c1", "name": "weather", "kind": "function", "arguments_json": "{ \"city\":\"Lisbon\" }"}}]}}`: Assistant("", call),
 		`{"message": {"role": "ROLE_TOOL", "parts": [{"tool_result":
 			{"call_id": "c1", "name": "weather", "parts": [{"text": {"text": "sunny"}}]}}]}}`: ToolResult("c1", "weather", "sunny"),
 		`{"message": {"role": "ROLE_TOOL", "parts": [{"tool_result":
@@ -38,7 +40,7 @@ func TestBuilders(t *testing.T) {
 }
 
 func TestTextOf(t *testing.T) {
-	event := AssistantCalls("one", ToolCall("c", "n", "{}"), Text("two"))
+	event := Assistant("one", ToolCall("c", "n", "{}"), Text("two"))
 	if text := TextOf(event); text != "one\ntwo" {
 		t.Errorf("%q", text)
 	}
@@ -70,7 +72,7 @@ func TestIDsAreGivenInCopies(t *testing.T) {
 	bare, named := User("a"), User("b")
 	named.EventId = "mine"
 	given := []*Event{bare, named}
-	got := WithIDs(given)
+	got := withIDs(given)
 	if bare.EventId != "" || given[0] != bare || got[0] == bare || got[0].EventId == "" || got[1].EventId != "mine" {
 		t.Error(got)
 	}
@@ -80,26 +82,31 @@ func TestIDsAreGivenInCopies(t *testing.T) {
 }
 
 func TestAppendRequests(t *testing.T) {
-	session := connected(t, "127.0.0.1:1").Session("s1")
-	request, err := session.appendRequest(Events(User("a")), []AppendOption{Create(), IgnoreExisting(), ExpectLastEventID("")})
-	if err != nil {
+	var got *recollectv1.AppendEventsRequest
+	s := &script{appendEvents: func(_ context.Context, r *recollectv1.AppendEventsRequest) (*recollectv1.AppendEventsResponse, error) {
+		got = r
+		return &recollectv1.AppendEventsResponse{}, nil
+	}}
+	session := serve(t, s).Session("s1")
+	if _, err := session.Append(t.Context(), []*Event{User("a")}, Create(), IgnoreExisting(), ExpectLastEventID("")); err != nil {
 		t.Fatal(err)
 	}
-	_, last := request.Precondition.(*recollectv1.AppendEventsRequest_ExpectedLastEventId)
-	if request.CreateIfMissing == nil || request.IfExists != recollectv1.IfExists_IF_EXISTS_IGNORE || !last {
-		t.Error(request)
+	_, last := got.Precondition.(*recollectv1.AppendEventsRequest_ExpectedLastEventId)
+	if got.CreateIfMissing == nil || got.IfExists != recollectv1.IfExists_IF_EXISTS_IGNORE || !last {
+		t.Error(got)
 	}
-	if request.GetSession().GetUserId() != "alice" || request.GetEvents()[0].GetEventId() == "" {
-		t.Error(request)
+	if got.GetSession().GetUserId() != "alice" || got.GetEvents()[0].GetEventId() == "" {
+		t.Error(got)
 	}
-	plain, err := session.appendRequest(Events(User("a")), nil)
-	if err != nil || plain.Precondition != nil || plain.CreateIfMissing != nil || plain.IfExists != 0 {
-		t.Error(plain, err)
+	if _, err := session.Append(t.Context(), []*Event{nil}); err != nil {
+		t.Error(err) // the server says of an empty event what it lacks
 	}
-	if _, err := session.Append(t.Context(), Events(User("a")), ExpectLogVersion(0), ExpectLastEventID("")); err != errTwoPreconditions {
-		t.Error(err)
+	if got.Precondition != nil || got.CreateIfMissing != nil || got.IfExists != 0 {
+		t.Error(got)
 	}
-	if _, err := session.Append(t.Context(), []*Event{User("a"), nil}); err == nil || err.Error() != "recollect: events[1] is nil" {
-		t.Error(err)
+	got = nil
+	_, err := session.Append(t.Context(), []*Event{User("a")}, ExpectLogVersion(0), ExpectLastEventID(""))
+	if err == nil || errors.As(err, new(*Error)) || got != nil {
+		t.Error(err, got)
 	}
 }

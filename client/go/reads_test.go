@@ -85,7 +85,7 @@ func TestAnErrorEndsThePages(t *testing.T) {
 func planned(digest string) *recollectv1.PlanCompactionResponse {
 	inserts := []*recollectv1.CompactionInsert{{BeforeEventId: "e9", Events: []*Event{User("What happened?"), Assistant("")}}}
 	plan := &recollectv1.CompactionPlan{
-		ArchiveEventIds: []string{"e1"}, Inserts: inserts, Strategy: "recursive_summary", SummaryPrompt: &SummaryPrompt{Digest: digest},
+		ArchiveEventIds: []string{"e1"}, Inserts: inserts, Strategy: "recursive_summary", SummaryPrompt: &recollectv1.SummaryPrompt{Digest: digest},
 	}
 	return &recollectv1.PlanCompactionResponse{Plan: plan, WindowVersion: 7}
 }
@@ -103,7 +103,7 @@ func TestCompactWithAsksAndApplies(t *testing.T) {
 		},
 	}
 	var asked []string
-	summarise := func(_ context.Context, prompt *SummaryPrompt) (string, error) {
+	summarise := func(_ context.Context, prompt *recollectv1.SummaryPrompt) (string, error) {
 		asked = append(asked, prompt.Digest)
 		return "about " + prompt.Digest, nil
 	}
@@ -134,8 +134,8 @@ func TestCompactWithThatCannot(t *testing.T) {
 		return nil, refusal(codes.Aborted, VersionMismatch, nil)
 	}}
 	session := serve(t, s).Session("s1")
-	says := func(text string, err error) func(context.Context, *SummaryPrompt) (string, error) {
-		return func(context.Context, *SummaryPrompt) (string, error) { return text, err }
+	says := func(text string, err error) func(context.Context, *recollectv1.SummaryPrompt) (string, error) {
+		return func(context.Context, *recollectv1.SummaryPrompt) (string, error) { return text, err }
 	}
 
 	s.plan = func() (*recollectv1.PlanCompactionResponse, error) { return &recollectv1.PlanCompactionResponse{}, nil }
@@ -155,13 +155,37 @@ func TestCompactWithThatCannot(t *testing.T) {
 	}
 }
 
-func TestAPlanWithoutAPromptIsAppliedAsItIs(t *testing.T) {
-	stub := &Event{Message: &recollectv1.ChatMessage{Role: recollectv1.Role_ROLE_ASSISTANT, Parts: []*Part{ToolCall("c", "n", "{}")}}}
-	plan := &recollectv1.CompactionPlan{Inserts: []*recollectv1.CompactionInsert{{Events: []*Event{stub}}}}
-	if filled := completed(plan, ""); filled[0].Events[0] != stub {
-		t.Error(filled)
+func TestOnlyAnEmptyTextOfTheAssistantWaitsForTheModels(t *testing.T) {
+	call := &Event{Message: &recollectv1.ChatMessage{Role: recollectv1.Role_ROLE_ASSISTANT, Parts: []*Part{ToolCall("c", "n", "{}")}}}
+	events := []*Event{User(""), call, Assistant("said"), Assistant(""), Assistant("", Text(""), Text(""))}
+	complete(&recollectv1.CompactionPlan{Inserts: []*recollectv1.CompactionInsert{{Events: events}}}, "summary")
+	for i, want := range []string{"", "", "said", "summary", "\n"} {
+		if text := TextOf(events[i]); text != want {
+			t.Errorf("%d: %q", i, text)
+		}
 	}
-	if isPending(stub) || isPending(User("")) || isPending(Assistant("said")) || !isPending(Assistant("")) {
-		t.Error("only an empty text of the assistant waits for the model's")
+}
+
+func TestWhatIsNotNamedIsTheClientsUsers(t *testing.T) {
+	var searched []*recollectv1.SearchEventsRequest
+	var listed []*recollectv1.ListSessionsRequest
+	client := serve(t, &script{
+		search:   func(r *recollectv1.SearchEventsRequest) { searched = append(searched, r) },
+		sessions: func(r *recollectv1.ListSessionsRequest) { listed = append(listed, r) },
+	})
+	for _, err := range client.Search(t.Context(), &recollectv1.SearchEventsRequest{Query: "x"}) {
+		t.Error(err)
+	}
+	for _, err := range client.ListSessions(t.Context(), nil) {
+		t.Error(err)
+	}
+	for _, err := range client.ListSessions(t.Context(), &recollectv1.ListSessionsRequest{UserId: "bob"}) {
+		t.Error(err)
+	}
+	if user := searched[0].GetUser(); searched[0].Query != "x" || user.GetApp() != "shop" || user.GetUserId() != "alice" {
+		t.Error(searched)
+	}
+	if listed[0].GetApp() != "shop" || listed[0].GetUserId() != "alice" || listed[1].App != nil || listed[1].GetUserId() != "bob" {
+		t.Error(listed)
 	}
 }

@@ -25,6 +25,7 @@ type script struct {
 	recollectv1.UnimplementedSessionServiceServer
 	recollectv1.UnimplementedCompactionServiceServer
 	recollectv1.UnimplementedSubscriptionServiceServer
+	recollectv1.UnimplementedRecallServiceServer
 
 	appendEvents func(context.Context, *recollectv1.AppendEventsRequest) (*recollectv1.AppendEventsResponse, error)
 	create       func() (*recollectv1.CreateSessionResponse, error)
@@ -33,6 +34,8 @@ type script struct {
 	apply        func(*recollectv1.ApplyCompactionRequest) (*recollectv1.ApplyCompactionResponse, error)
 	watch        func(*recollectv1.WatchSessionRequest, grpc.ServerStreamingServer[recollectv1.WatchSessionResponse]) error
 	watchAll     func(*recollectv1.WatchAllRequest, grpc.ServerStreamingServer[recollectv1.WatchAllResponse]) error
+	search       func(*recollectv1.SearchEventsRequest)
+	sessions     func(*recollectv1.ListSessionsRequest)
 	mutex        sync.Mutex
 	tokens       []string
 }
@@ -54,6 +57,20 @@ func (s *script) CreateSession(
 
 func (s *script) ListEvents(_ context.Context, r *recollectv1.ListEventsRequest) (*recollectv1.ListEventsResponse, error) {
 	return s.list(r)
+}
+
+func (s *script) ListSessions(
+	_ context.Context, r *recollectv1.ListSessionsRequest,
+) (*recollectv1.ListSessionsResponse, error) {
+	s.sessions(r)
+	return &recollectv1.ListSessionsResponse{}, nil
+}
+
+func (s *script) SearchEvents(
+	_ context.Context, r *recollectv1.SearchEventsRequest,
+) (*recollectv1.SearchEventsResponse, error) {
+	s.search(r)
+	return &recollectv1.SearchEventsResponse{}, nil
 }
 
 func (s *script) PlanCompaction(
@@ -81,7 +98,7 @@ func (s *script) WatchAll(
 }
 
 // serve starts the script and makes a client of it, of the app "shop" and the user "alice".
-func serve(t *testing.T, s *script, opts ...Option) *Client {
+func serve(t *testing.T, s *script, opts ...func(*Options)) *Client {
 	t.Helper()
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -92,14 +109,19 @@ func serve(t *testing.T, s *script, opts ...Option) *Client {
 	recollectv1.RegisterSessionServiceServer(server, s)
 	recollectv1.RegisterCompactionServiceServer(server, s)
 	recollectv1.RegisterSubscriptionServiceServer(server, s)
+	recollectv1.RegisterRecallServiceServer(server, s)
 	go func() { _ = server.Serve(listener) }()
 	t.Cleanup(server.Stop)
 	return connected(t, listener.Addr().String(), opts...)
 }
 
-func connected(t *testing.T, address string, opts ...Option) *Client {
+func connected(t *testing.T, address string, opts ...func(*Options)) *Client {
 	t.Helper()
-	client, err := New(address, append([]Option{WithApp("shop"), WithUser("alice")}, opts...)...)
+	options := Options{Address: address, App: "shop", UserID: "alice"}
+	for _, option := range opts {
+		option(&options)
+	}
+	client, err := New(options)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -6,94 +6,49 @@ import (
 	"fmt"
 	"io"
 	"iter"
+	"math/rand/v2"
 	"time"
 
-	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
+	"google.golang.org/protobuf/proto"
 
 	"github.com/recollect-dev/recollect-go/recollect/v1"
 )
 
-// Without a frame for so long, two heartbeats of the server, a stream is taken for dead.
-const longestSilence = 30 * time.Second
+const (
+	// Without a frame for so long, two heartbeats of the server, a stream is taken for dead.
+	longestSilence = 30 * time.Second
+	// The upper bound of the first pause, which doubles with every failure in a row, and where it stays.
+	firstPause   = 100 * time.Millisecond
+	longestPause = 5 * time.Second
+)
 
-var errSilence = errors.New("no sign of life")
-
-// WatchOption says what is followed, and from where.
-type WatchOption func(*watching)
-
-// ResumeAfter starts after the change that bore this resume token, of a subscription to the same with the same filter.
-func ResumeAfter(token string) WatchOption {
-	return func(w *watching) { w.starts++; w.from.token = &token }
-}
-
-// AfterSeq starts with what comes after this seq; of one session only.
-func AfterSeq(seq int64) WatchOption {
-	return func(w *watching) { w.starts++; w.from.afterSeq = &seq }
-}
-
-// FromBeginning starts at the beginning of the session, or of the feed as far as it reaches back.
-func FromBeginning() WatchOption {
-	return func(w *watching) { w.starts++; w.from.beginning = true }
-}
-
-// Filtered delivers only events that match the filter, which has no window. An append of which nothing is left is not told.
-func Filtered(filter *EventFilter) WatchOption {
-	return func(w *watching) { w.filter = filter }
-}
+// WatchOption says how changes are followed.
+type WatchOption func(*subscription)
 
 // Checkpoints hands out checkpoints too. The first item is then one of kind STARTED, which says that nothing that is committed
 // later will be missed.
 func Checkpoints() WatchOption {
-	return func(w *watching) { w.checkpoints = true }
+	return func(s *subscription) { s.checkpoints = true }
 }
 
-// MaxRetries is how often in a row the stream is opened again, at least 0. Default: for ever.
+// MaxRetries is how often in a row the stream is opened again. Default, and if negative: for ever.
 func MaxRetries(n int) WatchOption {
-	return func(w *watching) { w.maxRetries, w.badRetries = n, n < 0 }
+	return func(s *subscription) { s.maxRetries = n }
 }
-
-// watching is what a subscription was told.
-type watching struct {
-	filter      *EventFilter
-	from        start
-	starts      int
-	checkpoints bool
-	maxRetries  int
-	badRetries  bool
-}
-
-// start is a place in the feed; its zero is what is committed from now on.
-type start struct {
-	token     *string
-	afterSeq  *int64
-	beginning bool
-}
-
-func newWatching(opts []WatchOption) watching {
-	w := watching{maxRetries: -1}
-	for _, option := range opts {
-		option(&w)
-	}
-	return w
-}
-
-// frames hands out the changes of a stream's next message.
-type frames func() ([]*Change, error)
-
-type opener func(ctx context.Context, w *watching, from start) (frames, error)
 
 // Watch follows every change of the session, which need not exist yet: in order, each once, an append as a whole.
 //
-//	for change, err := range trip.Watch(ctx, recollect.FromBeginning()) {
+//	everything := &recollectv1.WatchSessionRequest{Start: &recollectv1.WatchSessionRequest_AfterSeq{AfterSeq: 0}}
+//	for change, err := range trip.Watch(ctx, everything) {
 //		if err != nil {
 //			return err
 //		}
 //		...
 //	}
 //
-// It starts with what is committed from now on, unless an option says otherwise. Keep a change's resume token once the change is
-// handled: a Watch with ResumeAfter goes on after it.
+// It starts with what is committed from now on, unless the request says otherwise, whose session is this one. Keep a change's
+// resume token once the change is handled: a Watch that starts at it goes on after that change.
 //
 // It has no deadline but that of ctx. When the server is unavailable, or silent for 30 seconds, the stream is opened again where
 // it stood, after a pause of up to 0.1 seconds that doubles up to 5, and as long as the server asks for. Leaving the loop ends the
@@ -103,147 +58,137 @@ type opener func(ctx context.Context, w *watching, from start) (frames, error)
 // An error comes with a nil change and is the last item: that of ctx when it ended; SessionNotFound and AmbiguousSession of a
 // session without user; InvalidResumeToken; QuotaExceeded; and ResumePositionExpired when the feed no longer holds what comes
 // next: then changes were missed, so read the sessions again before you start at Metadata["oldest_resume_token"].
-func (s *Session) Watch(ctx context.Context, opts ...WatchOption) iter.Seq2[*Change, error] {
-	return s.client.follow(ctx, newWatching(opts), s.openWatch)
-}
-
-// Watch follows every change of all sessions of the scope, like Session.Watch. A nil scope is the client's user and app; an empty
-// one is the whole tenant.
-func (c *Client) Watch(ctx context.Context, scope *ChangeScope, opts ...WatchOption) iter.Seq2[*Change, error] {
-	if scope == nil {
-		scope = &ChangeScope{App: c.anyOr(c.app), UserId: c.userID}
-	}
-	w := newWatching(opts)
-	if w.from.afterSeq != nil {
-		return failed(errors.New("recollect: AfterSeq is a place in one session: watch the session"))
-	}
-	return c.follow(ctx, w, func(ctx context.Context, w *watching, from start) (frames, error) {
-		request := &recollectv1.WatchAllRequest{Scope: scope, Filter: w.filter}
-		switch {
-		case from.token != nil:
-			request.Start = &recollectv1.WatchAllRequest_ResumeToken{ResumeToken: *from.token}
-		case from.beginning:
-			request.Start = &recollectv1.WatchAllRequest_FromBeginning{FromBeginning: true}
-		default:
-			request.Start = &recollectv1.WatchAllRequest_LiveOnly{LiveOnly: true}
-		}
-		return framesOf(c.Subscriptions.WatchAll(ctx, request))
+func (s *Session) Watch(
+	ctx context.Context, request *recollectv1.WatchSessionRequest, opts ...WatchOption,
+) iter.Seq2[*Change, error] {
+	own := copyOf(request)
+	own.Session = s.ref
+	return s.client.follow(ctx, opts, func(ctx context.Context, token string) (receive, error) {
+		stream, err := s.client.Subscriptions.WatchSession(ctx, startedAt(own, token))
+		return func() (frame, error) { return stream.Recv() }, err
 	})
 }
 
-func (s *Session) openWatch(ctx context.Context, w *watching, from start) (frames, error) {
-	request := &recollectv1.WatchSessionRequest{Session: s.ref, Filter: w.filter}
-	switch {
-	case from.token != nil:
-		request.Start = &recollectv1.WatchSessionRequest_ResumeToken{ResumeToken: *from.token}
-	case from.afterSeq != nil:
-		request.Start = &recollectv1.WatchSessionRequest_AfterSeq{AfterSeq: *from.afterSeq}
-	case from.beginning:
-		request.Start = &recollectv1.WatchSessionRequest_AfterSeq{}
-	default:
-		request.Start = &recollectv1.WatchSessionRequest_LiveOnly{LiveOnly: true}
+// WatchAll follows every change of all sessions of the request's scope, like Session.Watch. Without a scope these are the sessions
+// of the client's user and app; an empty one is the whole tenant.
+func (c *Client) WatchAll(
+	ctx context.Context, request *recollectv1.WatchAllRequest, opts ...WatchOption,
+) iter.Seq2[*Change, error] {
+	own := copyOf(request)
+	if own.Scope == nil {
+		own.Scope = &recollectv1.ChangeScope{App: c.user.App, UserId: c.user.UserId}
 	}
-	return framesOf(s.client.Subscriptions.WatchSession(ctx, request))
+	return c.follow(ctx, opts, func(ctx context.Context, token string) (receive, error) {
+		stream, err := c.Subscriptions.WatchAll(ctx, startedAt(own, token))
+		return func() (frame, error) { return stream.Recv() }, err
+	})
 }
 
-type frame[F any] interface {
-	*F
-	GetChanges() []*Change
-}
-
-func framesOf[F any, P frame[F]](stream grpc.ServerStreamingClient[F], err error) (frames, error) {
-	if err != nil {
-		return nil, err
+// startedAt is a copy of the request that starts at the token, where the request says if that is empty.
+func startedAt[Q proto.Message](request Q, token string) Q {
+	own := proto.CloneOf(request)
+	if token != "" {
+		setToken(own, "resume_token", token)
 	}
-	return func() ([]*Change, error) {
-		message, err := stream.Recv()
-		return P(message).GetChanges(), err
-	}, nil
+	return own
 }
 
-func failed(err error) iter.Seq2[*Change, error] {
-	return func(yield func(*Change, error) bool) { yield(nil, err) }
+type (
+	frame   interface{ GetChanges() []*Change }
+	receive func() (frame, error)
+	opener  func(ctx context.Context, token string) (receive, error)
+)
+
+// subscription is one range over what Watch returned.
+type subscription struct {
+	client      *Client
+	checkpoints bool
+	maxRetries  int
+	failures    int // in a row
+	at          cursor
 }
 
 // follow opens stream after stream, each where the one before it stood.
-func (c *Client) follow(ctx context.Context, w watching, open opener) iter.Seq2[*Change, error] {
-	if w.starts > 1 {
-		return failed(errors.New("recollect: give at most one of ResumeAfter, AfterSeq and FromBeginning"))
-	}
-	if w.badRetries {
-		return failed(errors.New("recollect: MaxRetries must be at least 0"))
-	}
+func (c *Client) follow(ctx context.Context, opts []WatchOption, open opener) iter.Seq2[*Change, error] {
 	return func(yield func(*Change, error) bool) {
-		at, from, again := newCursor(), w.from, newBackoff(w.maxRetries)
+		s := &subscription{client: c, maxRetries: -1}
+		for _, option := range opts {
+			option(s)
+		}
 		for {
-			err := c.drain(ctx, at, again, func(ctx context.Context) (frames, error) { return open(ctx, &w, from) },
-				func(change *Change) bool {
-					return (change.GetCheckpoint() != nil && !w.checkpoints) || yield(change, nil)
-				})
+			err := s.drain(ctx, open, yield)
 			if err == nil {
 				return // the loop was left
 			}
-			wait, mendable := again.pause(err)
-			if mendable {
-				err = c.pause(ctx, wait)
-			}
-			if err != nil {
+			wait, mendable := s.pauseAfter(err)
+			if !mendable {
 				yield(nil, err)
 				return
 			}
-			at.drop()
-			if at.token != "" {
-				from = start{token: &at.token}
-			}
+			c.pause(ctx, wait)
 		}
 	}
 }
 
-// drain hands out the changes of one stream; its end is an error too, nil that hand wanted no more. However it returns, the call is
+// drain hands out the changes of one stream; its end is an error too, nil that the loop was left. However it returns, the call is
 // over.
-func (c *Client) drain(
-	ctx context.Context, at *cursor, again *backoff, open func(context.Context) (frames, error), hand func(*Change) bool,
-) error {
-	callCtx, cancel := context.WithCancelCause(ctx)
-	defer cancel(nil)
-	// What hand takes is not the server's silence, so the clock runs while a frame is awaited only.
-	clock := time.AfterFunc(c.silence, func() { cancel(errSilence) })
-	defer clock.Stop()
-	next, err := open(callCtx)
+func (s *subscription) drain(ctx context.Context, open opener, yield func(*Change, error) bool) error {
+	callCtx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	// What the loop takes is not the server's silence, so the clock runs while a frame is awaited only.
+	clock := time.AfterFunc(s.client.silence, cancel)
+	s.at.parts = nil // of a change that did not arrive as a whole: it will come again
+	next, err := open(callCtx, s.at.token)
 	for {
-		var changes []*Change
+		var arrived frame
 		if err == nil {
-			changes, err = next()
+			arrived, err = next()
+		}
+		if !clock.Stop() {
+			message := fmt.Sprintf("no sign of life from %s for %s", s.client.address, s.client.silence)
+			return &Error{Code: codes.Unavailable, Message: message}
+		}
+		if err == io.EOF {
+			return &Error{Code: codes.Unavailable, Message: "the server ended the stream"}
 		}
 		if err != nil {
-			return c.endOf(callCtx, err)
+			return err
 		}
-		clock.Stop()
-		again.reset()
-		for _, part := range changes {
-			change := at.take(part)
-			if change == nil {
+		s.failures = 0
+		for _, part := range arrived.GetChanges() {
+			change := s.at.take(part)
+			if change == nil || (change.GetCheckpoint() != nil && !s.checkpoints) {
 				continue
 			}
 			if ctx.Err() != nil {
-				return c.typed(ctx.Err())
+				return s.client.typed(ctx.Err())
 			}
-			if !hand(change) {
+			if !yield(change, nil) {
 				return nil
 			}
 		}
-		clock.Reset(c.silence)
+		clock.Reset(s.client.silence)
 	}
 }
 
-// endOf is why a stream ended.
-func (c *Client) endOf(ctx context.Context, err error) error {
-	switch {
-	case errors.Is(context.Cause(ctx), errSilence):
-		message := fmt.Sprintf("%s from %s for %s", errSilence, c.address, c.silence)
-		return &Error{Code: codes.Unavailable, Message: message}
-	case err == io.EOF:
-		return &Error{Code: codes.Unavailable, Message: "the server ended the stream"}
+// pauseAfter is how long to wait after this failure, at least what the server asked for; with full jitter, so that clients that lost
+// one server do not come back all at once. false: no other stream can mend it.
+func (s *subscription) pauseAfter(err error) (time.Duration, bool) {
+	var e *Error
+	if !errors.As(err, &e) || (e.Code != codes.Unavailable && e.RetryAfter == 0) || s.failures == s.maxRetries {
+		return 0, false
 	}
-	return err
+	longest := min(longestPause, firstPause<<min(s.failures, 10))
+	s.failures++
+	return e.RetryAfter + rand.N(longest+1), true
+}
+
+// pause waits, but not beyond the end of the context or of the client, which the next call then tells.
+func (c *Client) pause(ctx context.Context, wait time.Duration) {
+	ctx, cancel := context.WithTimeout(ctx, wait)
+	defer cancel()
+	select {
+	case <-ctx.Done():
+	case <-c.open.Done():
+	}
 }

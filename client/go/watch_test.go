@@ -69,7 +69,7 @@ func TestAStreamIsOpenedAgainWhereItStood(t *testing.T) {
 		}
 		return refusal(codes.OutOfRange, ResumePositionExpired, nil)
 	}}
-	seen, err := collect(t, 0, serve(t, s).Session("s1").Watch(t.Context(), AfterSeq(0)))
+	seen, err := collect(t, 0, serve(t, s).Session("s1").Watch(t.Context(), &watchRequest{Start: &recollectv1.WatchSessionRequest_AfterSeq{}}))
 	if fmt.Sprint(seen) != "[[1] [2] [3 4] [5]]" || !errors.Is(err, ResumePositionExpired) {
 		t.Error(seen, err)
 	}
@@ -86,10 +86,10 @@ func TestCheckpointsAreHandedOutIfAskedFor(t *testing.T) {
 		return nil
 	}}
 	session := serve(t, s).Session("s1")
-	if seen, err := collect(t, 1, session.Watch(t.Context())); fmt.Sprint(seen) != "[[1]]" || err != nil {
+	if seen, err := collect(t, 1, session.Watch(t.Context(), nil)); fmt.Sprint(seen) != "[[1]]" || err != nil {
 		t.Error(seen, err)
 	}
-	if seen, err := collect(t, 2, session.Watch(t.Context(), Checkpoints())); fmt.Sprint(seen) != "[[] [1]]" || err != nil {
+	if seen, err := collect(t, 2, session.Watch(t.Context(), nil, Checkpoints())); fmt.Sprint(seen) != "[[] [1]]" || err != nil {
 		t.Error(seen, err)
 	}
 }
@@ -106,12 +106,12 @@ func TestASilentStreamIsOpenedAgain(t *testing.T) {
 	}}
 	client := serve(t, s)
 	client.silence = 100 * time.Millisecond
-	if seen, err := collect(t, 1, client.Session("s1").Watch(t.Context())); fmt.Sprint(seen) != "[[1]]" || err != nil || opened != 2 {
+	if seen, err := collect(t, 1, client.Session("s1").Watch(t.Context(), nil)); fmt.Sprint(seen) != "[[1]]" || err != nil || opened != 2 {
 		t.Error(seen, err, opened)
 	}
 	opened = 0
-	_, err := collect(t, 0, client.Session("s1").Watch(t.Context(), MaxRetries(0)))
-	if status.Code(err) != codes.Unavailable || err.Error() != "recollect: Unavailable: no sign of life from "+client.Address()+" for 100ms" {
+	_, err := collect(t, 0, client.Session("s1").Watch(t.Context(), nil, MaxRetries(0)))
+	if status.Code(err) != codes.Unavailable || err.Error() != "recollect: Unavailable: no sign of life from "+client.address+" for 100ms" {
 		t.Error(err)
 	}
 }
@@ -131,7 +131,7 @@ func TestASlowReaderIsNotASilentServer(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
 	defer cancel()
 	n := 0
-	for _, err := range client.Session("s1").Watch(ctx) {
+	for _, err := range client.Session("s1").Watch(ctx, nil) {
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -153,22 +153,9 @@ func TestRetriesInARowAreCounted(t *testing.T) {
 		}
 		return status.Error(codes.Unavailable, "gone")
 	}}
-	_, err := collect(t, 0, serve(t, s).Session("s1").Watch(t.Context(), MaxRetries(2)))
+	_, err := collect(t, 0, serve(t, s).Session("s1").Watch(t.Context(), nil, MaxRetries(2)))
 	if status.Code(err) != codes.Unavailable || opened != 4 {
 		t.Error(err, opened)
-	}
-}
-
-func TestMisuseIsToldByTheIteration(t *testing.T) {
-	client := connected(t, "127.0.0.1:1")
-	for name, changes := range map[string]func(func(*Change, error) bool){
-		"two starts":        client.Session("s1").Watch(t.Context(), FromBeginning(), AfterSeq(1)),
-		"negative retries":  client.Session("s1").Watch(t.Context(), MaxRetries(-1)),
-		"a seq of them all": client.Watch(t.Context(), nil, AfterSeq(1)),
-	} {
-		if _, err := collect(t, 0, changes); err == nil || errors.As(err, new(*Error)) {
-			t.Error(name, err)
-		}
 	}
 }
 
@@ -179,10 +166,14 @@ func TestAllSessionsAreFollowedFromWhereItIsSaid(t *testing.T) {
 		return refusal(codes.InvalidArgument, InvalidField, nil)
 	}}
 	client := serve(t, s)
-	collect(t, 0, client.Watch(t.Context(), nil))
-	collect(t, 0, client.Watch(t.Context(), &ChangeScope{}, FromBeginning(), Filtered(&EventFilter{Keyword: "x"})))
-	collect(t, 0, client.Watch(t.Context(), &ChangeScope{}, ResumeAfter("")))
-	if asked[0].GetScope().GetUserId() != "alice" || asked[0].GetScope().GetApp() != "shop" || !asked[0].GetLiveOnly() {
+	whole := &recollectv1.WatchAllRequest{
+		Scope: &recollectv1.ChangeScope{}, Start: &recollectv1.WatchAllRequest_FromBeginning{FromBeginning: true},
+		Filter: &recollectv1.EventFilter{Keyword: "x"},
+	}
+	collect(t, 0, client.WatchAll(t.Context(), nil))
+	collect(t, 0, client.WatchAll(t.Context(), whole))
+	collect(t, 0, client.WatchAll(t.Context(), &recollectv1.WatchAllRequest{Start: &recollectv1.WatchAllRequest_ResumeToken{}}))
+	if asked[0].GetScope().GetUserId() != "alice" || asked[0].GetScope().GetApp() != "shop" || asked[0].Start != nil {
 		t.Error(asked[0])
 	}
 	if asked[1].GetScope().App != nil || !asked[1].GetFromBeginning() || asked[1].GetFilter().GetKeyword() != "x" {
@@ -208,7 +199,7 @@ func TestLeavingEndsTheCall(t *testing.T) {
 		session := client.Session("s1")
 		connected := 0 // goroutines, with those of the connection itself
 		for n := range 20 {
-			if seen, err := collect(t, 1, session.Watch(t.Context())); len(seen) != 1 || err != nil {
+			if seen, err := collect(t, 1, session.Watch(t.Context(), nil)); len(seen) != 1 || err != nil {
 				t.Fatal(seen, err)
 			}
 			within(t, 5*time.Second, func() { <-ended })
@@ -218,14 +209,14 @@ func TestLeavingEndsTheCall(t *testing.T) {
 		}
 		ctx, cancel := context.WithCancel(t.Context())
 		time.AfterFunc(50*time.Millisecond, cancel)
-		seen, err := collect(t, 0, session.Watch(ctx))
+		seen, err := collect(t, 0, session.Watch(ctx, nil))
 		if len(seen) != 1 || !errors.Is(err, context.Canceled) {
 			t.Error("the context's end:", seen, err)
 		}
 		within(t, 5*time.Second, func() { <-ended })
 		settled(t, connected)
 		time.AfterFunc(50*time.Millisecond, func() { _ = client.Close() })
-		seen, err = collect(t, 0, session.Watch(t.Context()))
+		seen, err = collect(t, 0, session.Watch(t.Context(), nil))
 		if len(seen) != 1 || !errors.Is(err, ErrClosed) || status.Code(err) != codes.Canceled {
 			t.Error("the client's end:", seen, err)
 		}
@@ -242,7 +233,7 @@ func TestTheContextsEndIsHeededWithinAFrame(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
 	var seen []string
-	for change, err := range serve(t, s).Session("s1").Watch(ctx) {
+	for change, err := range serve(t, s).Session("s1").Watch(ctx, nil) {
 		if err == nil {
 			seen = append(seen, seqsOf(change))
 		} else if !errors.Is(err, context.Canceled) {
@@ -263,11 +254,11 @@ func TestAPauseEndsWithTheContextOrTheClient(t *testing.T) {
 	client := serve(t, s)
 	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
 	defer cancel()
-	if _, err := collect(t, 0, client.Session("s1").Watch(ctx)); !errors.Is(err, DeadlineExceeded) {
+	if _, err := collect(t, 0, client.Session("s1").Watch(ctx, nil)); !errors.Is(err, DeadlineExceeded) {
 		t.Error(err)
 	}
 	time.AfterFunc(50*time.Millisecond, func() { _ = client.Close() })
-	if _, err := collect(t, 0, client.Session("s1").Watch(t.Context())); !errors.Is(err, ErrClosed) {
+	if _, err := collect(t, 0, client.Session("s1").Watch(t.Context(), nil)); !errors.Is(err, ErrClosed) {
 		t.Error(err)
 	}
 }
@@ -287,7 +278,7 @@ func TestNothingIsReadAheadOfTheLoop(t *testing.T) {
 		}
 		return nil
 	}}
-	for range serve(t, s).Session("s1").Watch(t.Context()) {
+	for range serve(t, s).Session("s1").Watch(t.Context(), nil) {
 		time.Sleep(300 * time.Millisecond) // the server could send all of it meanwhile
 		break
 	}

@@ -20,7 +20,7 @@ func main() {
 }
 
 func run(ctx context.Context) error {
-	memory, err := recollect.New("", recollect.WithApp("travel"), recollect.WithUser("alice"))
+	memory, err := recollect.New(recollect.Options{App: "travel", UserID: "alice"})
 	if err != nil {
 		return err
 	}
@@ -37,7 +37,7 @@ func run(ctx context.Context) error {
 
 // answer has the agent answer what the user says.
 func answer(ctx context.Context, session *recollect.Session, question string) error {
-	if _, err := session.Append(ctx, recollect.Events(recollect.User(question)), recollect.Create()); err != nil {
+	if _, err := session.Append(ctx, []*recollect.Event{recollect.User(question)}, recollect.Create()); err != nil {
 		return err
 	}
 	for {
@@ -46,7 +46,7 @@ func answer(ctx context.Context, session *recollect.Session, question string) er
 			return err
 		}
 		said, calls := think(seen.GetEvents())
-		next := recollect.Events(said)
+		next := []*recollect.Event{said}
 		for _, call := range calls {
 			next = append(next, use(call))
 		}
@@ -68,7 +68,7 @@ func think(events []*recollect.Event) (*recollect.Event, []*recollectv1.ToolCall
 		return recollect.Assistant("It is " + result.GetParts()[0].GetText().GetText() + " in Lisbon."), nil
 	}
 	call := recollect.ToolCall("c1", "temperature", `{"city": "Lisbon"}`)
-	return recollect.AssistantCalls("", call), []*recollectv1.ToolCallPart{call.GetToolCall()}
+	return recollect.Assistant("", call), []*recollectv1.ToolCallPart{call.GetToolCall()}
 }
 
 // use runs a tool; a failure would be told the model by recollect.AsError.
@@ -78,7 +78,8 @@ func use(call *recollectv1.ToolCallPart) *recollect.Event {
 
 // follow prints what is said, and ends with the answer.
 func follow(ctx context.Context, session *recollect.Session) error {
-	for change, err := range session.Watch(ctx, recollect.FromBeginning()) {
+	beginning := &recollectv1.WatchSessionRequest{Start: &recollectv1.WatchSessionRequest_AfterSeq{AfterSeq: 0}}
+	for change, err := range session.Watch(ctx, beginning) {
 		if err != nil {
 			return err
 		}

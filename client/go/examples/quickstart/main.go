@@ -17,7 +17,7 @@ func main() {
 }
 
 func run(ctx context.Context) error {
-	memory, err := recollect.New("", recollect.WithApp("shop"), recollect.WithUser("alice"))
+	memory, err := recollect.New(recollect.Options{App: "shop", UserID: "alice"})
 	if err != nil {
 		return err
 	}
@@ -25,10 +25,7 @@ func run(ctx context.Context) error {
 
 	// A session of its own, so that it prints the same every time.
 	trip := memory.Session("quickstart-" + recollect.NewEventID())
-	events := recollect.Events(
-		recollect.User("Is flight BA117 on time?"),
-		recollect.Assistant("Yes, it leaves at 10:05."),
-	)
+	events := []*recollect.Event{recollect.User("Is flight BA117 on time?"), recollect.Assistant("Yes, it leaves at 10:05.")}
 	appended, err := trip.Append(ctx, events, recollect.Create())
 	if err != nil {
 		return err
@@ -41,7 +38,8 @@ func run(ctx context.Context) error {
 		}
 		fmt.Println(event.GetSeq(), recollect.TextOf(event))
 	}
-	for hit, err := range trip.Search(ctx, &recollectv1.SearchEventsRequest{Query: "ba117"}) {
+	query := &recollectv1.SearchEventsRequest{Query: "ba117", Scope: &recollectv1.SearchEventsRequest_Session{Session: trip.Ref()}}
+	for hit, err := range memory.Search(ctx, query) {
 		if err != nil {
 			return err
 		}

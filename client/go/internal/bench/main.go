@@ -22,7 +22,7 @@ const (
 	warmUp      = 300
 	block       = 25
 	streamed    = 20_000
-	batch       = 500
+	batch       = 10
 	streamRuns  = 3
 	maxReceived = 64 << 20
 )
@@ -47,7 +47,7 @@ func main() {
 }
 
 func run(ctx context.Context, address string, duration time.Duration) (map[string]any, error) {
-	sdk, err := recollect.New(address, recollect.WithApp("bench"), recollect.WithUser("go"))
+	sdk, err := recollect.New(recollect.Options{Address: address, App: "bench", UserID: "go"})
 	if err != nil {
 		return nil, err
 	}
@@ -75,7 +75,7 @@ func unary(
 ) (map[string]any, error) {
 	bare, written := sdk.Session("stub-"+recollect.NewEventID()), sdk.Session("sdk-"+recollect.NewEventID())
 	for _, session := range []*recollect.Session{bare, written} {
-		if _, err := session.Append(ctx, recollect.Events(recollect.User("warm up")), recollect.Create()); err != nil {
+		if _, err := session.Append(ctx, []*recollect.Event{recollect.User("warm up")}, recollect.Create()); err != nil {
 			return nil, err
 		}
 	}
@@ -88,7 +88,7 @@ func unary(
 			return err
 		},
 		func() error {
-			_, err := written.Append(ctx, recollect.Events(recollect.User(text)))
+			_, err := written.Append(ctx, []*recollect.Event{recollect.User(text)})
 			return err
 		},
 	}

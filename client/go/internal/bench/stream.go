@@ -78,8 +78,8 @@ func followStub(ctx context.Context, stub recollectv1.SubscriptionServiceClient,
 }
 
 func followSDK(ctx context.Context, session *recollect.Session) error {
-	seen := 0
-	for change, err := range session.Watch(ctx, recollect.FromBeginning()) {
+	seen, beginning := 0, &recollectv1.WatchSessionRequest{Start: &recollectv1.WatchSessionRequest_AfterSeq{AfterSeq: 0}}
+	for change, err := range session.Watch(ctx, beginning) {
 		if err != nil {
 			return err
 		}
