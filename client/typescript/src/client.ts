@@ -16,7 +16,7 @@ import { SubscriptionService, type ChangeScopeSchema } from "./gen/recollect/v1/
 import { newEventId, type EventInit } from "./messages.js";
 import { keepByteOrderMarks } from "./text.js";
 import { reliable } from "./transport.js";
-import { follow, watchRequest, type WatchOptions } from "./watch.js";
+import { follow, opener, type WatchOptions } from "./watch.js";
 
 /** What `connect` is told. */
 export interface ClientOptions {
@@ -74,7 +74,6 @@ export class Client {
   readonly userId: string;
   readonly #closing = new AbortController();
   readonly #transport: Transport;
-  readonly #events: ServiceClient<typeof events.EventService>;
 
   /** @internal Use `connect`. */
   constructor(transport: Transport, private readonly disconnect: () => void, options: ClientOptions & { address: string }) {
@@ -82,7 +81,6 @@ export class Client {
     const { address, token = "", app = "", userId = "", timeoutMs = 30_000 } = options;
     [this.address, this.app, this.userId] = [address, app, userId];
     this.#transport = reliable(transport, { address, token, timeoutMs, closed: this.#closing.signal });
-    this.#events = this.service(events.EventService);
   }
 
   /** Ends the connection. Calls and watches under way fail with code Canceled, and so do later ones. Closing twice does nothing. */
@@ -124,21 +122,20 @@ export class Client {
     };
     if (version !== undefined) request.precondition = { case: "expectedLogVersion", value: version };
     if (last !== undefined) request.precondition = { case: "expectedLastEventId", value: last };
-    return this.#events.appendEvents(request, options);
+    return this.service(events.EventService).appendEvents(request, options);
   }
 
   /** The session's events that match, page after page; an unknown session has none. Reasons: AMBIGUOUS_SESSION. */
   events(session: SessionLike, options: EventsOptions = {}): AsyncGenerator<SessionEvent, void> {
     const request = { ...options, session: this.ref(session) };
-    const fetch = (pageToken: string) => this.#events.listEvents({ ...request, pageToken }, options);
+    const fetch = (pageToken: string) => this.service(events.EventService).listEvents({ ...request, pageToken }, options);
     return paged(fetch, (page) => page.events);
   }
 
   /** Sessions, newest first: by default those of the client's user, in its app if it has one. */
   sessions(options: SessionsOptions = {}): AsyncGenerator<Session, void> {
-    const sessions = this.service(SessionService);
     const request = { ...this.#whose(), ...options };
-    const fetch = (pageToken: string) => sessions.listSessions({ ...request, pageToken }, options);
+    const fetch = (pageToken: string) => this.service(SessionService).listSessions({ ...request, pageToken }, options);
     return paged(fetch, (page) => page.sessions);
   }
 
@@ -147,19 +144,17 @@ export class Client {
    * sessions of the client's user, in its app if it has one. Reasons: SESSION_NOT_FOUND, AMBIGUOUS_SESSION.
    */
   search(query: string, options: SearchOptions = {}): AsyncGenerator<SearchHit, void> {
-    const recall = this.service(RecallService);
     const own = { case: "user", value: this.#whose() } as const;
     const scope = options.session === undefined ? (options.scope ?? own) : ({ case: "session", value: this.ref(options.session) } as const);
     const request = { ...options, query, scope };
-    const fetch = (pageToken: string) => recall.searchEvents({ ...request, pageToken }, options);
+    const fetch = (pageToken: string) => this.service(RecallService).searchEvents({ ...request, pageToken }, options);
     return paged(fetch, (page) => page.hits);
   }
 
   /** The records of a session's compactions, newest first. Reasons: SESSION_NOT_FOUND. */
   compactions(session: SessionLike, options: CompactionsOptions = {}): AsyncGenerator<Compaction, void> {
-    const service = this.service(compaction.CompactionService);
     const request = { ...options, session: this.ref(session) };
-    const fetch = (pageToken: string) => service.listCompactions({ ...request, pageToken }, options);
+    const fetch = (pageToken: string) => this.service(compaction.CompactionService).listCompactions({ ...request, pageToken }, options);
     return paged(fetch, (page) => page.compactions);
   }
 
@@ -168,7 +163,7 @@ export class Client {
    * default it is the window within the session's or the server's size. An unknown session gives an empty one.
    */
   async context(session: SessionLike, spec?: MessageInitShape<typeof ContextSpecSchema>, options?: CallOptions): Promise<events.GetContextResponse> {
-    return this.#events.getContext({ session: this.ref(session), spec }, options);
+    return this.service(events.EventService).getContext({ session: this.ref(session), spec }, options);
   }
 
   /**
@@ -228,17 +223,9 @@ export class Client {
    */
   watch(whose: SessionLike | { scope: MessageInitShape<typeof ChangeScopeSchema> }, options: WatchOptions = {}): AsyncGenerator<Change, void> {
     const isScope = typeof whose === "object" && "scope" in whose;
-    const request = watchRequest(isScope ? { scope: { ...this.#whose(), ...whose.scope } } : { session: this.ref(whose) }, options);
-    const subscriptions = this.service(SubscriptionService);
-    return follow(
-      {
-        request,
-        open: (of, call) => (of.$typeName === "recollect.v1.WatchAllRequest" ? subscriptions.watchAll(of, call) : subscriptions.watchSession(of, call)),
-        closed: this.#closing.signal,
-        address: this.address,
-      },
-      options,
-    );
+    const followed = isScope ? { scope: { ...this.#whose(), ...whose.scope } } : { session: this.ref(whose) };
+    const open = opener(this.service(SubscriptionService), followed, options);
+    return follow(open, options, { address: this.address, closed: this.#closing.signal });
   }
 
   #whose() {
@@ -247,10 +234,7 @@ export class Client {
 }
 
 /** All items of a list, each page fetched when it is reached. */
-async function* paged<Page extends { nextPageToken: string }, Item>(
-  fetch: (pageToken: string) => Promise<Page>,
-  items: (page: Page) => Item[],
-): AsyncGenerator<Item, void> {
+async function* paged<P extends { nextPageToken: string }, Item>(fetch: (token: string) => Promise<P>, items: (page: P) => Item[]) {
   let token = "";
   do {
     const page = await fetch(token);

@@ -4,18 +4,6 @@
 import { BinaryReader, WireType } from "@bufbuild/protobuf/wire";
 import type { ConnectError } from "@connectrpc/connect";
 
-/** What a server says of an error beside its code and message. */
-export interface ErrorDetails {
-  /** The reason of ErrorInfo; empty if there was none of Recollect's. */
-  reason: string;
-  /** The metadata of ErrorInfo. */
-  metadata: Record<string, string>;
-  /** The violations of BadRequest. */
-  violations: FieldViolation[];
-  /** The delay of RetryInfo in milliseconds. */
-  retryAfterMs: number | undefined;
-}
-
 /** A field of a request that is not valid. */
 export interface FieldViolation {
   /** Its path in the request, for example `events[3].message`. */
@@ -24,28 +12,34 @@ export interface FieldViolation {
   description: string;
 }
 
-/** Reads what is known of the details; what is malformed is left out, since it must not hide the error. */
-export function readDetails(details: ConnectError["details"]): ErrorDetails {
-  const read: ErrorDetails = { reason: "", metadata: {}, violations: [], retryAfterMs: undefined };
+/**
+ * What the details say, as in RecollectError; the reason is empty if there was none of Recollect's. What is malformed is left out,
+ * since it must not hide the error.
+ */
+export function readDetails(details: ConnectError["details"]) {
+  let reason = "";
+  let metadata: Record<string, string> = {};
+  let violations: FieldViolation[] = [];
+  let retryAfterMs: number | undefined;
   for (const detail of details) {
     if (!("type" in detail)) continue;
     const { type, value } = detail;
     try {
       const message = fieldsOf(value);
       if (type === "google.rpc.ErrorInfo" && text(message, 2) === "recollect.dev") {
-        read.reason = text(message, 1);
-        read.metadata = Object.fromEntries(inside(message, 3).map((entry) => [text(entry, 1), text(entry, 2)]));
+        reason = text(message, 1);
+        metadata = Object.fromEntries(inside(message, 3).map((entry) => [text(entry, 1), text(entry, 2)]));
       } else if (type === "google.rpc.BadRequest") {
-        read.violations = inside(message, 1).map((each) => ({ field: text(each, 1), description: text(each, 2) }));
+        violations = inside(message, 1).map((each) => ({ field: text(each, 1), description: text(each, 2) }));
       } else if (type === "google.rpc.RetryInfo") {
         const [delay] = inside(message, 1);
-        read.retryAfterMs = Number(delay?.[1]?.[0] ?? 0) * 1000 + Number(delay?.[2]?.[0] ?? 0) / 1e6;
+        retryAfterMs = Number(delay?.[1]?.[0] ?? 0) * 1000 + Number(delay?.[2]?.[0] ?? 0) / 1e6;
       }
     } catch {
       continue;
     }
   }
-  return read;
+  return { reason, metadata, violations, retryAfterMs };
 }
 
 /** The values of a message by field number: numbers, and the bytes of everything else. */

@@ -1,6 +1,6 @@
 import { Code, ConnectError } from "@connectrpc/connect";
 
-import { readDetails, type ErrorDetails, type FieldViolation } from "./details.js";
+import { readDetails, type FieldViolation } from "./details.js";
 import type { ErrorReason } from "./gen/recollect/v1/error_reason_pb.js";
 
 /** The name of a value of ErrorReason, for example "SESSION_NOT_FOUND". */
@@ -22,7 +22,7 @@ export class RecollectError extends Error {
   readonly retryAfterMs: number | undefined;
 
   /** `cause`: Connect's error, or the reason with which a signal was aborted. */
-  constructor(message: string, readonly code: Code, details: Partial<ErrorDetails> = {}, cause?: unknown) {
+  constructor(message: string, readonly code: Code, details: Partial<ReturnType<typeof readDetails>> = {}, cause?: unknown) {
     super(message, { cause });
     this.reason = details.reason ?? "";
     this.metadata = details.metadata ?? {};

@@ -6,10 +6,7 @@ const BYTE_ORDER_MARK = Uint8Array.of(0xef, 0xbb, 0xbf);
 export function keepByteOrderMarks(): void {
   const encoding = getTextEncoding();
   if (encoding.decodeUtf8(BYTE_ORDER_MARK) !== "") return;
-  const lenient = new TextDecoder("utf-8", { ignoreBOM: true });
-  const strict = new TextDecoder("utf-8", { ignoreBOM: true, fatal: true });
-  configureTextEncoding({
-    ...encoding,
-    decodeUtf8: (bytes: Uint8Array, isStrict?: boolean) => (isStrict ? strict : lenient).decode(bytes),
-  });
+  const decoder = (fatal: boolean) => new TextDecoder("utf-8", { ignoreBOM: true, fatal });
+  const [lenient, strict] = [decoder(false), decoder(true)];
+  configureTextEncoding({ ...encoding, decodeUtf8: (bytes, isStrict) => (isStrict ? strict : lenient).decode(bytes) });
 }

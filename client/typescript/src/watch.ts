@@ -1,7 +1,7 @@
 // Following changes: a stream that is opened again where it stood.
 
-import { create, type MessageInitShape } from "@bufbuild/protobuf";
-import { Code, type CallOptions } from "@connectrpc/connect";
+import type { MessageInitShape } from "@bufbuild/protobuf";
+import { Code, type CallOptions, type Client } from "@connectrpc/connect";
 
 import { Backoff } from "./backoff.js";
 import { Cursor } from "./cursor.js";
@@ -9,8 +9,9 @@ import { RecollectError } from "./errors.js";
 import type { EventFilterSchema } from "./gen/recollect/v1/filter_pb.js";
 import type { SessionRef } from "./gen/recollect/v1/session_pb.js";
 import type { Change } from "./gen/recollect/v1/subscription_pb.js";
-import * as requests from "./gen/recollect/v1/subscription_service_pb.js";
+import type { ChangeScopeSchema, SubscriptionService } from "./gen/recollect/v1/subscription_service_pb.js";
 import { link, sleep } from "./signals.js";
+import type { TransportSettings } from "./transport.js";
 
 /** Milliseconds without a frame after which a stream is taken for dead: two heartbeats of the server. */
 const SILENCE = 30_000;
@@ -33,46 +34,40 @@ export interface WatchOptions {
   signal?: AbortSignal | undefined;
 }
 
-export type WatchRequest = requests.WatchSessionRequest | requests.WatchAllRequest;
+/** Opens a stream after the token, or without one where the options of the watch say. */
+type Open = (token: string | undefined, call: CallOptions) => AsyncIterable<{ changes: Change[] }>;
 
-/** The request for what `watch` was told. */
-export function watchRequest(
-  whose: { session: SessionRef } | { scope: MessageInitShape<typeof requests.ChangeScopeSchema> },
-  { resumeToken, afterSeq, fromBeginning, filter }: WatchOptions,
-): WatchRequest {
-  const token = resumeToken === undefined ? undefined : ({ case: "resumeToken", value: resumeToken } as const);
+/** What opens the stream that `watch` was told of. Throws TypeError for a place that there is not. */
+export function opener(
+  subscriptions: Client<typeof SubscriptionService>,
+  whose: { session: SessionRef } | { scope: MessageInitShape<typeof ChangeScopeSchema> },
+  { afterSeq, fromBeginning, filter }: WatchOptions,
+): Open {
+  const after = (token: string | undefined) => (token === undefined ? undefined : ({ case: "resumeToken", value: token } as const));
   const live = { case: "liveOnly", value: true } as const;
   if ("session" in whose) {
     const seq = afterSeq ?? (fromBeginning ? 0n : undefined);
-    const start = token ?? (seq === undefined ? live : ({ case: "afterSeq", value: seq } as const));
-    return create(requests.WatchSessionRequestSchema, { ...whose, filter, start });
+    const start = seq === undefined ? live : ({ case: "afterSeq", value: seq } as const);
+    return (token, call) => subscriptions.watchSession({ ...whose, filter, start: after(token) ?? start }, call);
   }
   if (afterSeq !== undefined) throw new TypeError("afterSeq is a place in one session: give a session");
-  const start = token ?? (fromBeginning ? ({ case: "fromBeginning", value: true } as const) : live);
-  return create(requests.WatchAllRequestSchema, { ...whose, filter, start });
-}
-
-export interface Following {
-  request: WatchRequest;
-  open: (request: WatchRequest, options: CallOptions) => AsyncIterable<{ changes: Change[] }>;
-  /** Aborted when the client is closed. */
-  closed: AbortSignal;
-  address: string;
-  silence?: number;
+  const start = fromBeginning ? ({ case: "fromBeginning", value: true } as const) : live;
+  return (token, call) => subscriptions.watchAll({ ...whose, filter, start: after(token) ?? start }, call);
 }
 
 /** The changes. Nothing is opened before the first is asked for. */
-export async function* follow(following: Following, { checkpoints, maxRetries, signal }: WatchOptions): AsyncGenerator<Change, void> {
-  const { request, open, closed, address, silence = SILENCE } = following;
-  const [cursor, backoff, stop] = [new Cursor(), new Backoff(maxRetries), link(signal, closed)];
+export async function* follow(open: Open, options: WatchOptions, server: Pick<TransportSettings, "address" | "closed">, silence = SILENCE) {
+  const { checkpoints, maxRetries, signal } = options;
+  const [cursor, backoff, stop] = [new Cursor(), new Backoff(maxRetries), link(signal, server.closed)];
+  let token = options.resumeToken;
   try {
     for (;;) {
       const call = link(stop.signal);
-      const silent = () => call.abort(unavailable(`no sign of life from ${address} for ${silence / 1000} s`));
+      const silent = () => call.abort(unavailable(`no sign of life from ${server.address} for ${silence / 1000} s`));
       let alarm = setTimeout(silent, silence);
       let pause: number;
       try {
-        for await (const frame of open(request, { signal: call.signal })) {
+        for await (const frame of open(token, { signal: call.signal })) {
           clearTimeout(alarm);
           backoff.reset();
           for (const part of frame.changes) {
@@ -89,8 +84,7 @@ export async function* follow(following: Following, { checkpoints, maxRetries, s
         call.abort(); // Connect's streams do not notice that they are left
       }
       await sleep(pause, stop.signal);
-      const token = cursor.resume();
-      if (token) request.start = { case: "resumeToken", value: token };
+      token = cursor.resume() || token;
     }
   } finally {
     stop.release();

@@ -9,29 +9,28 @@ import { Code } from "@connectrpc/connect";
 
 import * as sdk from "../src/node.js";
 import { connect as connectWeb } from "../src/web.js";
-import { follow, watchRequest, type Following } from "../src/watch.js";
+import { follow } from "../src/watch.js";
 import { batch, errorInfo, idsOf, serve, serveHttp, serverError } from "./support.js";
 
-type Script = (request: sdk.WatchSessionRequest, signal: AbortSignal) => AsyncGenerator<sdk.Change[]>;
+type Request = sdk.WatchSessionRequest | sdk.WatchAllRequest;
+type Script = (request: Request, signal: AbortSignal) => AsyncGenerator<sdk.Change[]>;
 
 let scripts: Script[] = [];
-const requests: sdk.WatchSessionRequest[] = [];
+const requests: Request[] = [];
 const open = new Set<AbortSignal>();
 
-const server = await serve((router) =>
-  router.service(sdk.SubscriptionService, {
-    async *watchSession(request, { signal }) {
-      requests.push(request);
-      open.add(signal);
-      signal.addEventListener("abort", () => open.delete(signal)); // a handler that waits for the reader does not return
-      try {
-        for await (const changes of scripts.shift()!(request, signal)) yield { changes };
-      } finally {
-        open.delete(signal);
-      }
-    },
-  }),
-);
+async function* answer(request: Request, { signal }: { signal: AbortSignal }) {
+  requests.push(request);
+  open.add(signal);
+  signal.addEventListener("abort", () => open.delete(signal)); // a handler that waits for the reader does not return
+  try {
+    for await (const changes of scripts.shift()!(request, signal)) yield { changes };
+  } finally {
+    open.delete(signal);
+  }
+}
+
+const server = await serve((router) => router.service(sdk.SubscriptionService, { watchSession: answer, watchAll: answer }));
 const client = sdk.connect({ address: server.address, app: "a", userId: "u" });
 after(async () => {
   client.close();
@@ -218,18 +217,12 @@ test("a reader that is slow holds the server up instead of filling memory", asyn
 
 test("silence is taken for a dead stream; slowness of the reader is not", async () => {
   let opened = 0;
-  const following: Following = {
-    open: async function* (_request, { signal }) {
-      opened += 1;
-      yield { changes: [batch("s", opened, [`e${opened}`])] };
-      await new Promise((_, reject) => signal!.addEventListener("abort", () => reject(signal!.reason)));
-    },
-    request: watchRequest({ session: client.ref("s") }, {}),
-    closed: new AbortController().signal,
-    address: "x",
-    silence: 100,
-  };
-  const watch = follow(following, { maxRetries: 1 });
+  async function* open(_token: string | undefined, { signal }: { signal?: AbortSignal }) {
+    opened += 1;
+    yield { changes: [batch("s", opened, [`e${opened}`])] };
+    await new Promise((_, reject) => signal!.addEventListener("abort", () => reject(signal!.reason)));
+  }
+  const watch = follow(open, { maxRetries: 1 }, { address: "x", closed: new AbortController().signal }, 100);
   await watch.next();
   await new Promise((resolve) => setTimeout(resolve, 300));
   assert.equal(opened, 1, "the reader was busy");
@@ -238,12 +231,20 @@ test("silence is taken for a dead stream; slowness of the reader is not", async 
   await watch.return();
 });
 
-test("where it starts, by default now, and where a token says, if there is one", () => {
-  const session = client.ref("s");
-  const start = (options: sdk.WatchOptions) => watchRequest({ session }, options).start;
-  assert.deepEqual(start({}), { case: "liveOnly", value: true });
-  assert.deepEqual(start({ fromBeginning: true }), { case: "afterSeq", value: 0n });
-  assert.deepEqual(start({ afterSeq: 7n }), { case: "afterSeq", value: 7n });
-  assert.deepEqual(start({ resumeToken: "t", fromBeginning: true }), { case: "resumeToken", value: "t" });
-  assert.deepEqual(watchRequest({ scope: {} }, { fromBeginning: true }).start, { case: "fromBeginning", value: true });
+test("where it starts, by default now, and where a token says, if there is one", async () => {
+  const start = async (options: sdk.WatchOptions, whose: Parameters<sdk.Client["watch"]>[0] = "s") => {
+    scripts = [
+      async function* () {
+        yield [batch("s", 1, ["e1"])];
+      },
+    ];
+    await client.watch(whose, options).next();
+    return requests.pop()!.start;
+  };
+  assert.deepEqual(await start({}), { case: "liveOnly", value: true });
+  assert.deepEqual(await start({ fromBeginning: true }), { case: "afterSeq", value: 0n });
+  assert.deepEqual(await start({ afterSeq: 7n }), { case: "afterSeq", value: 7n });
+  assert.deepEqual(await start({ resumeToken: "t", fromBeginning: true }), { case: "resumeToken", value: "t" });
+  assert.deepEqual(await start({}, { scope: {} }), { case: "liveOnly", value: true });
+  assert.deepEqual(await start({ fromBeginning: true }, { scope: {} }), { case: "fromBeginning", value: true });
 });
