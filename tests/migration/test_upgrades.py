@@ -45,7 +45,7 @@ async def _set(url: str, **values: str) -> None:
         await engine.write(unit)
 
 
-@pytest.fixture(params=[1, 2])
+@pytest.fixture(params=range(1, SCHEMA_VERSION))
 async def first(request: pytest.FixtureRequest, empty_url: str) -> str:
     """A database of the first schema, with data; as it is, or brought to a later one that is not the newest."""
     async with opened(empty_url) as engine:

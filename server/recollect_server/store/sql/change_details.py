@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import Any
 
 from ...domain.model import Counters, Session, SessionRef, Usage, Versions
@@ -64,18 +64,8 @@ def read(detail: bytes | None) -> Detail:
     )
 
 
-# Of a stored session, as its fields are called.
-_PLAIN = (
-    "uid",
-    "create_time",
-    "update_time",
-    "expire_time",
-    "metadata_json",
-    "context_bytes",
-    "log_version",
-    "window_version",
-    "last_seq",
-)
+# Of a stored session, as its fields are called; the others are told in a form of their own.
+_PLAIN = tuple(each.name for each in fields(Session) if each.name not in ("ref", "labels", "window", "usage"))
 
 
 def _snapshot(session: Session) -> dict[str, Any]:
@@ -94,7 +84,8 @@ def _session(told: Mapping[str, Any]) -> Session:
         labels=told["labels"],
         window=Counters(*told["window"]),
         usage=Usage(*told["usage"]),
-        **{name: told[name] for name in _PLAIN},
+        # What an older server recorded lacks what sessions did not have then.
+        **{name: told[name] for name in _PLAIN if name in told},
     )
 
 

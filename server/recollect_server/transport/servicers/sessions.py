@@ -12,7 +12,9 @@ from ...store.base import SessionQuery
 from ..convert import ref_of, session_draft, session_to
 from ..tokens import PageTokens
 
-_MUTABLE = ("expiry", "metadata_json", "labels", "context_bytes")
+_MUTABLE = tuple(
+    field.name for field in pb.UpdateSessionRequest.DESCRIPTOR.fields if field.name not in ("session", "update_mask")
+)
 
 
 class SessionServicer:

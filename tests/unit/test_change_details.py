@@ -1,0 +1,22 @@
+"""What change rows tell of a session, also those that an older server wrote."""
+
+from __future__ import annotations
+
+import json
+
+from recollect_server.domain.model import Session, SessionRef
+from recollect_server.store.sql import change_details
+
+SESSION = Session(SessionRef("shop", "ann", "s1"), "uid", 1, 2, None, '{"a": 1}', {"k": "v"}, log_version=3, context_bytes=9)
+
+
+def test_a_session_is_told_as_it_was() -> None:
+    assert change_details.read(change_details.created(SESSION)).after == SESSION
+
+
+def test_a_field_that_sessions_did_not_have_when_the_row_was_written_has_its_default() -> None:
+    told = json.loads(change_details.created(SESSION))
+    del told["after"]["context_bytes"]
+    after = change_details.read(json.dumps(told).encode()).after
+    assert after is not None
+    assert (after.context_bytes, after.log_version) == (0, 3)
