@@ -108,8 +108,8 @@ async fn answer(p: &Value) -> Result<Value, Error> {
         "hello" => return Ok(json!({ "language": "rust", "version": VERSION })),
         "build" => return Ok(json!({ "event": packed(&build(text(p, "builder"), &p["args"])) })),
         "connect" => {
-            let builder = Client::builder().address(text(p, "address")).token(text(p, "token")).timeout(limit);
-            let client = builder.app(text(p, "app")).user_id(text(p, "user_id")).build()?;
+            let builder = Client::builder().address(text(p, "address")).token(text(p, "token"));
+            let client = builder.app(text(p, "app")).user_id(text(p, "user_id")).build()?.with_timeout(limit);
             CLIENTS.lock().expect("no panic").insert(name.to_owned(), client);
         }
         "cancel" => TASKS.lock().expect("no panic")[&p["target"].as_u64().expect("an id")].abort(),

@@ -26,18 +26,14 @@ pub(crate) fn before_retry(tries: u32, status: &Status, left: Option<Duration>) 
 }
 
 /// Exponential backoff with full jitter, so that clients that lost one server do not come back all at once.
-#[derive(Debug)]
+#[derive(Default)]
 pub(crate) struct Backoff {
-    max_retries: Option<u32>,
+    /// Failures in a row that are borne; None means any number.
+    pub(crate) max_retries: Option<u32>,
     failures: u32,
 }
 
 impl Backoff {
-    /// `max_retries`: failures in a row that are borne; None means any number.
-    pub(crate) fn new(max_retries: Option<u32>) -> Self {
-        Self { max_retries, failures: 0 }
-    }
-
     /// The stream is alive: the failures before it no longer count.
     pub(crate) fn reset(&mut self) {
         self.failures = 0;
@@ -94,7 +90,7 @@ mod tests {
 
     #[test]
     fn pauses_grow_to_five_seconds_and_are_spread() {
-        let mut backoff = Backoff::new(None);
+        let mut backoff = Backoff::default();
         let pauses: Vec<_> = (0..40).map(|_| backoff.pause(away()).expect("it goes on")).collect();
         for (n, pause) in pauses.iter().enumerate() {
             assert!(*pause <= LONGEST_OF_STREAM.min(FIRST * 2u32.pow(n.min(10) as u32)), "{n}: {pause:?}");
@@ -106,21 +102,21 @@ mod tests {
 
     #[test]
     fn so_many_failures_in_a_row_are_borne() {
-        let mut backoff = Backoff::new(Some(2));
+        let mut backoff = Backoff { max_retries: Some(2), failures: 0 };
         for _ in 0..3 {
             assert!(backoff.pause(away()).is_ok() && backoff.pause(away()).is_ok());
             assert_eq!(backoff.pause(away()).expect_err("two were borne").code(), Code::Unavailable);
             backoff.reset();
         }
-        assert!(Backoff::new(Some(0)).pause(away()).is_err());
+        assert!(Backoff { max_retries: Some(0), failures: 0 }.pause(away()).is_err());
     }
 
     #[test]
     fn what_the_server_asks_for_is_waited_at_least_and_other_errors_end_it() {
         let asked = ErrorDetails::with_retry_info(Some(Duration::from_secs(7)));
         let busy = Status::with_error_details(Code::ResourceExhausted, "busy", asked);
-        assert!(Backoff::new(None).pause(busy.into()).expect("it goes on") >= Duration::from_secs(7));
+        assert!(Backoff::default().pause(busy.into()).expect("it goes on") >= Duration::from_secs(7));
         let expired = Status::out_of_range("the position expired");
-        assert_eq!(Backoff::new(None).pause(expired.into()).expect_err("no retry mends it").code(), Code::OutOfRange);
+        assert_eq!(Backoff::default().pause(expired.into()).expect_err("no retry mends it").code(), Code::OutOfRange);
     }
 }

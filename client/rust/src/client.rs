@@ -10,14 +10,7 @@ use tonic::transport::ClientTlsConfig;
 use tonic::transport::{Channel, Endpoint};
 
 use crate::session::SessionLike;
-use crate::v1::compaction_service_client::CompactionServiceClient;
-use crate::v1::consumer_service_client::ConsumerServiceClient;
-use crate::v1::event_service_client::EventServiceClient;
-use crate::v1::recall_service_client::RecallServiceClient;
-use crate::v1::server_service_client::ServerServiceClient;
-use crate::v1::session_service_client::SessionServiceClient;
-use crate::v1::subscription_service_client::SubscriptionServiceClient;
-use crate::{Error, SessionRef, VERSION};
+use crate::{Error, SessionRef, VERSION, v1};
 
 /// Where a server is looked for unless told otherwise.
 pub const DEFAULT_ADDRESS: &str = "127.0.0.1:7443";
@@ -52,7 +45,6 @@ pub struct Builder {
     token: Option<String>,
     app: String,
     user_id: String,
-    timeout: Option<Option<Duration>>,
     #[cfg(feature = "tls")]
     tls: Option<ClientTlsConfig>,
 }
@@ -82,12 +74,6 @@ impl Builder {
         self
     }
 
-    /// How long a call may take, its retries included; None for no limit. By default 30 seconds. Streams have no limit.
-    pub fn timeout(mut self, timeout: impl Into<Option<Duration>>) -> Self {
-        self.timeout = Some(timeout.into());
-        self
-    }
-
     /// TLS, for example with the system's root certificates: `ClientTlsConfig::new().with_enabled_roots()`. By default the
     /// connection is plaintext.
     #[cfg(feature = "tls")]
@@ -101,23 +87,21 @@ impl Builder {
     pub fn build(self) -> Result<Client, Error> {
         let address = self.address.or_else(|| environment("RECOLLECT_ADDRESS")).unwrap_or_else(|| DEFAULT_ADDRESS.to_owned());
         let token = self.token.or_else(|| environment("RECOLLECT_TOKEN")).filter(|token| !token.is_empty());
+        let authorization = token.map(|token| HeaderValue::try_from(format!("Bearer {token}"))).transpose();
+        let mut authorization = authorization.map_err(|_| Error::Usage("no header can hold this token".to_owned()))?;
+        authorization.iter_mut().for_each(|value| value.set_sensitive(true));
         #[cfg(feature = "tls")]
         let endpoint = match self.tls {
-            Some(config) => endpoint(&address, "https")?.tls_config(config).map_err(|error| cannot(&address, &error))?,
-            None => endpoint(&address, "http")?,
+            Some(config) => endpoint(&address, "https").and_then(|endpoint| endpoint.tls_config(config)),
+            None => endpoint(&address, "http"),
         };
         #[cfg(not(feature = "tls"))]
-        let endpoint = endpoint(&address, "http")?;
-        let shared = Shared {
-            address,
-            app: self.app,
-            user_id: self.user_id,
-            authorization: token.map(|token| credential(&token)).transpose()?,
-            endpoint,
-            channel: Mutex::default(),
-            closed: CancellationToken::new(),
-        };
-        Ok(Client { shared: Arc::new(shared), timeout: self.timeout.unwrap_or(Some(DEFAULT_TIMEOUT)) })
+        let endpoint = endpoint(&address, "http");
+        let endpoint =
+            endpoint.map_err(|error| Error::Usage(format!("{address:?} is no \"host:port\" to connect to: {error:?}")))?;
+        let (channel, closed) = (Mutex::default(), CancellationToken::new());
+        let shared = Shared { address, app: self.app, user_id: self.user_id, authorization, endpoint, channel, closed };
+        Ok(Client { shared: Arc::new(shared), timeout: Some(DEFAULT_TIMEOUT) })
     }
 }
 
@@ -125,33 +109,20 @@ fn environment(name: &str) -> Option<String> {
     std::env::var(name).ok().filter(|value| !value.is_empty())
 }
 
-fn credential(token: &str) -> Result<HeaderValue, Error> {
-    let mut value = HeaderValue::try_from(format!("Bearer {token}"))
-        .map_err(|_| Error::Usage("the token holds characters that no header can".to_owned()))?;
-    value.set_sensitive(true);
-    Ok(value)
-}
-
-fn endpoint(address: &str, scheme: &str) -> Result<Endpoint, Error> {
-    let endpoint = Endpoint::from_shared(format!("{scheme}://{address}")).map_err(|error| cannot(address, &error))?;
-    let endpoint = endpoint.user_agent(format!("recollect-rust/{VERSION}")).map_err(|error| cannot(address, &error))?;
-    Ok(endpoint
+fn endpoint(address: &str, scheme: &str) -> Result<Endpoint, tonic::transport::Error> {
+    Ok(Endpoint::from_shared(format!("{scheme}://{address}"))?
+        .user_agent(format!("recollect-rust/{VERSION}"))?
         .connect_timeout(Duration::from_secs(10))
         .http2_keep_alive_interval(Duration::from_secs(30))
         .keep_alive_timeout(Duration::from_secs(10)))
 }
 
-fn cannot(address: &str, error: &tonic::transport::Error) -> Error {
-    let cause = std::error::Error::source(error).map_or_else(String::new, |cause| format!(": {cause}"));
-    Error::Usage(format!("cannot connect to {address:?}, which should be \"host:port\": {error}{cause}"))
-}
-
 /// The generated clients, one for each service, over the client's connection.
 macro_rules! services {
-    ($($(#[$doc:meta])* $name:ident: $client:ident),* $(,)?) => {$(
+    ($($(#[$doc:meta])* $name:ident: $module:ident::$client:ident),* $(,)?) => {$(
         $(#[$doc])*
-        pub fn $name(&self) -> $client<Self> {
-            $client::new(self.clone())
+        pub fn $name(&self) -> v1::$module::$client<Self> {
+            v1::$module::$client::new(self.clone())
                 .max_decoding_message_size(MAX_MESSAGE_BYTES)
                 .max_encoding_message_size(MAX_MESSAGE_BYTES)
         }
@@ -170,8 +141,8 @@ impl Client {
         Builder::default()
     }
 
-    /// The same client with another limit to how long its calls may take, their retries included; None for no limit. A request's
-    /// own `set_timeout` is that of each try, within this limit.
+    /// The same client with another limit to how long its calls may take, their retries included; None for no limit. By default it
+    /// is 30 seconds. Streams have none. A request's own `set_timeout` is that of each try, within this limit.
     #[must_use]
     pub fn with_timeout(&self, timeout: impl Into<Option<Duration>>) -> Self {
         Self { shared: Arc::clone(&self.shared), timeout: timeout.into() }
@@ -196,19 +167,19 @@ impl Client {
 
     services! {
         /// Creating, reading, listing, updating and deleting sessions.
-        sessions: SessionServiceClient,
+        sessions: session_service_client::SessionServiceClient,
         /// Appending and reading events, and reading contexts.
-        events: EventServiceClient,
+        events: event_service_client::EventServiceClient,
         /// Compacting sessions, and the policies by which the server does.
-        compaction: CompactionServiceClient,
+        compaction: compaction_service_client::CompactionServiceClient,
         /// Searching events.
-        recall: RecallServiceClient,
+        recall: recall_service_client::RecallServiceClient,
         /// What the server is and what its limits are.
-        server: ServerServiceClient,
+        server: server_service_client::ServerServiceClient,
         /// Streams of changes as the server sends them; [`watch`](Self::watch) resumes them.
-        subscriptions: SubscriptionServiceClient,
+        subscriptions: subscription_service_client::SubscriptionServiceClient,
         /// Named consumers, whose members share the changes among them.
-        consumers: ConsumerServiceClient,
+        consumers: consumer_service_client::ConsumerServiceClient,
     }
 }
 

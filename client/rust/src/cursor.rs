@@ -8,7 +8,7 @@ use crate::v1::{Change, SessionChangeKind, SessionRef, change::Kind};
 const REMEMBERED: usize = 4096;
 
 /// Where a subscription stands: its last resume token, the parts of a change that is arriving, and what was handed out.
-#[derive(Debug, Default)]
+#[derive(Default)]
 pub(crate) struct Cursor {
     token: String,
     parts: Option<Change>,
@@ -56,7 +56,7 @@ impl Cursor {
 }
 
 /// The last version of the sessions that changed last: when the young are too many they become the old, who are forgotten.
-#[derive(Debug, Default)]
+#[derive(Default)]
 struct Versions {
     young: HashMap<SessionRef, i64>,
     old: HashMap<SessionRef, i64>,
@@ -65,12 +65,8 @@ struct Versions {
 impl Versions {
     /// Whether this version is higher than the last one, which it then replaces.
     fn grow(&mut self, session: &SessionRef, version: i64) -> bool {
-        if let Some(known) = self.young.get_mut(session) {
-            let is_higher = version > *known;
-            *known = version.max(*known);
-            return is_higher;
-        }
-        if self.old.get(session).is_some_and(|known| version <= *known) {
+        let known = self.young.get(session).or_else(|| self.old.get(session));
+        if known.is_some_and(|known| version <= *known) {
             return false;
         }
         if self.young.len() == REMEMBERED {

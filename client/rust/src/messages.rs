@@ -84,14 +84,9 @@ impl<T: AsRef<str>> From<T> for ToolOutput {
 
 /// The event's text as search sees it: its text parts joined by a line feed. Empty when it has none.
 pub fn text_of(event: &SessionEvent) -> String {
-    let parts = event.message.iter().flat_map(|message| &message.parts);
-    let texts: Vec<&str> = parts
-        .filter_map(|part| match &part.content {
-            Some(Content::Text(text)) => Some(text.text.as_str()),
-            _ => None,
-        })
-        .collect();
-    texts.join("\n")
+    let contents = event.message.iter().flat_map(|message| &message.parts).filter_map(|part| part.content.as_ref());
+    let texts = contents.filter_map(|content| if let Content::Text(text) = content { Some(&*text.text) } else { None });
+    texts.collect::<Vec<_>>().join("\n")
 }
 
 /// A UUIDv7: ids sort by the time they were made.

@@ -13,7 +13,7 @@ use http_body_util::{BodyExt, Full, StreamBody};
 use tokio::time::{Instant, sleep, timeout};
 use tonic::body::Body;
 use tonic::{Code, ConnectError, Status, TimeoutExpired};
-use tower_service::Service;
+use tower::{Service, ServiceExt};
 
 use crate::Client;
 use crate::backoff::before_retry;
@@ -26,10 +26,6 @@ const STREAMS: &[&str] = &[
     "/recollect.v1.SubscriptionService/WatchAll",
     "/recollect.v1.SubscriptionService/WatchSession",
 ];
-
-/// How long the server may take, at most eight digits.
-const GRPC_TIMEOUT: &str = "grpc-timeout";
-const MOST_MILLIS: u128 = 99_999_999;
 
 type Answer = Result<Response<Body>, Status>;
 
@@ -76,14 +72,14 @@ impl Client {
             let mut request = Request::from_parts(head.clone(), Body::new(Full::new(body.clone())));
             let left = deadline.map(|deadline| deadline.saturating_duration_since(Instant::now()));
             if let Some(left) = left {
-                let millis = format!("{}m", left.as_millis().min(MOST_MILLIS));
-                request.headers_mut().entry(GRPC_TIMEOUT).or_insert(millis.parse().expect("it is ascii"));
+                let millis = format!("{}m", left.as_millis().min(99_999_999)); // the protocol has eight digits
+                request.headers_mut().entry("grpc-timeout").or_insert(millis.parse().expect("it is ascii"));
             }
             let failure = match self.whole(request).await {
                 Ok(answer) => return Ok(answer),
                 Err(failure) => failure,
             };
-            if tries == 1 && is_unsent(&failure) {
+            if tries == 1 && causes(&failure).any(|cause| cause.is::<ConnectError>()) {
                 continue; // a channel that failed to connect while nobody waited tells so to the next call
             }
             match before_retry(tries, &failure, left).filter(|_| is_repeatable) {
@@ -96,7 +92,7 @@ impl Client {
     /// One try of a unary call, its answer read to the end: where it breaks must not matter to the retries.
     async fn whole(&self, request: Request<Body>) -> Answer {
         let (head, body) = self.attempt(request).await?.into_parts();
-        let body = body.collect().await.map_err(|status| self.broken(&status))?;
+        let body = body.collect().await.map_err(|error| self.failure(error))?;
         match Status::from_header_map(body.trailers().unwrap_or(&head.headers)) {
             Some(status) if status.code() != Code::Ok => Err(status),
             None if matches!(head.status.as_u16(), 429 | 502 | 503 | 504) => {
@@ -107,47 +103,36 @@ impl Client {
     }
 
     async fn attempt(&self, request: Request<Body>) -> Answer {
-        let mut channel = {
+        let channel = {
             let mut channel = self.shared.channel.lock().unwrap_or_else(PoisonError::into_inner);
             if self.shared.closed.is_cancelled() {
                 return Err(closed());
             }
             channel.get_or_insert_with(|| self.shared.endpoint.connect_lazy()).clone()
         };
-        let ready = std::future::poll_fn(|context| channel.poll_ready(context)).await;
-        let answer = match ready {
-            Ok(()) => channel.call(request).await,
-            Err(error) => Err(error),
-        };
-        answer.map_err(|error| self.failure(error))
+        channel.oneshot(request).await.map_err(|error| self.failure(error))
     }
 
-    /// What a try that got no answer means: no server, or a connection that broke.
-    fn failure(&self, error: tonic::transport::Error) -> Status {
+    /// What it means to get no answer, or no whole one. A server that ends a call says so in its answer, not in this way.
+    fn failure(&self, error: impl StdError + Send + Sync + 'static) -> Status {
         let address = &self.shared.address;
+        let cause = causes(&error).last().map(ToString::to_string).unwrap_or_default();
         let mut status = if causes(&error).any(|cause| cause.is::<TimeoutExpired>()) {
             Status::deadline_exceeded(format!("no answer from {address} in time"))
         } else if causes(&error).any(|cause| cause.is::<ConnectError>()) {
-            let cause = causes(&error).last().unwrap_or(&error);
             Status::unavailable(format!("no server at {address} ({cause}); start one with `make serve`"))
         } else {
-            self.broken(&error)
+            Status::unavailable(format!("the connection to {address} broke: {cause}"))
         };
         status.set_source(Arc::new(error));
         status
-    }
-
-    /// The status of a connection that broke. A server that ends a call says so in trailers, not in this way.
-    fn broken(&self, error: &(dyn StdError + 'static)) -> Status {
-        let cause = causes(error).last().unwrap_or(error);
-        Status::unavailable(format!("the connection to {} broke: {cause}", self.shared.address))
     }
 
     /// The answer of a stream, which ends when the client is closed.
     fn until_closed(&self, body: Body) -> Body {
         let frames = stream::unfold((self.clone(), body), async |(client, mut body)| {
             let frame = match client.shared.closed.run_until_cancelled(body.frame()).await {
-                Some(frame) => frame?.map_err(|error| client.broken(&error)),
+                Some(frame) => frame?.map_err(|error| client.failure(error)),
                 None => Err(closed()),
             };
             Some((frame, (client, body)))
@@ -161,12 +146,7 @@ fn causes<'a>(error: &'a (dyn StdError + 'static)) -> impl Iterator<Item = &'a (
     successors(Some(error), |error| (*error).source())
 }
 
-/// Whether there was no connection, so that the server cannot have seen the call.
-fn is_unsent(failure: &Status) -> bool {
-    causes(failure).any(|cause| cause.is::<ConnectError>())
-}
-
-pub(crate) fn closed() -> Status {
+fn closed() -> Status {
     Status::cancelled("the client is closed")
 }
 

@@ -38,16 +38,20 @@ pub enum WatchRequest {
     All(WatchAllRequest),
 }
 
+type Frames = BoxStream<'static, Result<Vec<Change>, Status>>;
+
 /// A subscription: say how, then take its [`stream`](Self::stream). See [`Client::watch`].
-#[derive(Clone, Debug)]
 #[must_use = "nothing is followed until the stream is read"]
 pub struct Watch {
     client: Client,
     request: WatchRequest,
     start: Option<Start>,
     checkpoints: bool,
-    max_retries: Option<u32>,
     silence: Duration,
+    cursor: Cursor,
+    backoff: Backoff,
+    frames: Option<Frames>,
+    arrived: vec::IntoIter<Change>,
 }
 
 impl Client {
@@ -87,8 +91,17 @@ impl Client {
 
     /// Follows what a request asks for, for example the sessions with some labels. See [`watch`](Self::watch).
     pub fn watch_request(&self, request: WatchRequest) -> Watch {
-        let client = self.clone();
-        Watch { client, request, start: None, checkpoints: false, max_retries: None, silence: SILENCE }
+        Watch {
+            client: self.clone(),
+            request,
+            start: None,
+            checkpoints: false,
+            silence: SILENCE,
+            cursor: Cursor::default(),
+            backoff: Backoff::default(),
+            frames: None,
+            arrived: vec::IntoIter::default(),
+        }
     }
 }
 
@@ -117,29 +130,68 @@ impl Watch {
 
     /// How many failures in a row are borne; by default any number. Any message begins a new row.
     pub fn max_retries(mut self, retries: u32) -> Self {
-        self.max_retries = Some(retries);
+        self.backoff.max_retries = Some(retries);
         self
     }
 
     /// The changes. Nothing is read from the server ahead of what is asked for but what one message holds, and dropping the
     /// stream ends it. Errors: besides those that end it, [`Error::Usage`] for a seq to start after in more than one session.
     pub fn stream(self) -> Items<Change> {
-        let backoff = Backoff::new(self.max_retries);
-        let follower = Follower { watch: self, backoff, cursor: Cursor::default(), frames: None, arrived: vec![].into_iter() };
-        let next = async |mut follower: Box<Follower>| Ok(Some((follower.next().await?, follower)));
-        stream::try_unfold(Box::new(follower), next).boxed()
+        let next = async |mut watch: Box<Self>| Ok(Some((watch.next().await?, watch)));
+        stream::try_unfold(Box::new(self), next).boxed()
     }
 
-    /// The stream, as it is to begin now.
-    async fn open(&self) -> Result<Frames, Error> {
-        let mut stub = self.client.subscriptions();
-        match started(self.request.clone(), self.start.clone())? {
-            WatchRequest::Session(request) => {
-                Ok(stub.watch_session(request).await?.into_inner().map_ok(|frame| frame.changes).boxed())
+    async fn next(&mut self) -> Result<Change, Error> {
+        loop {
+            for part in self.arrived.by_ref() {
+                match self.cursor.take(part) {
+                    Some(Change { kind: Some(Kind::Checkpoint(_)), .. }) if !self.checkpoints => {}
+                    Some(change) => return Ok(change),
+                    None => {}
+                }
             }
-            WatchRequest::All(request) => Ok(stub.watch_all(request).await?.into_inner().map_ok(|frame| frame.changes).boxed()),
+            match self.frame().await {
+                Ok(changes) => {
+                    self.backoff.reset();
+                    self.arrived = changes.into_iter();
+                }
+                Err(error) => self.recover(error).await?,
+            }
         }
     }
+
+    /// The next message. Silence and an orderly end are failures too: a subscription has no end.
+    async fn frame(&mut self) -> Result<Vec<Change>, Error> {
+        let silence = self.silence;
+        let read = async {
+            let frames = match &mut self.frames {
+                Some(frames) => frames,
+                none => none.insert(open(&self.client, started(self.request.clone(), self.start.clone())?).await?),
+            };
+            Ok(frames.next().await.ok_or_else(|| Status::unavailable("the server ended the stream"))??)
+        };
+        let silent = |_| Err(Status::unavailable(format!("no sign of life from the server for {silence:?}")).into());
+        timeout(silence, read).await.unwrap_or_else(silent)
+    }
+
+    /// Waits, so that the stream may be opened again where it stood; or gives the error back.
+    async fn recover(&mut self, error: Error) -> Result<(), Error> {
+        self.frames = None;
+        let pause = sleep(self.backoff.pause(error)?);
+        self.client.shared.closed.run_until_cancelled(pause).await;
+        if let Some(token) = self.cursor.resume() {
+            self.start = Some(Start::Token(token.to_owned()));
+        }
+        Ok(())
+    }
+}
+
+async fn open(client: &Client, request: WatchRequest) -> Result<Frames, Status> {
+    let mut stub = client.subscriptions();
+    Ok(match request {
+        WatchRequest::Session(request) => stub.watch_session(request).await?.into_inner().map_ok(|frame| frame.changes).boxed(),
+        WatchRequest::All(request) => stub.watch_all(request).await?.into_inner().map_ok(|frame| frame.changes).boxed(),
+    })
 }
 
 /// The request to start there; None leaves it as it is.
@@ -157,63 +209,6 @@ fn started(mut request: WatchRequest, start: Option<Start>) -> Result<WatchReque
         }
     }
     Ok(request)
-}
-
-type Frames = BoxStream<'static, Result<Vec<Change>, Status>>;
-
-/// A subscription under way.
-struct Follower {
-    watch: Watch,
-    cursor: Cursor,
-    backoff: Backoff,
-    frames: Option<Frames>,
-    arrived: vec::IntoIter<Change>,
-}
-
-impl Follower {
-    async fn next(&mut self) -> Result<Change, Error> {
-        loop {
-            for part in self.arrived.by_ref() {
-                match self.cursor.take(part) {
-                    Some(Change { kind: Some(Kind::Checkpoint(_)), .. }) if !self.watch.checkpoints => {}
-                    Some(change) => return Ok(change),
-                    None => {}
-                }
-            }
-            match self.frame().await {
-                Ok(changes) => {
-                    self.backoff.reset();
-                    self.arrived = changes.into_iter();
-                }
-                Err(error) => self.recover(error).await?,
-            }
-        }
-    }
-
-    /// The next message. Silence and an orderly end are failures too: a subscription has no end.
-    async fn frame(&mut self) -> Result<Vec<Change>, Error> {
-        let silence = self.watch.silence;
-        let read = async {
-            let frames = match &mut self.frames {
-                Some(frames) => frames,
-                none => none.insert(self.watch.open().await?),
-            };
-            Ok(frames.next().await.ok_or_else(|| Status::unavailable("the server ended the stream"))??)
-        };
-        let silent = |_| Err(Status::unavailable(format!("no sign of life from the server for {silence:?}")).into());
-        timeout(silence, read).await.unwrap_or_else(silent)
-    }
-
-    /// Waits, so that the stream may be opened again where it stood; or gives the error back.
-    async fn recover(&mut self, error: Error) -> Result<(), Error> {
-        self.frames = None;
-        let pause = sleep(self.backoff.pause(error)?);
-        self.watch.client.shared.closed.run_until_cancelled(pause).await;
-        if let Some(token) = self.cursor.resume() {
-            self.watch.start = Some(Start::Token(token.to_owned()));
-        }
-        Ok(())
-    }
 }
 
 #[cfg(test)]

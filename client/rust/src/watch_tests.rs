@@ -58,7 +58,8 @@ async fn silence_is_the_end_of_a_stream_and_is_borne_so_often() {
     let listener = TcpListener::bind("127.0.0.1:0").await.expect("a port");
     let silent = client(&listener.local_addr().expect("an address").to_string());
     let began = Instant::now();
-    let watch = Watch { silence: Duration::from_millis(50), ..silent.watch("s").max_retries(2) };
+    let mut watch = silent.watch("s").max_retries(2);
+    watch.silence = Duration::from_millis(50);
     let mut changes = watch.stream();
     let error = changes.next().await.expect("an item").expect_err("nobody answers");
     assert_eq!(error.code(), Code::Unavailable);
