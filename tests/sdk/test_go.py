@@ -57,6 +57,8 @@ def environment(address: str, packed: Path) -> dict[str, str]:
         # What the machine has of other modules comes from its own cache, which go.sum has vouched for already.
         "GOPROXY": f"file://{known / 'cache' / 'download'},{go('go', 'env', 'GOPROXY').strip()}",
         "GOSUMDB": "off",
+        # The toolchain also remembers which files a version had, and looks for one that an earlier pack of it held.
+        "GODEBUG": "goindex=0",
         "PACKED": str(packed),
         "RECOLLECT_ADDRESS": address,
     }

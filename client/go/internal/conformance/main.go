@@ -43,10 +43,7 @@ type request struct {
 	MaxRetries                                    *int          `json:"max_retries"`
 }
 
-type (
-	object map[string]any
-	ops    map[string]func() (object, error)
-)
+type object map[string]any
 
 var clients, cancels sync.Map
 var output = log.New(os.Stdout, "", 0)
@@ -81,44 +78,39 @@ func (r *request) perform(ctx context.Context) (object, error) {
 	if ref != nil && ref.App == "" && ref.UserId == "" {
 		session = client.Session(ref.SessionId)
 	}
-	summarise := func(context.Context, *pb.SummaryPrompt) (string, error) { return r.Summary, nil }
-	return ops{
-		"hello":        func() (object, error) { return object{"language": "go", "version": recollect.Version}, nil },
-		"connect":      func() (object, error) { return object{}, r.connect() },
-		"close":        func() (object, error) { return object{}, client.Close() },
-		"cancel":       func() (object, error) { return object{}, r.cancel() },
-		"build":        func() (object, error) { return object{"event": encode(r.Args.build(r.Builder))}, nil },
-		"context":      func() (object, error) { return reply(session.Context(ctx, decode[*pb.ContextSpec](r.Spec))) },
-		"compact":      func() (object, error) { return reply(session.Compact(ctx, strategy)) },
-		"compact_with": func() (object, error) { return reply(session.CompactWith(ctx, summarise, strategy)) },
-		"append":       func() (object, error) { return r.append(ctx, session) },
-		"call":         func() (object, error) { return r.call(ctx, client) },
-		"pages":        func() (object, error) { return r.call(ctx, client) },
-		"watch":        func() (object, error) { return r.call(ctx, client) },
-	}[r.Op]()
-}
-
-func (r *request) connect() error {
-	timeout := cmp.Or(r.Milliseconds*time.Millisecond, -1)
-	options := recollect.Options{Address: r.Address, App: r.App, UserID: r.UserID, Token: r.Token, Timeout: timeout}
-	client, err := recollect.New(options)
-	clients.Store(r.Client, client)
-	return err
-}
-
-func (r *request) cancel() error {
-	cancel, _ := cancels.Load(r.Target)
-	cancel.(context.CancelFunc)()
-	return nil
-}
-
-func (r *request) append(ctx context.Context, session *recollect.Session) (object, error) {
-	events := make([]*recollect.Event, len(r.Events))
-	for i, data := range r.Events {
-		events[i] = decode[*recollect.Event](data)
+	switch r.Op {
+	case "hello":
+		return object{"language": "go", "version": recollect.Version}, nil
+	case "connect":
+		options := recollect.Options{Address: r.Address, App: r.App, UserID: r.UserID, Token: r.Token}
+		options.Timeout = cmp.Or(r.Milliseconds*time.Millisecond, -1)
+		client, err := recollect.New(options)
+		clients.Store(r.Client, client)
+		return object{}, err
+	case "close":
+		return object{}, client.Close()
+	case "cancel":
+		cancel, _ := cancels.Load(r.Target)
+		cancel.(context.CancelFunc)()
+		return object{}, nil
+	case "build":
+		return object{"event": encode(r.Args.build(r.Builder))}, nil
+	case "append":
+		events := make([]*recollect.Event, len(r.Events))
+		for i, data := range r.Events {
+			events[i] = decode[*recollect.Event](data)
+		}
+		return reply(session.Append(ctx, events, flag(r.Create, recollect.Create), flag(r.IgnoreExisting, recollect.IgnoreExisting),
+			given(r.LogVersion, recollect.ExpectLogVersion), given(r.LastEventID, recollect.ExpectLastEventID)))
+	case "context":
+		return reply(session.Context(ctx, decode[*pb.ContextSpec](r.Spec)))
+	case "compact":
+		return reply(session.Compact(ctx, strategy))
+	case "compact_with":
+		summarise := func(context.Context, *pb.SummaryPrompt) (string, error) { return r.Summary, nil }
+		return reply(session.CompactWith(ctx, summarise, strategy))
 	}
-	return reply(session.Append(ctx, events, flag(r.Create, recollect.Create), flag(r.IgnoreExisting, recollect.IgnoreExisting),
-		given(r.LogVersion, recollect.ExpectLogVersion), given(r.LastEventID, recollect.ExpectLastEventID)))
+	return r.call(ctx, client)
 }
 
 func (r *request) call(ctx context.Context, client *recollect.Client) (object, error) {
