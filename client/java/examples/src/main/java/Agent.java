@@ -6,6 +6,7 @@ import dev.recollect.v1.Change;
 import dev.recollect.v1.Part;
 import dev.recollect.v1.Role;
 import dev.recollect.v1.SessionEvent;
+import dev.recollect.v1.WatchSessionRequest;
 import java.util.List;
 import java.util.Map;
 
@@ -37,7 +38,7 @@ public final class Agent {
 
   /** One turn: what the user says, then thinking and tools until there is an answer. */
   private void answer(String question) {
-    client.append(session, List.of(Events.user(question)), AppendOptions.builder().create().build());
+    client.append(session, List.of(Events.user(question)), AppendOptions.NONE.create());
     boolean working = true;
     while (working) {
       SessionEvent thought = think(client.context(session).getEventsList());
@@ -47,7 +48,7 @@ public final class Agent {
         if (part.hasToolCall()) {
           var call = part.getToolCall();
           String town = call.getArgumentsJson().split("\"")[3];
-          client.append(session, Events.toolResult(call.getId(), call.getName(), WEATHER.getOrDefault(town, "unknown")));
+          client.append(session, Events.toolResult(call.getId(), call.getName(), WEATHER.getOrDefault(town, "unknown"), false));
           working = true;
         }
       }
@@ -67,7 +68,8 @@ public final class Agent {
   /** Prints the session as it grows, until so many answers were given. */
   private static void follow(Recollect client, String session, int answers) {
     int left = answers;
-    try (var changes = client.watch(session, WatchOptions.builder().fromBeginning().build())) {
+    var fromBeginning = WatchSessionRequest.newBuilder().setSession(client.ref(session)).setAfterSeq(0).build();
+    try (var changes = client.watch(fromBeginning, WatchOptions.DEFAULT)) {
       for (Change change : changes) {
         for (SessionEvent event : change.getBatch().getEventsList()) {
           System.out.println(describe(event));

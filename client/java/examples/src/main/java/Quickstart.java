@@ -16,7 +16,7 @@ public final class Quickstart {
       String session = "quickstart-" + Events.newId();
 
       var events = List.of(Events.user("Is BA117 on time?"), Events.assistant("Yes, it leaves at 10:05."));
-      var appended = client.append(session, events, AppendOptions.builder().create().build());
+      var appended = client.append(session, events, AppendOptions.NONE.create());
       System.out.println("appended " + appended.getEventsCount() + " events, the last is number " + appended.getLastSeq());
 
       for (SessionEvent event : client.context(session).getEventsList()) {

@@ -2,16 +2,17 @@ package dev.recollect;
 
 import io.grpc.Status;
 import java.time.Duration;
+import java.util.Optional;
 import java.util.OptionalInt;
 import java.util.random.RandomGenerator;
 
 /** Exponential backoff with full jitter, so that clients that lost one server do not come back all at once. */
 final class Backoff {
   /** The upper bound of the first pause, which doubles with every failure in a row. */
-  static final Duration FIRST = Duration.ofMillis(100);
+  private static final Duration FIRST = Duration.ofMillis(100);
 
   /** Where the upper bound stays. */
-  static final Duration LONGEST = Duration.ofSeconds(5);
+  private static final Duration LONGEST = Duration.ofSeconds(5);
 
   private static final int DOUBLINGS = 10;
 
@@ -30,16 +31,14 @@ final class Backoff {
     failures = 0;
   }
 
-  /** How long to wait after this failure, at least what the server asked for. Throws the error if no retry can mend it. */
-  Duration pause(RecollectException error) {
-    if (error.code() != Status.Code.UNAVAILABLE && error.retryAfter().isEmpty()) {
-      throw error;
-    }
-    if (maxRetries.isPresent() && failures >= maxRetries.getAsInt()) {
-      throw error;
+  /** How long to wait after this failure, at least what the server asked for. Empty if no retry can mend it, or was one too many. */
+  Optional<Duration> pause(RecollectException error) {
+    boolean mendable = error.code() == Status.Code.UNAVAILABLE || error.retryAfter().isPresent();
+    if (!mendable || failures >= maxRetries.orElse(Integer.MAX_VALUE)) {
+      return Optional.empty();
     }
     long longest = Math.min(LONGEST.toNanos(), FIRST.toNanos() << Math.min(failures, DOUBLINGS));
     failures++;
-    return error.retryAfter().orElse(Duration.ZERO).plusNanos(random.nextLong(longest + 1));
+    return Optional.of(error.retryAfter().orElse(Duration.ZERO).plusNanos(random.nextLong(longest + 1)));
   }
 }

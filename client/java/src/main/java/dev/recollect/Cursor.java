@@ -16,18 +16,17 @@ final class Cursor {
   private record Key(String app, String userId, String sessionId) {}
 
   private final List<Change> parts = new ArrayList<>();
-  private final Map<Key, Long> versions = new LinkedHashMap<>();
+  private final Map<Key, Long> versions = new LinkedHashMap<>(); // the session that changed longest ago is the first
   private String token = "";
 
   /** The change if it is whole and new. Empty: parts are missing, or it is a repetition or of an unknown kind. */
   Optional<Change> take(Change part) {
-    boolean divisible = part.hasBatch() || part.hasCompaction();
     if (part.getBatch().getContinues() || part.getCompaction().getContinues()) {
       parts.add(part);
       return Optional.empty();
     }
     Change change = part;
-    if (divisible && !parts.isEmpty()) {
+    if ((part.hasBatch() || part.hasCompaction()) && !parts.isEmpty()) {
       parts.add(part);
       change = joined();
       parts.clear();
@@ -59,7 +58,7 @@ final class Cursor {
     if (version <= versions.getOrDefault(key, 0L)) {
       return false;
     }
-    versions.remove(key); // so that it moves to the end: the first is then the one that changed longest ago
+    versions.remove(key); // so that it moves to the end
     versions.put(key, version);
     if (versions.size() > REMEMBERED) {
       versions.remove(versions.keySet().iterator().next());

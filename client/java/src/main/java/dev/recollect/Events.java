@@ -68,18 +68,6 @@ public final class Events {
    *
    * @param callId the id of the call
    * @param name the tool's name, may be empty
-   * @param text the result
-   * @return an event without an id
-   */
-  public static SessionEvent toolResult(String callId, String name, String text) {
-    return toolResult(callId, name, text, false);
-  }
-
-  /**
-   * The text that answers one tool call.
-   *
-   * @param callId the id of the call
-   * @param name the tool's name, may be empty
    * @param text the result, or how the tool failed
    * @param isError whether it failed
    * @return an event without an id

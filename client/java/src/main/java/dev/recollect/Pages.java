@@ -1,10 +1,9 @@
 package dev.recollect;
 
-import java.util.ArrayDeque;
+import java.util.Collections;
 import java.util.Iterator;
 import java.util.List;
 import java.util.NoSuchElementException;
-import java.util.Queue;
 import java.util.function.Function;
 import java.util.stream.Stream;
 import java.util.stream.StreamSupport;
@@ -20,16 +19,10 @@ public final class Pages<T> implements Iterable<T> {
   record Page<T>(List<T> items, String next) {}
 
   private final Function<String, Page<T>> fetch;
-  private final String first;
 
-  Pages(String first, Function<String, Page<T>> fetch) {
-    this.first = first;
+  /** What fetches the page with a token, with an empty one the first. */
+  Pages(Function<String, Page<T>> fetch) {
     this.fetch = fetch;
-  }
-
-  @Override
-  public Iterator<T> iterator() {
-    return new Items();
   }
 
   /**
@@ -41,28 +34,31 @@ public final class Pages<T> implements Iterable<T> {
     return StreamSupport.stream(spliterator(), false);
   }
 
-  private final class Items implements Iterator<T> {
-    private final Queue<T> ready = new ArrayDeque<>();
-    private String token = first;
-    private boolean more = true;
+  @Override
+  public Iterator<T> iterator() {
+    return new Iterator<>() {
+      private Iterator<T> items = Collections.emptyIterator();
+      private String token = "";
+      private boolean more = true;
 
-    @Override
-    public boolean hasNext() {
-      while (ready.isEmpty() && more) {
-        Page<T> page = fetch.apply(token);
-        ready.addAll(page.items());
-        token = page.next();
-        more = !token.isEmpty();
+      @Override
+      public boolean hasNext() {
+        while (!items.hasNext() && more) {
+          Page<T> page = fetch.apply(token);
+          items = page.items().iterator();
+          token = page.next();
+          more = !token.isEmpty();
+        }
+        return items.hasNext();
       }
-      return !ready.isEmpty();
-    }
 
-    @Override
-    public T next() {
-      if (!hasNext()) {
-        throw new NoSuchElementException();
+      @Override
+      public T next() {
+        if (!hasNext()) {
+          throw new NoSuchElementException();
+        }
+        return items.next();
       }
-      return ready.remove();
-    }
+    };
   }
 }

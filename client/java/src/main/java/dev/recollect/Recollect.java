@@ -1,50 +1,71 @@
 package dev.recollect;
 
-import dev.recollect.v1.AppendEventsRequest;
+import com.google.protobuf.Message;
 import dev.recollect.v1.AppendEventsResponse;
 import dev.recollect.v1.ApplyCompactionResponse;
-import dev.recollect.v1.Change;
 import dev.recollect.v1.ChangeScope;
 import dev.recollect.v1.CompactSessionRequest;
 import dev.recollect.v1.CompactSessionResponse;
+import dev.recollect.v1.Compaction;
 import dev.recollect.v1.CompactionServiceGrpc;
 import dev.recollect.v1.CompactionStrategy;
 import dev.recollect.v1.ContextSpec;
+import dev.recollect.v1.EventFilter;
 import dev.recollect.v1.EventServiceGrpc;
 import dev.recollect.v1.GetContextRequest;
 import dev.recollect.v1.GetContextResponse;
+import dev.recollect.v1.ListCompactionsRequest;
+import dev.recollect.v1.ListCompactionsResponse;
+import dev.recollect.v1.ListEventsRequest;
+import dev.recollect.v1.ListEventsResponse;
+import dev.recollect.v1.ListSessionsRequest;
+import dev.recollect.v1.ListSessionsResponse;
+import dev.recollect.v1.PlanCompactionRequest;
+import dev.recollect.v1.RecallServiceGrpc;
+import dev.recollect.v1.SearchEventsRequest;
+import dev.recollect.v1.SearchEventsResponse;
+import dev.recollect.v1.SearchHit;
+import dev.recollect.v1.Session;
 import dev.recollect.v1.SessionEvent;
 import dev.recollect.v1.SessionRef;
+import dev.recollect.v1.SessionServiceGrpc;
 import dev.recollect.v1.SubscriptionServiceGrpc;
 import dev.recollect.v1.SummaryPrompt;
+import dev.recollect.v1.UserScope;
+import dev.recollect.v1.WatchAllRequest;
 import dev.recollect.v1.WatchAllResponse;
+import dev.recollect.v1.WatchSessionRequest;
 import dev.recollect.v1.WatchSessionResponse;
+import io.grpc.Channel;
 import io.grpc.MethodDescriptor;
 import java.time.Duration;
-import java.util.Arrays;
 import java.util.List;
 import java.util.Objects;
 import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
-import java.util.concurrent.Flow;
 import java.util.function.Function;
 
 /**
  * A client of one server. Share one instance among threads, and close it.
  *
  * <p>A session is an id, which the client completes with its app and user, or a SessionRef, which is taken as it is. Calls that are
- * safe to repeat are repeated up to four times while the server is unavailable. Methods with {@code Async} return at once; cancelling
- * what they return cancels the call.
+ * safe to repeat are repeated up to four times while the server is unavailable.
  *
- * <p>Every call may fail with a {@link RecollectException}, which is thrown, or completes the future. Arguments that no request could
- * hold are an IllegalArgumentException or a NullPointerException, calls on a closed client an IllegalStateException.
+ * <p>Every call may fail with a {@link RecollectException}. Arguments that no request could hold are an IllegalArgumentException or a
+ * NullPointerException, calls on a closed client an IllegalStateException.
  */
-public final class Recollect extends Calls implements AutoCloseable {
+public final class Recollect implements AutoCloseable {
   /** The version of this SDK. */
   public static final String VERSION = "0.1.0";
 
+  private final Connection connection;
+  private final SessionRef whose;
+  private final Duration timeout;
+
   Recollect(Connection connection, SessionRef whose, Duration timeout) {
-    super(connection, whose, timeout);
+    this.connection = connection;
+    this.whose = whose;
+    this.timeout = timeout;
   }
 
   /**
@@ -53,7 +74,7 @@ public final class Recollect extends Calls implements AutoCloseable {
    * @return a new builder
    */
   public static RecollectBuilder builder() {
-    return new RecollectBuilder();
+    return new RecollectBuilder(System.getenv());
   }
 
   /** Closes the connection; calls and watches under way fail with the code CANCELLED. Closing twice does nothing. */
@@ -65,11 +86,67 @@ public final class Recollect extends Calls implements AutoCloseable {
   /**
    * The same client, on the same connection, with another time limit. Closing one closes both.
    *
-   * @param limit how long a call may take, its retries included; ChronoUnit.FOREVER.getDuration() for no limit
+   * @param limit how long a call may take, its retries included; zero is no limit
    * @return a client
    */
   public Recollect withTimeout(Duration limit) {
     return new Recollect(connection, whose, Objects.requireNonNull(limit, "limit"));
+  }
+
+  /**
+   * The session of this client's app and user.
+   *
+   * @param sessionId its id
+   * @return the whole reference
+   */
+  public SessionRef ref(String sessionId) {
+    return whose.toBuilder().setSessionId(sessionId).build();
+  }
+
+  /**
+   * The sessions of this client's app and user; of any app or user if it has none.
+   *
+   * @return what to watch
+   */
+  public ChangeScope scope() {
+    var scope = ChangeScope.newBuilder().setUserId(whose.getUserId());
+    return whose.getApp().isEmpty() ? scope.build() : scope.setApp(whose.getApp()).build();
+  }
+
+  /**
+   * The channel for generated stubs, with this client's credential and retries. Set deadlines yourself, and read errors with
+   * {@link RecollectException#from}.
+   *
+   * @return the channel; it is this client's to close
+   */
+  public Channel channel() {
+    return connection.channel();
+  }
+
+  /**
+   * Calls any unary method of recollect.v1, for example {@code client.call(SessionServiceGrpc.getGetSessionMethod(), request)}.
+   *
+   * @param <Q> the request
+   * @param <R> the response
+   * @param method a method of a generated service class
+   * @param request the request, sent as it is
+   * @return the response
+   */
+  public <Q, R> R call(MethodDescriptor<Q, R> method, Q request) {
+    return connection.call(method, request, timeout);
+  }
+
+  /**
+   * The same without waiting. Give events that are appended their ids, with {@link Events#withIds(List)}.
+   *
+   * @param <Q> the request
+   * @param <R> the response
+   * @param method a method of a generated service class
+   * @param request the request, sent as it is
+   * @return the response to come, or a RecollectException; cancelling it cancels the call
+   */
+  public <Q, R> CompletableFuture<R> callAsync(MethodDescriptor<Q, R> method, Q request) {
+    return connection.callAsync(method, request, timeout);
   }
 
   /**
@@ -80,7 +157,7 @@ public final class Recollect extends Calls implements AutoCloseable {
    * @return what became of each, and where the session stands
    */
   public AppendEventsResponse append(String session, SessionEvent... events) {
-    return append(ref(session), Arrays.asList(events), AppendOptions.NONE);
+    return append(ref(session), List.of(events), AppendOptions.NONE);
   }
 
   /**
@@ -107,36 +184,8 @@ public final class Recollect extends Calls implements AutoCloseable {
    * @return what became of each, and where the session stands
    */
   public AppendEventsResponse append(SessionRef session, List<SessionEvent> events, AppendOptions options) {
-    var limit = options.timeout().orElse(timeout);
-    return connection.call(EventServiceGrpc.getAppendEventsMethod(), request(session, events, options), limit);
-  }
-
-  /**
-   * The same as {@link #append(String, SessionEvent...)} without waiting.
-   *
-   * @param session the session's id
-   * @param events what to append, in order
-   * @return what became of each, to come
-   */
-  public CompletableFuture<AppendEventsResponse> appendAsync(String session, SessionEvent... events) {
-    return appendAsync(ref(session), Arrays.asList(events), AppendOptions.NONE);
-  }
-
-  /**
-   * The same as {@link #append(SessionRef, List, AppendOptions)} without waiting.
-   *
-   * @param session the session
-   * @param events what to append, in order
-   * @param options how
-   * @return what became of each, to come
-   */
-  public CompletableFuture<AppendEventsResponse> appendAsync(SessionRef session, List<SessionEvent> events, AppendOptions options) {
-    var limit = options.timeout().orElse(timeout);
-    return connection.callAsync(EventServiceGrpc.getAppendEventsMethod(), request(session, events, options), limit);
-  }
-
-  private static AppendEventsRequest request(SessionRef session, List<SessionEvent> events, AppendOptions options) {
-    return options.request().setSession(session).addAllEvents(Events.withIds(events)).build();
+    var request = options.request().setSession(session).addAllEvents(Events.withIds(events));
+    return call(EventServiceGrpc.getAppendEventsMethod(), request.build());
   }
 
   /**
@@ -157,22 +206,102 @@ public final class Recollect extends Calls implements AutoCloseable {
    * @return the events and counts
    */
   public GetContextResponse context(SessionRef session, ContextSpec spec) {
-    return call(EventServiceGrpc.getGetContextMethod(), request(session, spec));
+    return call(EventServiceGrpc.getGetContextMethod(), GetContextRequest.newBuilder().setSession(session).setSpec(spec).build());
   }
 
   /**
-   * The same as {@link #context(SessionRef, ContextSpec)} without waiting.
+   * All sessions of this client's user and app, newest first; of any user or app if it has none.
    *
-   * @param session the session
-   * @param spec what to narrow it to
-   * @return the events and counts, to come
+   * @return the sessions, page after page
    */
-  public CompletableFuture<GetContextResponse> contextAsync(SessionRef session, ContextSpec spec) {
-    return callAsync(EventServiceGrpc.getGetContextMethod(), request(session, spec));
+  public Pages<Session> sessions() {
+    var request = ListSessionsRequest.newBuilder().setUserId(whose.getUserId());
+    return sessions(whose.getApp().isEmpty() ? request.build() : request.setApp(whose.getApp()).build());
   }
 
-  private static GetContextRequest request(SessionRef session, ContextSpec spec) {
-    return GetContextRequest.newBuilder().setSession(session).setSpec(spec).build();
+  /**
+   * All sessions that a request finds.
+   *
+   * @param request whose sessions, with which labels, how many a page
+   * @return the sessions, page after page
+   */
+  public Pages<Session> sessions(ListSessionsRequest request) {
+    return pages(SessionServiceGrpc.getListSessionsMethod(), request, ListSessionsResponse::getSessionsList);
+  }
+
+  /**
+   * The events of a session that match, oldest first; an unknown session has none.
+   *
+   * @param session the session's id
+   * @param filter which events; EventFilter.getDefaultInstance() for all
+   * @return the events, page after page
+   */
+  public Pages<SessionEvent> events(String session, EventFilter filter) {
+    return events(ListEventsRequest.newBuilder().setSession(ref(session)).setFilter(filter).build());
+  }
+
+  /**
+   * All events that a request finds.
+   *
+   * @param request of which session, which, in which order, how many a page
+   * @return the events, page after page
+   */
+  public Pages<SessionEvent> events(ListEventsRequest request) {
+    return pages(EventServiceGrpc.getListEventsMethod(), request, ListEventsResponse::getEventsList);
+  }
+
+  /**
+   * The events of this client's user, in its app or in any if it has none, whose text holds the query, oldest first.
+   *
+   * @param query a literal text in any case, at most 1,024 characters
+   * @return the events and their sessions, page after page
+   */
+  public Pages<SearchHit> search(String query) {
+    var user = UserScope.newBuilder().setUserId(whose.getUserId());
+    if (!whose.getApp().isEmpty()) {
+      user.setApp(whose.getApp());
+    }
+    return search(SearchEventsRequest.newBuilder().setUser(user).setQuery(query).build());
+  }
+
+  /**
+   * All hits that a request finds.
+   *
+   * @param request where to look, for what, how many a page
+   * @return the events and their sessions, page after page
+   */
+  public Pages<SearchHit> search(SearchEventsRequest request) {
+    return pages(RecallServiceGrpc.getSearchEventsMethod(), request, SearchEventsResponse::getHitsList);
+  }
+
+  /**
+   * All compactions of a session, newest first.
+   *
+   * @param session the session's id
+   * @return the records, page after page
+   */
+  public Pages<Compaction> compactions(String session) {
+    return compactions(ListCompactionsRequest.newBuilder().setSession(ref(session)).build());
+  }
+
+  /**
+   * All compactions that a request finds.
+   *
+   * @param request of which session, how many a page
+   * @return the records, page after page
+   */
+  public Pages<Compaction> compactions(ListCompactionsRequest request) {
+    return pages(CompactionServiceGrpc.getListCompactionsMethod(), request, ListCompactionsResponse::getCompactionsList);
+  }
+
+  private <Q extends Message, R extends Message, T> Pages<T> pages(
+      MethodDescriptor<Q, R> method, Q request, Function<R, List<T>> items) {
+    return new Pages<>(
+        token -> {
+          R page = call(method, Connection.from(request, "page_token", token));
+          var next = page.getDescriptorForType().findFieldByName("next_page_token");
+          return new Pages.Page<>(items.apply(page), (String) page.getField(next));
+        });
   }
 
   /**
@@ -195,23 +324,9 @@ public final class Recollect extends Calls implements AutoCloseable {
    * @return what was done
    */
   public CompactSessionResponse compact(SessionRef session, CompactionStrategy strategy) {
-    return call(CompactionServiceGrpc.getCompactSessionMethod(), request(session, strategy));
-  }
-
-  /**
-   * The same as {@link #compact(SessionRef, CompactionStrategy)} without waiting.
-   *
-   * @param session the session
-   * @param strategy how; null is as the session's policy says
-   * @return what was done, to come
-   */
-  public CompletableFuture<CompactSessionResponse> compactAsync(SessionRef session, CompactionStrategy strategy) {
-    return callAsync(CompactionServiceGrpc.getCompactSessionMethod(), request(session, strategy));
-  }
-
-  private static CompactSessionRequest request(SessionRef session, CompactionStrategy strategy) {
     var request = CompactSessionRequest.newBuilder().setSession(session);
-    return strategy == null ? request.build() : request.setStrategy(strategy).build();
+    Optional.ofNullable(strategy).ifPresent(request::setStrategy);
+    return call(CompactionServiceGrpc.getCompactSessionMethod(), request.build());
   }
 
   /**
@@ -226,18 +341,19 @@ public final class Recollect extends Calls implements AutoCloseable {
    */
   public Optional<ApplyCompactionResponse> compactWith(
       SessionRef session, Function<SummaryPrompt, String> summarise, CompactionStrategy strategy) {
-    return new Compactor(this, session, summarise).run(strategy);
+    var request = PlanCompactionRequest.newBuilder().setSession(session);
+    Optional.ofNullable(strategy).ifPresent(request::setStrategy);
+    return new Compactor(this, summarise).run(request.build());
   }
 
   /**
-   * Follows a session of this client's app and user. See {@link #watch(SessionRef, WatchOptions)}.
+   * Follows a session of this client's app and user from now on. See {@link #watch(WatchSessionRequest, WatchOptions)}.
    *
    * @param session the session's id
-   * @param options where to start, and what to hand out
    * @return the changes; close them
    */
-  public Changes watch(String session, WatchOptions options) {
-    return watch(ref(session), options);
+  public Changes watch(String session) {
+    return watch(WatchSessionRequest.newBuilder().setSession(ref(session)).build(), WatchOptions.DEFAULT);
   }
 
   /**
@@ -251,61 +367,25 @@ public final class Recollect extends Calls implements AutoCloseable {
    * RESUME_POSITION_EXPIRED when the feed no longer holds what comes next: then changes were missed, so read the sessions again before
    * you start at the {@code oldest_resume_token} in its metadata.
    *
-   * @param session the session
-   * @param options where to start, and what to hand out
+   * @param request the session (see {@link #ref(String)}); where to start, by default with what is committed from now on; which events
+   * @param options what to hand out, and what to bear
    * @return the changes; close them
    */
-  public Changes watch(SessionRef session, WatchOptions options) {
-    return new Changes(feed(session, options));
-  }
-
-  /**
-   * Follows every change of all sessions of a scope. See {@link #watch(SessionRef, WatchOptions)}.
-   *
-   * @param scope whose changes; see {@link #scope()} for those of this client's app and user
-   * @param options where to start, and what to hand out
-   * @return the changes; close them
-   */
-  public Changes watch(ChangeScope scope, WatchOptions options) {
-    return new Changes(feed(scope, options));
-  }
-
-  /**
-   * The same as {@link #watch(SessionRef, WatchOptions)} for subscribers. Each has a call of its own, which it opens with its first
-   * request; nothing is read from the server for which there is no demand. Subscribers run on gRPC's threads.
-   *
-   * @param session the session
-   * @param options where to start, and what to hand out
-   * @return a publisher that never completes; it may end with a RecollectException
-   */
-  public Flow.Publisher<Change> watchAsync(SessionRef session, WatchOptions options) {
-    return new ChangePublisher(() -> feed(session, options));
-  }
-
-  /**
-   * The same as {@link #watch(ChangeScope, WatchOptions)} for subscribers. See {@link #watchAsync(SessionRef, WatchOptions)}.
-   *
-   * @param scope whose changes
-   * @param options where to start, and what to hand out
-   * @return a publisher that never completes; it may end with a RecollectException
-   */
-  public Flow.Publisher<Change> watchAsync(ChangeScope scope, WatchOptions options) {
-    return new ChangePublisher(() -> feed(scope, options));
-  }
-
-  private Feed<?, ?> feed(SessionRef session, WatchOptions options) {
+  public Changes watch(WatchSessionRequest request, WatchOptions options) {
     var method = SubscriptionServiceGrpc.getWatchSessionMethod();
-    return feed(method, options, token -> options.request(session, token), WatchSessionResponse::getChangesList);
+    var source = new Changes.Source<>(method, request, WatchSessionResponse::getChangesList);
+    return new Changes(connection, source, options, Changes.SILENCE);
   }
 
-  private Feed<?, ?> feed(ChangeScope scope, WatchOptions options) {
-    var method = SubscriptionServiceGrpc.getWatchAllMethod();
-    return feed(method, options, token -> options.request(scope, token), WatchAllResponse::getChangesList);
-  }
-
-  private <Q, R> Feed<Q, R> feed(
-      MethodDescriptor<Q, R> method, WatchOptions options, Function<String, Q> request, Function<R, List<Change>> changes) {
-    request.apply(""); // what it cannot say is the caller's to hear, not the stream's
-    return new Feed<>(connection, new Feed.Source<>(method, request, changes), options, Feed.SILENCE);
+  /**
+   * Follows every change of all sessions of a scope. See {@link #watch(WatchSessionRequest, WatchOptions)}.
+   *
+   * @param request whose changes (see {@link #scope()}); where to start, by default with what is committed from now on; which events
+   * @param options what to hand out, and what to bear
+   * @return the changes; close them
+   */
+  public Changes watch(WatchAllRequest request, WatchOptions options) {
+    var source = new Changes.Source<>(SubscriptionServiceGrpc.getWatchAllMethod(), request, WatchAllResponse::getChangesList);
+    return new Changes(connection, source, options, Changes.SILENCE);
   }
 }

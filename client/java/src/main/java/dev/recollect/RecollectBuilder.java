@@ -4,31 +4,22 @@ import dev.recollect.v1.SessionRef;
 import io.grpc.ChannelCredentials;
 import io.grpc.Grpc;
 import io.grpc.InsecureChannelCredentials;
-import io.grpc.ManagedChannelBuilder;
-import io.grpc.TlsChannelCredentials;
 import java.time.Duration;
 import java.util.Map;
 import java.util.Objects;
-import java.util.function.Consumer;
 
 /** Configures a {@link Recollect}. What is not set has the default that its method names. */
 public final class RecollectBuilder {
-  private static final String DEFAULT_ADDRESS = "127.0.0.1:7443";
-
-  private final Map<String, String> environment;
   private final SessionRef.Builder whose = SessionRef.newBuilder();
-  private String address;
-  private String token;
+  String address;
+  String token;
   private Duration timeout = Duration.ofSeconds(30);
   private ChannelCredentials credentials = InsecureChannelCredentials.create();
-  private Consumer<ManagedChannelBuilder<?>> further = channel -> {};
-
-  RecollectBuilder() {
-    this(System.getenv());
-  }
 
   RecollectBuilder(Map<String, String> environment) {
-    this.environment = environment;
+    String named = environment.getOrDefault("RECOLLECT_ADDRESS", "");
+    this.address = named.isEmpty() ? "127.0.0.1:7443" : named;
+    this.token = environment.getOrDefault("RECOLLECT_TOKEN", "");
   }
 
   /**
@@ -78,7 +69,7 @@ public final class RecollectBuilder {
   /**
    * Limits every call but watches, which have no limit.
    *
-   * @param value how long a call may take, its retries included; by default 30 seconds. ChronoUnit.FOREVER.getDuration() for no limit
+   * @param value how long a call may take, its retries included; by default 30 seconds, zero is no limit
    * @return this builder
    */
   public RecollectBuilder timeout(Duration value) {
@@ -87,34 +78,14 @@ public final class RecollectBuilder {
   }
 
   /**
-   * TLS with the system's roots, or plaintext.
+   * TLS; by default the connection is not encrypted.
    *
-   * @param on by default false
-   * @return this builder
-   */
-  public RecollectBuilder tls(boolean on) {
-    return tls(on ? TlsChannelCredentials.create() : InsecureChannelCredentials.create());
-  }
-
-  /**
-   * TLS with roots or a client certificate of one's own.
-   *
-   * @param value for example {@code TlsChannelCredentials.newBuilder().trustManager(new File("ca.pem")).build()}
+   * @param value {@code TlsChannelCredentials.create()} for the system's roots, or with one's own
+   *     {@code TlsChannelCredentials.newBuilder().trustManager(new File("ca.pem")).build()}
    * @return this builder
    */
   public RecollectBuilder tls(ChannelCredentials value) {
     this.credentials = Objects.requireNonNull(value, "tls");
-    return this;
-  }
-
-  /**
-   * Further settings of the gRPC channel; they win over the client's.
-   *
-   * @param settings told the channel's builder before the channel is made
-   * @return this builder
-   */
-  public RecollectBuilder channel(Consumer<ManagedChannelBuilder<?>> settings) {
-    this.further = Objects.requireNonNull(settings, "channel");
     return this;
   }
 
@@ -124,21 +95,6 @@ public final class RecollectBuilder {
    * @return a client to close
    */
   public Recollect build() {
-    var channel = Grpc.newChannelBuilder(address(), credentials);
-    Connection.configure(channel);
-    further.accept(channel);
-    return new Recollect(new Connection(address(), token(), channel), whose.build(), timeout);
-  }
-
-  String address() {
-    if (address != null && !address.isEmpty()) {
-      return address;
-    }
-    String named = environment.getOrDefault("RECOLLECT_ADDRESS", "");
-    return named.isEmpty() ? DEFAULT_ADDRESS : named;
-  }
-
-  String token() {
-    return token == null ? environment.getOrDefault("RECOLLECT_TOKEN", "") : token;
+    return new Recollect(new Connection(address, token, Grpc.newChannelBuilder(address, credentials)), whose.build(), timeout);
   }
 }

@@ -9,10 +9,12 @@ import com.google.rpc.RetryInfo;
 import dev.recollect.v1.ErrorReason;
 import io.grpc.Metadata;
 import io.grpc.Status;
+import io.grpc.protobuf.StatusProto;
 import java.time.Duration;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import java.util.Set;
 
 /**
  * Every way a call can fail. Tell them apart by {@link #reason()}: {@code if (e.reason() == ErrorReason.ERROR_REASON_SESSION_NOT_FOUND)}.
@@ -21,46 +23,36 @@ import java.util.Optional;
 public final class RecollectException extends RuntimeException {
   private static final long serialVersionUID = 1L;
   private static final String PREFIX = "ERROR_REASON_";
-  private static final Metadata.Key<byte[]> DETAILS = Metadata.Key.of("grpc-status-details-bin", Metadata.BINARY_BYTE_MARSHALLER);
 
-  /** The canonical code. */
+  /** Codes that stand for one reason alone, so that a timeout is DEADLINE_EXCEEDED whoever noticed it. */
+  private static final Set<Status.Code> SAY_IT_ALONE =
+      Set.of(Status.Code.DEADLINE_EXCEEDED, Status.Code.UNAUTHENTICATED, Status.Code.PERMISSION_DENIED, Status.Code.INTERNAL);
+
   private final Status.Code code;
+  private final ErrorInfo info;
+  private final BadRequest invalid;
+  private final RetryInfo retry;
 
-  /** Whether a server of Recollect said why; nothing of that is serialized. */
-  private final boolean ofServer;
-
-  private final transient ErrorInfo info;
-  private final transient List<BadRequest.FieldViolation> fields;
-  private final transient Duration retryAfter;
-
-  private RecollectException(
-      Status status, String message, Optional<ErrorInfo> info, List<BadRequest.FieldViolation> fields, Duration retryAfter) {
-    super(message, status.getCause());
+  private RecollectException(Status status, List<Any> details) {
+    super(status.getDescription() == null ? status.getCode().name() : status.getDescription(), status.getCause());
     this.code = status.getCode();
-    this.ofServer = info.isPresent();
-    this.info = info.orElseGet(() -> reasonOf(status.getCode()));
-    this.fields = fields;
-    this.retryAfter = retryAfter;
+    this.info = detail(details, ErrorInfo.getDefaultInstance());
+    this.invalid = detail(details, BadRequest.getDefaultInstance());
+    this.retry = detail(details, RetryInfo.getDefaultInstance());
   }
 
   /** An error that the client itself found. */
   static RecollectException of(Status.Code code, String message) {
-    return new RecollectException(code.toStatus(), message, Optional.empty(), List.of(), null);
+    return new RecollectException(code.toStatus().withDescription(message), List.of());
   }
 
   /** What a call ended with. The words for an unavailable server are the caller's, who knows its address. */
   static RecollectException of(Status status, Metadata trailers) {
-    List<Any> details = details(trailers);
-    var info = detail(details, ErrorInfo.class);
-    var fields = detail(details, BadRequest.class).map(BadRequest::getFieldViolationsList).orElse(List.of());
-    var retryAfter = detail(details, RetryInfo.class).map(RetryInfo::getRetryDelay);
-    String message = status.getDescription() == null ? status.getCode().name() : status.getDescription();
-    return new RecollectException(
-        status,
-        message,
-        info,
-        fields,
-        retryAfter.map(delay -> Duration.ofSeconds(delay.getSeconds(), delay.getNanos())).orElse(null));
+    try {
+      return new RecollectException(status, StatusProto.fromStatusAndTrailers(status, trailers).getDetailsList());
+    } catch (IllegalArgumentException notOurs) {
+      return new RecollectException(status, List.of());
+    }
   }
 
   /**
@@ -73,8 +65,7 @@ public final class RecollectException extends RuntimeException {
     if (error instanceof RecollectException typed) {
       return typed;
     }
-    Metadata trailers = Status.trailersFromThrowable(error);
-    return of(Status.fromThrowable(error), trailers == null ? new Metadata() : trailers);
+    return of(Status.fromThrowable(error), Status.trailersFromThrowable(error));
   }
 
   /**
@@ -99,7 +90,7 @@ public final class RecollectException extends RuntimeException {
    * @return its name in ErrorReason without the prefix, for example "SESSION_NOT_FOUND"; empty if no Recollect server gave one
    */
   public String reasonName() {
-    return info == null ? "" : info.getReason();
+    return isOfServer() ? info.getReason() : SAY_IT_ALONE.contains(code) ? code.name() : "";
   }
 
   /**
@@ -117,7 +108,7 @@ public final class RecollectException extends RuntimeException {
    * @return texts by key, never null
    */
   public Map<String, String> metadata() {
-    return info == null ? Map.of() : info.getMetadataMap();
+    return info.getMetadataMap();
   }
 
   /**
@@ -126,7 +117,7 @@ public final class RecollectException extends RuntimeException {
    * @return the violations, empty for errors of other kinds
    */
   public List<BadRequest.FieldViolation> fields() {
-    return fields == null ? List.of() : fields;
+    return invalid.getFieldViolationsList();
   }
 
   /**
@@ -135,47 +126,25 @@ public final class RecollectException extends RuntimeException {
    * @return the delay, empty if the server did not say
    */
   public Optional<Duration> retryAfter() {
-    return Optional.ofNullable(retryAfter);
+    var delay = retry.getRetryDelay();
+    return retry.hasRetryDelay() ? Optional.of(Duration.ofSeconds(delay.getSeconds(), delay.getNanos())) : Optional.empty();
   }
 
   /** Whether a server of Recollect said why. */
   boolean isOfServer() {
-    return ofServer;
+    return !info.getReason().isEmpty();
   }
 
-  /** The same error in other words. */
-  RecollectException reworded(Status.Code newCode, String message) {
-    Status status = newCode.toStatus().withCause(getCause());
-    return new RecollectException(status, message, Optional.empty(), fields, retryAfter);
-  }
-
-  /** What the code alone says of the reason, so that a timeout is DEADLINE_EXCEEDED whoever noticed it. */
-  private static ErrorInfo reasonOf(Status.Code code) {
-    return switch (code) {
-      case DEADLINE_EXCEEDED, UNAUTHENTICATED, PERMISSION_DENIED, INTERNAL -> ErrorInfo.newBuilder().setReason(code.name()).build();
-      default -> ErrorInfo.getDefaultInstance();
-    };
-  }
-
-  private static List<Any> details(Metadata trailers) {
-    byte[] packed = trailers.get(DETAILS);
+  private static <M extends Message> M detail(List<Any> details, M none) {
     try {
-      return packed == null ? List.of() : com.google.rpc.Status.parseFrom(packed).getDetailsList();
-    } catch (InvalidProtocolBufferException notOurs) {
-      return List.of();
-    }
-  }
-
-  private static <M extends Message> Optional<M> detail(List<Any> details, Class<M> type) {
-    for (Any detail : details) {
-      try {
-        if (detail.is(type)) {
-          return Optional.of(detail.unpack(type));
+      for (Any detail : details) {
+        if (detail.isSameTypeAs(none)) {
+          return detail.unpackSameTypeAs(none);
         }
-      } catch (InvalidProtocolBufferException broken) {
-        return Optional.empty();
       }
+    } catch (InvalidProtocolBufferException broken) {
+      return none;
     }
-    return Optional.empty();
+    return none;
   }
 }

@@ -2,7 +2,7 @@ package dev.recollect;
 
 import io.grpc.ConnectivityState;
 import io.grpc.ManagedChannel;
-import java.util.concurrent.ScheduledExecutorService;
+import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
 
 /**
@@ -14,34 +14,28 @@ final class Reconnect {
   private static final double LONGEST_MS = 5_000;
   private static final double FACTOR = 1.6;
 
-  private final ManagedChannel channel;
-  private final ScheduledExecutorService timer;
+  private Reconnect() {}
 
-  Reconnect(ManagedChannel channel, ScheduledExecutorService timer) {
-    this.channel = channel;
-    this.timer = timer;
-  }
-
-  void start() {
+  /** From now on, until the channel is shut down. */
+  static void often(ManagedChannel channel) {
     ConnectivityState state = channel.getState(false);
     if (state == ConnectivityState.TRANSIENT_FAILURE) {
-      again(FIRST_MS);
+      again(channel, FIRST_MS);
     }
     if (state != ConnectivityState.SHUTDOWN) {
-      channel.notifyWhenStateChanged(state, this::start);
+      channel.notifyWhenStateChanged(state, () -> often(channel));
     }
   }
 
-  /** The channel stays in this state while it tries, so it is asked rather than waited for. */
-  private void again(double millis) {
-    timer.schedule(
+  /** The channel stays in this state while it tries, so it is asked rather than waited for; on the JDK's own timer, to keep none. */
+  private static void again(ManagedChannel channel, double millis) {
+    var later = CompletableFuture.delayedExecutor(Math.round(millis), TimeUnit.MILLISECONDS, Runnable::run);
+    later.execute(
         () -> {
           if (channel.getState(false) == ConnectivityState.TRANSIENT_FAILURE) {
             channel.resetConnectBackoff();
-            again(Math.min(LONGEST_MS, millis * FACTOR));
+            again(channel, Math.min(LONGEST_MS, millis * FACTOR));
           }
-        },
-        Math.round(millis * 1e6),
-        TimeUnit.NANOSECONDS);
+        });
   }
 }

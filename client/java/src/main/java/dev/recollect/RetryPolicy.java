@@ -1,30 +1,18 @@
 package dev.recollect;
 
-import com.google.protobuf.DescriptorProtos.MethodOptions.IdempotencyLevel;
-import com.google.protobuf.Descriptors.FileDescriptor;
-import com.google.protobuf.Descriptors.MethodDescriptor;
-import dev.recollect.v1.CompactionServiceOuterClass;
-import dev.recollect.v1.ConsumerServiceOuterClass;
-import dev.recollect.v1.EventServiceOuterClass;
-import dev.recollect.v1.RecallServiceOuterClass;
-import dev.recollect.v1.ServerServiceOuterClass;
-import dev.recollect.v1.SessionServiceOuterClass;
-import dev.recollect.v1.SubscriptionServiceOuterClass;
+import dev.recollect.v1.CompactionServiceGrpc;
+import dev.recollect.v1.ConsumerServiceGrpc;
+import dev.recollect.v1.EventServiceGrpc;
+import dev.recollect.v1.RecallServiceGrpc;
+import dev.recollect.v1.ServerServiceGrpc;
+import dev.recollect.v1.SessionServiceGrpc;
+import io.grpc.MethodDescriptor.MethodType;
 import java.util.List;
 import java.util.Map;
+import java.util.stream.Stream;
 
 /** Which methods are sent again, and how: the protos say which, by their idempotency_level. */
 final class RetryPolicy {
-  private static final List<FileDescriptor> FILES =
-      List.of(
-          SessionServiceOuterClass.getDescriptor(),
-          EventServiceOuterClass.getDescriptor(),
-          CompactionServiceOuterClass.getDescriptor(),
-          RecallServiceOuterClass.getDescriptor(),
-          ServerServiceOuterClass.getDescriptor(),
-          SubscriptionServiceOuterClass.getDescriptor(),
-          ConsumerServiceOuterClass.getDescriptor());
-
   private RetryPolicy() {}
 
   /** The policy as a gRPC service config. */
@@ -39,18 +27,18 @@ final class RetryPolicy {
     return Map.of("methodConfig", List.of(Map.of("name", retryable(), "retryPolicy", policy)));
   }
 
-  /** The methods that may be sent again. Not streams: those are resumed, not repeated. */
+  /** The methods that may be sent again. Not streams, which are resumed and not repeated, nor the service that has nothing else. */
   static List<Map<String, String>> retryable() {
-    return FILES.stream()
-        .flatMap(file -> file.getServices().stream())
+    return Stream.of(
+            SessionServiceGrpc.getServiceDescriptor(),
+            EventServiceGrpc.getServiceDescriptor(),
+            CompactionServiceGrpc.getServiceDescriptor(),
+            RecallServiceGrpc.getServiceDescriptor(),
+            ServerServiceGrpc.getServiceDescriptor(),
+            ConsumerServiceGrpc.getServiceDescriptor())
         .flatMap(service -> service.getMethods().stream())
-        .filter(RetryPolicy::isRetryable)
-        .map(method -> Map.of("service", method.getService().getFullName(), "method", method.getName()))
+        .filter(method -> method.getType() == MethodType.UNARY && (method.isSafe() || method.isIdempotent()))
+        .map(method -> Map.of("service", method.getServiceName(), "method", method.getBareMethodName()))
         .toList();
-  }
-
-  private static boolean isRetryable(MethodDescriptor method) {
-    boolean streams = method.isServerStreaming() || method.isClientStreaming();
-    return !streams && method.getOptions().getIdempotencyLevel() != IdempotencyLevel.IDEMPOTENCY_UNKNOWN;
   }
 }

@@ -49,7 +49,11 @@ class WatchTest {
     return (WatchSessionRequest) server.requests.get(n);
   }
 
-  static WatchSessionResponse frame(Change.Builder... changes) {
+  private WatchSessionRequest fromBeginning() {
+    return WatchSessionRequest.newBuilder().setSession(client.ref("s")).setAfterSeq(0).build();
+  }
+
+  private static WatchSessionResponse frame(Change.Builder... changes) {
     var frame = WatchSessionResponse.newBuilder();
     for (Change.Builder change : changes) {
       frame.addChanges(change);
@@ -63,7 +67,7 @@ class WatchTest {
 
   @Test
   void aBrokenStreamGoesOnWhereItStoodWithoutRepetitions() throws InterruptedException {
-    try (var changes = client.watch("s", WatchOptions.builder().fromBeginning().build())) {
+    try (var changes = client.watch(fromBeginning(), WatchOptions.DEFAULT)) {
       var first = stream();
       first.onNext(frame(CursorTest.batch("s", 1, "t1", "a"), CursorTest.batch("s", 2, "t2", "b")));
       first.onNext(frame(checkpoint("t3")));
@@ -75,13 +79,13 @@ class WatchTest {
       stream().onNext(frame(CursorTest.batch("s", 2, "t2", "b"), CursorTest.batch("s", 3, "t4", "c")));
       assertEquals("t4", next.join().getResumeToken());
     }
-    assertEquals(0, request(0).getAfterSeq());
+    assertTrue(request(0).hasAfterSeq());
     assertEquals("t3", request(1).getResumeToken(), "a checkpoint's token counts too");
   }
 
   @Test
   void aStreamThatEndsIsOpenedAgain() throws InterruptedException {
-    try (var changes = client.watch("s", WatchOptions.LIVE)) {
+    try (var changes = client.watch("s")) {
       var next = CompletableFuture.supplyAsync(changes::next);
       stream().onCompleted();
       stream().onError(FakeServer.error(Status.Code.UNAVAILABLE, "shutting down", FakeServer.reason("SERVER_DRAINING")));
@@ -92,7 +96,7 @@ class WatchTest {
 
   @Test
   void errorsThatNoRetryMendsEndIt() throws InterruptedException {
-    try (var changes = client.watch("s", WatchOptions.LIVE)) {
+    try (var changes = client.watch("s")) {
       var expired = FakeServer.error(Status.Code.OUT_OF_RANGE, "too late", FakeServer.reason("RESUME_POSITION_EXPIRED"));
       var stream = stream();
       stream.onNext(frame(CursorTest.batch("s", 1, "t", "a")));
@@ -108,7 +112,7 @@ class WatchTest {
 
   @Test
   void failuresInARowAreCounted() throws InterruptedException {
-    try (var changes = client.watch("s", WatchOptions.builder().maxRetries(2).build())) {
+    try (var changes = client.watch(fromBeginning(), WatchOptions.DEFAULT.withMaxRetries(2))) {
       var failure = CompletableFuture.supplyAsync(() -> assertThrows(RecollectException.class, changes::hasNext));
       for (int n = 0; n < 3; n++) {
         stream().onError(Status.UNAVAILABLE.asRuntimeException());
@@ -120,7 +124,7 @@ class WatchTest {
 
   @Test
   void checkpointsAreHandedOutIfAskedFor() throws InterruptedException {
-    try (var changes = client.watch("s", WatchOptions.builder().checkpoints().build())) {
+    try (var changes = client.watch(fromBeginning(), WatchOptions.DEFAULT.withCheckpoints())) {
       stream().onNext(frame(checkpoint("t1")));
       assertTrue(changes.next().hasCheckpoint());
     }
@@ -129,24 +133,21 @@ class WatchTest {
   @Test
   void aSilentStreamIsTakenForDead() throws Exception {
     var connection = new Connection("here", "", io.grpc.ManagedChannelBuilder.forAddress("127.0.0.1", server.port()).usePlaintext());
-    var options = WatchOptions.builder().maxRetries(1).build();
-    var source =
-        new Feed.Source<>(
-            SubscriptionServiceGrpc.getWatchSessionMethod(),
-            token -> options.request(client.ref("s"), token),
-            WatchSessionResponse::getChangesList);
-    try (connection; var feed = new Feed<>(connection, source, options, Duration.ofMillis(300))) {
-      var changes = feed.next();
+    var method = SubscriptionServiceGrpc.getWatchSessionMethod();
+    var source = new Changes.Source<>(method, fromBeginning(), WatchSessionResponse::getChangesList);
+    var options = WatchOptions.DEFAULT.withMaxRetries(1);
+    try (connection; var changes = new Changes(connection, source, options, Duration.ofMillis(300))) {
+      var next = CompletableFuture.supplyAsync(changes::next);
       var silent = stream();
       stream().onNext(frame(CursorTest.batch("s", 1, "t", "a")));
-      assertEquals("t", changes.get(10, TimeUnit.SECONDS).get(0).getResumeToken());
+      assertEquals("t", next.get(10, TimeUnit.SECONDS).getResumeToken());
       assertTrue(silent.isCancelled());
     }
   }
 
   @Test
   void closingEndsTheWaitAndReleasesTheCall() throws Exception {
-    var changes = client.watch("s", WatchOptions.LIVE);
+    var changes = client.watch("s");
     var stream = stream();
     var waiting = CompletableFuture.supplyAsync(changes::hasNext);
     TimeUnit.MILLISECONDS.sleep(50);
@@ -159,7 +160,7 @@ class WatchTest {
 
   @Test
   void closingTheClientEndsAWatchAlsoInItsPause() throws Exception {
-    var changes = client.watch("s", WatchOptions.LIVE);
+    var changes = client.watch("s");
     var waiting = CompletableFuture.supplyAsync(() -> assertThrows(RecollectException.class, changes::hasNext));
     for (int n = 0; n < 4; n++) {
       stream().onError(Status.UNAVAILABLE.asRuntimeException());
@@ -167,22 +168,39 @@ class WatchTest {
     client.close();
     var error = waiting.get(5, TimeUnit.SECONDS);
     assertEquals(Status.Code.CANCELLED, error.code());
-    assertEquals("the watch was cancelled: the client is closed", error.getMessage());
+    assertEquals("the call was cancelled: the client is closed", error.getMessage());
   }
 
   @Test
   void whatIsNotReadStaysWithTheServer() throws InterruptedException {
-    try (var changes = client.watch("s", WatchOptions.LIVE)) {
-      int sent = PublisherTest.fill(stream());
+    try (var changes = client.watch("s")) {
+      int sent = fill(stream());
       for (int n = 0; n < sent; n++) {
         assertEquals("t", changes.next().getResumeToken());
       }
     }
   }
 
+  /** Sends changes of 1 MiB until the windows of HTTP/2 are full and stay so; how many that were. */
+  private static int fill(ServerCallStreamObserver<WatchSessionResponse> stream) throws InterruptedException {
+    String megabyte = "x".repeat(1 << 20);
+    int sent = 0;
+    for (int quiet = 0; quiet < 20; ) {
+      if (stream.isReady()) {
+        stream.onNext(frame(CursorTest.batch("s", ++sent, "t", megabyte)));
+        quiet = 0;
+      } else {
+        TimeUnit.MILLISECONDS.sleep(20);
+        quiet++;
+      }
+      assertTrue(sent < 32, "the server could send " + sent + " MiB to who asked for nothing");
+    }
+    return sent;
+  }
+
   @Test
   void anInterruptedThreadStopsWaiting() throws Exception {
-    try (var changes = client.watch("s", WatchOptions.LIVE)) {
+    try (var changes = client.watch("s")) {
       Thread.currentThread().interrupt();
       assertThrows(RecollectException.class, changes::hasNext);
       assertTrue(Thread.interrupted());

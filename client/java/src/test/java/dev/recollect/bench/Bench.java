@@ -20,6 +20,7 @@ import java.util.Collections;
 import java.util.List;
 import java.util.Locale;
 import java.util.UUID;
+import java.util.concurrent.TimeUnit;
 import java.util.function.IntSupplier;
 
 /**
@@ -29,7 +30,7 @@ import java.util.function.IntSupplier;
 public final class Bench {
   private static final int BLOCK = 20;
   private static final int EVENTS = 20_000;
-  private static final int BATCH = 500;
+  private static final int BATCH = 10;
   private static final int ROUNDS = 3;
   private static final SessionEvent EVENT = Events.user("x".repeat(1024));
 
@@ -38,8 +39,8 @@ public final class Bench {
   private final Recollect client;
 
   private Bench(String address) {
-    channel = Grpc.newChannelBuilder(address, InsecureChannelCredentials.create()).maxInboundMessageSize(64 << 20).build();
-    client = Recollect.builder().address(address).app("bench").userId(run).timeout(Duration.ofSeconds(60)).build();
+    channel = Grpc.newChannelBuilder(address, InsecureChannelCredentials.create()).maxInboundMessageSize(64 << 20).keepAliveTime(30, TimeUnit.SECONDS).keepAliveTimeout(10, TimeUnit.SECONDS).build();
+    client = Recollect.builder().address(address).app("bench").userId(run).timeout(Duration.ofSeconds(30)).build();
   }
 
   /** Runs it. */
@@ -52,7 +53,7 @@ public final class Bench {
   }
 
   private String unary(double seconds) {
-    var options = AppendOptions.builder().create().build();
+    var options = AppendOptions.NONE.create();
     for (String name : List.of("stub", "sdk")) {
       client.append(name, List.of(EVENT), options);
     }
@@ -76,7 +77,7 @@ public final class Bench {
           if (bare) {
             var event = EVENT.toBuilder().setEventId(run + began + ids++).build();
             appends
-                .withDeadlineAfter(Duration.ofSeconds(60))
+                .withDeadlineAfter(Duration.ofSeconds(30))
                 .appendEvents(AppendEventsRequest.newBuilder().setSession(session).addEvents(event).build());
             stub.add(System.nanoTime() - began);
           } else {
@@ -146,8 +147,9 @@ public final class Bench {
   }
 
   private int sdkStream(SessionRef session) {
+    var request = WatchSessionRequest.newBuilder().setSession(session).setAfterSeq(0).build();
     int events = 0;
-    try (var changes = client.watch(session, WatchOptions.builder().fromBeginning().build())) {
+    try (var changes = client.watch(request, WatchOptions.DEFAULT)) {
       while (events < EVENTS) {
         events += changes.next().getBatch().getEventsCount();
       }

@@ -1,169 +1,150 @@
 package dev.recollect.conformance;
 
-import com.google.gson.JsonArray;
-import com.google.gson.JsonElement;
-import com.google.gson.JsonObject;
-import com.google.gson.JsonParser;
-import com.google.gson.JsonPrimitive;
-import com.google.protobuf.InvalidProtocolBufferException;
+import com.google.gson.*;
 import com.google.protobuf.MessageLite;
-import com.google.protobuf.Parser;
-import dev.recollect.Changes;
-import dev.recollect.Recollect;
-import dev.recollect.v1.CompactionStrategy;
-import dev.recollect.v1.ContextSpec;
-import dev.recollect.v1.ListCompactionsRequest;
-import dev.recollect.v1.ListEventsRequest;
-import dev.recollect.v1.ListSessionsRequest;
-import dev.recollect.v1.SearchEventsRequest;
-import dev.recollect.v1.SessionRef;
-import java.io.BufferedReader;
-import java.io.IOException;
-import java.io.InputStreamReader;
+import dev.recollect.*;
+import dev.recollect.v1.*;
+import io.grpc.MethodDescriptor;
+import java.io.*;
 import java.nio.charset.StandardCharsets;
 import java.time.Duration;
-import java.time.temporal.ChronoUnit;
-import java.util.Base64;
-import java.util.Map;
-import java.util.concurrent.ConcurrentHashMap;
-import java.util.concurrent.ExecutorService;
-import java.util.concurrent.Executors;
-import java.util.concurrent.TimeUnit;
+import java.util.*;
+import java.util.concurrent.*;
+import java.util.stream.Stream;
 
 /** The conformance driver: a line of JSON is a request, a line of JSON an answer; see tests/conformance/README.md. */
 public final class Driver {
-  private final Map<String, Recollect> clients = new ConcurrentHashMap<>();
-  private final Map<Long, Changes> watches = new ConcurrentHashMap<>();
-  private final ExecutorService workers = Executors.newCachedThreadPool();
-
-  private Driver() {}
+  private static final PrintStream OUT = new PrintStream(System.out, true, StandardCharsets.UTF_8);
+  private static final ExecutorService WORKERS = Executors.newCachedThreadPool();
+  private static final Map<String, Recollect> CLIENTS = new ConcurrentHashMap<>();
+  /** The watches by their ids; one may be cancelled before it is opened. */
+  private static final Map<JsonElement, CompletableFuture<Changes>> WATCHES = new ConcurrentHashMap<>();
 
   /** Serves requests until the input ends. */
-  public static void main(String[] args) throws IOException, InterruptedException {
-    var driver = new Driver();
+  public static void main(String[] args) {
     var input = new BufferedReader(new InputStreamReader(System.in, StandardCharsets.UTF_8));
-    for (String line = input.readLine(); line != null; line = input.readLine()) {
-      driver.accept(JsonParser.parseString(line).getAsJsonObject());
-    }
-    driver.watches.values().forEach(Changes::close);
-    driver.workers.shutdown();
-    driver.workers.awaitTermination(5, TimeUnit.SECONDS);
+    input.lines().map(line -> JsonParser.parseString(line).getAsJsonObject()).forEach(p -> WORKERS.execute(() -> serve(p)));
     System.exit(0);
   }
 
-  /** A watch is opened at once, so that a cancel that follows finds it. */
-  private void accept(JsonObject p) {
-    long id = p.get("id").getAsLong();
-    if (p.get("op").getAsString().equals("watch")) {
-      try {
-        watches.put(id, Requests.watch(client(p), p));
-      } catch (RuntimeException | IOException error) {
-        say(id, "error", Requests.failure(error));
-        return;
-      }
-    }
-    workers.execute(() -> serve(id, p));
-  }
-
-  private void serve(long id, JsonObject p) {
+  private static void serve(JsonObject p) {
     try {
-      say(id, "ok", answer(id, p));
+      say(p, "ok", answer(p, CLIENTS.get(text(p, "client"))));
     } catch (RuntimeException | IOException error) {
-      say(id, "error", Requests.failure(error));
+      say(p, "error", failure(error));
     }
   }
 
-  private JsonObject answer(long id, JsonObject p) throws IOException {
-    var ok = new JsonObject();
-    switch (p.get("op").getAsString()) {
-      case "hello" -> {
-        ok.addProperty("language", "java");
-        ok.addProperty("version", Recollect.VERSION);
-      }
-      case "connect" -> clients.put(p.get("client").getAsString(), connect(p));
-      case "close" -> clients.remove(p.get("client").getAsString()).close();
-      case "call" -> ok.addProperty("response", Requests.call(client(p), p));
-      case "append" -> ok.addProperty("response", packed(Requests.append(client(p), session(p), p)));
-      case "pages" -> ok.add("items", pages(p));
-      case "context" -> {
-        var spec = p.has("spec") ? read(ContextSpec.parser(), p, "spec") : ContextSpec.getDefaultInstance();
-        ok.addProperty("response", packed(client(p).context(session(p), spec)));
-      }
-      case "compact" -> ok.addProperty("response", packed(client(p).compact(session(p), strategy(p))));
-      case "compact_with" -> {
-        var done = client(p).compactWith(session(p), prompt -> p.get("summary").getAsString(), strategy(p));
-        ok.addProperty("response", done.map(Driver::packed).orElse(""));
-      }
-      case "build" -> ok.addProperty("event", packed(Requests.build(p.get("builder").getAsString(), p.getAsJsonObject("args"))));
-      case "watch" -> follow(id);
-      case "cancel" -> watches.getOrDefault(p.get("target").getAsLong(), watches.get(id)).close();
+  private static Map<String, Object> answer(JsonObject p, Recollect own) throws IOException {
+    var timeout = p.has("timeout_ms") ? Duration.ofMillis(p.get("timeout_ms").getAsLong()) : null;
+    var client = own == null || timeout == null ? own : own.withTimeout(timeout);
+    var method = p.has("rpc") ? method("recollect.v1." + text(p, "rpc")) : null;
+    var request = method == null ? null : method.parseRequest(new ByteArrayInputStream(bytes(p, "request")));
+    var ref = SessionRef.parseFrom(bytes(p, "session")); // an id alone is for the SDK to complete
+    var session = client == null || !(ref.getApp() + ref.getUserId()).isEmpty() ? ref : client.ref(ref.getSessionId());
+    var strategy = p.has("strategy") ? CompactionStrategy.parseFrom(bytes(p, "strategy")) : null;
+    var ok = new HashMap<String, Object>();
+    switch (text(p, "op")) {
+      case "hello" -> ok.putAll(Map.of("language", "java", "version", Recollect.VERSION));
+      case "connect" -> CLIENTS.put(text(p, "client"), Recollect.builder().address(text(p, "address")).token(text(p, "token"))
+          .app(text(p, "app")).userId(text(p, "user_id")).timeout(timeout).build());
+      case "close" -> client.close();
+      case "call" -> ok.put("response", packed(client.call(method, request)));
+      case "append" -> ok.put("response", packed(append(p, client, session)));
+      case "pages" -> ok.put("items", pages(p, client, request).map(Driver::packed).toList());
+      case "context" -> ok.put("response", packed(client.context(session, ContextSpec.parseFrom(bytes(p, "spec")))));
+      case "compact" -> ok.put("response", packed(client.compact(session, strategy)));
+      case "compact_with" -> ok.put("response", client.compactWith(session, prompt -> text(p, "summary"), strategy)
+          .map(Driver::packed).orElse(""));
+      case "build" -> ok.put("event", packed(build(text(p, "builder"), p.getAsJsonObject("args"))));
+      case "watch" -> follow(p, client, request);
+      case "cancel" -> WATCHES.computeIfAbsent(p.get("target"), id -> new CompletableFuture<>()).thenAccept(Changes::close);
       default -> throw new IllegalArgumentException("unknown op " + p.get("op"));
     }
     return ok;
   }
 
-  private void follow(long id) {
-    try (Changes changes = watches.get(id)) {
-      changes.forEachRemaining(change -> say(id, "item", new JsonPrimitive(packed(change))));
-    } finally {
-      watches.remove(id);
+  @SuppressWarnings("unchecked") // what a method is told is parsed by that method
+  private static MethodDescriptor<Object, Object> method(String name) {
+    var methods = Stream.of(
+            SessionServiceGrpc.getServiceDescriptor(), EventServiceGrpc.getServiceDescriptor(),
+            CompactionServiceGrpc.getServiceDescriptor(), SubscriptionServiceGrpc.getServiceDescriptor(),
+            ConsumerServiceGrpc.getServiceDescriptor(), ServerServiceGrpc.getServiceDescriptor(),
+            RecallServiceGrpc.getServiceDescriptor()).flatMap(service -> service.getMethods().stream());
+    return (MethodDescriptor<Object, Object>) methods.filter(one -> one.getFullMethodName().equals(name)).findAny().get();
+  }
+
+  private static AppendEventsResponse append(JsonObject p, Recollect client, SessionRef session) throws IOException {
+    var events = new ArrayList<SessionEvent>();
+    for (var event : p.getAsJsonArray("events")) {
+      events.add(SessionEvent.parseFrom(Base64.getDecoder().decode(event.getAsString())));
     }
+    var options = p.get("create").getAsBoolean() ? AppendOptions.NONE.create() : AppendOptions.NONE;
+    options = p.get("ignore_existing").getAsBoolean() ? options.ignoreExisting() : options;
+    options = p.has("expected_log_version") ? options.expectedLogVersion(p.get("expected_log_version").getAsLong()) : options;
+    options = p.has("expected_last_event_id") ? options.expectedLastEventId(text(p, "expected_last_event_id")) : options;
+    return client.append(session, events, options);
   }
 
-  private JsonArray pages(JsonObject p) throws IOException {
-    var client = client(p);
-    var pages =
-        switch (p.get("rpc").getAsString().split("/")[1]) {
-          case "ListSessions" -> client.sessions(read(ListSessionsRequest.parser(), p, "request"));
-          case "ListEvents" -> client.events(read(ListEventsRequest.parser(), p, "request"));
-          case "SearchEvents" -> client.search(read(SearchEventsRequest.parser(), p, "request"));
-          default -> client.compactions(read(ListCompactionsRequest.parser(), p, "request"));
-        };
-    var items = new JsonArray();
-    pages.stream().limit(p.has("limit") ? p.get("limit").getAsLong() : Long.MAX_VALUE).forEach(item -> items.add(packed(item)));
-    return items;
+  private static Stream<?> pages(JsonObject p, Recollect client, Object request) {
+    Pages<?> pages = request instanceof ListSessionsRequest sessions ? client.sessions(sessions)
+        : request instanceof ListEventsRequest events ? client.events(events)
+        : request instanceof SearchEventsRequest search ? client.search(search)
+        : client.compactions((ListCompactionsRequest) request);
+    return pages.stream().limit(p.has("limit") ? p.get("limit").getAsLong() : Long.MAX_VALUE);
   }
 
-  private static Recollect connect(JsonObject p) {
-    long millis = p.get("timeout_ms").getAsLong();
-    return Recollect.builder()
-        .address(p.get("address").getAsString())
-        .app(p.get("app").getAsString())
-        .userId(p.get("user_id").getAsString())
-        .token(p.get("token").getAsString())
-        .timeout(millis == 0 ? ChronoUnit.FOREVER.getDuration() : Duration.ofMillis(millis))
-        .build();
+  private static void follow(JsonObject p, Recollect client, Object request) {
+    var options = new WatchOptions(p.get("checkpoints").getAsBoolean(), OptionalInt.empty());
+    options = p.has("max_retries") ? options.withMaxRetries(p.get("max_retries").getAsInt()) : options;
+    var changes = request instanceof WatchSessionRequest session
+        ? client.watch(session, options) : client.watch((WatchAllRequest) request, options);
+    WATCHES.computeIfAbsent(p.get("id"), id -> new CompletableFuture<>()).complete(changes);
+    changes.forEachRemaining(change -> say(p, "item", packed(change)));
   }
 
-  private Recollect client(JsonObject p) {
-    var client = clients.get(p.get("client").getAsString());
-    return p.has("timeout_ms") ? client.withTimeout(Duration.ofMillis(p.get("timeout_ms").getAsLong())) : client;
+  private static SessionEvent build(String builder, JsonObject args) {
+    var text = text(args, "text");
+    boolean failed = text(args, "is_error").equals("true");
+    var event = switch (builder) {
+      case "user" -> Events.user(text);
+      case "assistant" -> Events.assistant(text);
+      case "system" -> Events.system(text);
+      case "assistant_calls" -> {
+        var said = Stream.of(text).filter(given -> args.has("text")).map(Events::text);
+        var calls = args.getAsJsonArray("calls").asList().stream().map(JsonElement::getAsJsonObject)
+            .map(call -> Events.toolCall(text(call, "id"), text(call, "name"), text(call, "arguments_json")));
+        yield Events.assistant(Stream.concat(said, calls).toArray(Part[]::new));
+      }
+      default -> args.has("json")
+          ? Events.toolResultJson(text(args, "call_id"), text(args, "name"), text(args, "json"), failed)
+          : Events.toolResult(text(args, "call_id"), text(args, "name"), text, failed);
+    };
+    return event.toBuilder().setAuthor(text(args, "author")).build();
   }
 
-  /** An id alone is for the SDK to complete. */
-  private SessionRef session(JsonObject p) throws IOException {
-    var ref = read(SessionRef.parser(), p, "session");
-    return ref.getApp().isEmpty() && ref.getUserId().isEmpty() ? client(p).ref(ref.getSessionId()) : ref;
+  private static Map<String, Object> failure(Exception error) {
+    var typed = RecollectException.from(error); // of a usage error it has nothing but empty fields
+    var fields = typed.fields().stream().map(violation -> violation.getField()).toList();
+    var told = new HashMap<String, Object>(Map.of("code", typed == error ? typed.code() : "USAGE", "reason", typed.reasonName(),
+        "message", String.valueOf(error.getMessage()), "metadata", typed.metadata(), "fields", fields));
+    typed.retryAfter().ifPresent(delay -> told.put("retry_after_ms", delay.toMillis()));
+    return told;
   }
 
-  private static CompactionStrategy strategy(JsonObject p) throws IOException {
-    return p.has("strategy") ? read(CompactionStrategy.parser(), p, "strategy") : null;
+  private static String text(JsonObject p, String name) {
+    return p.has(name) ? p.get(name).getAsString() : "";
   }
 
-  static <M> M read(Parser<M> parser, JsonObject p, String name) throws InvalidProtocolBufferException {
-    return parser.parseFrom(Base64.getDecoder().decode(p.get(name).getAsString()));
+  private static byte[] bytes(JsonObject p, String name) {
+    return Base64.getDecoder().decode(text(p, name));
   }
 
-  static String packed(MessageLite message) {
-    return Base64.getEncoder().encodeToString(message.toByteArray());
+  private static String packed(Object message) {
+    return Base64.getEncoder().encodeToString(((MessageLite) message).toByteArray());
   }
 
-  private synchronized void say(long id, String what, JsonElement value) {
-    var answer = new JsonObject();
-    answer.addProperty("id", id);
-    answer.add(what, value);
-    byte[] line = (answer + "\n").getBytes(StandardCharsets.UTF_8);
-    System.out.write(line, 0, line.length);
-    System.out.flush();
+  private static void say(JsonObject p, String what, Object value) {
+    OUT.println(new Gson().toJson(Map.of("id", p.get("id"), what, value)));
   }
 }
