@@ -5,7 +5,6 @@ import { createInterface } from "node:readline";
 import { fromBinary, toBinary, type DescMessage } from "@bufbuild/protobuf";
 
 import * as sdk from "../src/node.js";
-import { connect as connectWeb } from "../src/web.js";
 
 type Message = Record<string, any>;
 
@@ -111,9 +110,8 @@ async function compactWith(params: Message) {
   return { response: applied ? encode(sdk.ApplyCompactionResponseSchema, applied) : "" };
 }
 
-function open({ client, address, app, user_id: userId, token, timeout_ms, transport }: Message) {
-  const options = { address, app, userId, token: token ?? "", timeoutMs: timeout_ms };
-  clients.set(client, transport === "connect" ? connectWeb(options) : sdk.connect(options));
+function open({ client, address, app, user_id: userId, token, timeout_ms }: Message) {
+  clients.set(client, sdk.connect({ address, app, userId, token: token ?? "", timeoutMs: timeout_ms }));
   return {};
 }
 

@@ -23,7 +23,7 @@ export function connect(options: ConnectOptions = {}): Client {
   return new Client(create({ baseUrl, useBinaryFormat: true, fetch: abortable }), () => {}, { ...options, address });
 }
 
-/** The fetch of Node 20 forgets the signal of an answer that it still reads once garbage is collected; a pipe minds its own. */
+/** The fetch of Node 20 forgets the signal of an answer that it still reads once garbage is collected, and then never ends it; a pipe does. */
 const abortable: typeof fetch = async (input, init) => {
   const response = await fetch(input, init);
   const { signal } = init ?? {};

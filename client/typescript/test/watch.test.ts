@@ -162,12 +162,15 @@ test("watches that were left keep nothing of the client or the signal", async ()
   assert.equal(getEventListeners(stop.signal, "abort").length, 0);
 });
 
-test("over fetch it ends at once too, although Node forgets the signal of an answer", async () => {
+test("over fetch it ends at once too, on both sides, although Node forgets the signal of an answer", async () => {
   setFlagsFromString("--expose_gc");
   const collectGarbage = runInNewContext("gc") as () => void;
+  let ended = () => {};
+  const end = new Promise<void>((resolve) => (ended = resolve));
   const http = await serveHttp((router) =>
     router.service(sdk.SubscriptionService, {
       async *watchSession(_, { signal }) {
+        signal.addEventListener("abort", ended);
         yield { changes: [started] };
         await forever(signal);
       },
@@ -183,6 +186,7 @@ test("over fetch it ends at once too, although Node forgets the signal of an ans
   const waiting = watch.next();
   setTimeout(() => stop.abort(), 50);
   await assert.rejects(waiting, { code: Code.Canceled });
+  await end;
   await http.close();
 });
 
