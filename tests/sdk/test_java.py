@@ -27,6 +27,17 @@ def _toolchain() -> None:
     require("java")
 
 
+def _link(source: str, target: str) -> str:
+    """Copies a file of a Maven repository. Artefacts never change, so a link is enough; Maven writes into the rest."""
+    if Path(source).suffix in {".jar", ".pom"}:
+        try:
+            os.link(source, target)
+            return target
+        except OSError:  # another file system
+            pass
+    return shutil.copy2(source, target)
+
+
 @pytest.fixture(scope="module")
 def repository() -> Path:
     """A Maven repository of the tests' own, which begins as a copy of the user's: theirs must not learn of our artefact."""
@@ -34,7 +45,7 @@ def repository() -> Path:
         theirs = Path.home() / ".m2/repository"
         part = REPOSITORY.with_name("repository.part")
         shutil.rmtree(part, ignore_errors=True)
-        shutil.copytree(theirs, part) if theirs.exists() else part.mkdir(parents=True)
+        shutil.copytree(theirs, part, copy_function=_link) if theirs.exists() else part.mkdir(parents=True)
         part.rename(REPOSITORY)
     shutil.rmtree(REPOSITORY / "dev/recollect", ignore_errors=True)
     return REPOSITORY

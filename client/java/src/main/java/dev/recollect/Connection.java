@@ -67,11 +67,19 @@ final class Connection implements AutoCloseable {
     return channel;
   }
 
+  /** gRPC itself repeats what ends with UNAVAILABLE; a connection that breaks under a call can also end it with another code. */
   <Q, R> R call(MethodDescriptor<Q, R> method, Q request, Duration timeout) {
-    try {
-      return ClientCalls.blockingUnaryCall(channel(), method, options(timeout), request);
-    } catch (StatusRuntimeException error) {
-      throw failure(error.getStatus(), error.getTrailers());
+    var options = options(timeout);
+    for (int attempt = 1; ; attempt++) {
+      try {
+        return ClientCalls.blockingUnaryCall(channel(), method, options, request);
+      } catch (StatusRuntimeException error) {
+        var failure = failure(error.getStatus(), error.getTrailers());
+        boolean broke = failure.code() == Status.Code.UNAVAILABLE && error.getStatus().getCode() != Status.Code.UNAVAILABLE;
+        if (!broke || attempt == RetryPolicy.ATTEMPTS || !(method.isSafe() || method.isIdempotent())) {
+          throw failure;
+        }
+      }
     }
   }
 
@@ -120,7 +128,7 @@ final class Connection implements AutoCloseable {
     while (root.getCause() != null) {
       root = root.getCause();
     }
-    String why = String.valueOf(root.getMessage()).lines().findFirst().orElse("");
+    String why = (root.getMessage() == null ? root.toString() : root.getMessage()).lines().findFirst().orElse("");
     String message = "no server at %s (%s); start one with `make serve`".formatted(address, why);
     return RecollectException.of(Status.UNAVAILABLE.withDescription(message).withCause(status.getCause()), trailers);
   }

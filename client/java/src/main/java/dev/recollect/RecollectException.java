@@ -28,9 +28,16 @@ public final class RecollectException extends RuntimeException {
   private static final Set<Status.Code> SAY_IT_ALONE =
       Set.of(Status.Code.DEADLINE_EXCEEDED, Status.Code.UNAUTHENTICATED, Status.Code.PERMISSION_DENIED, Status.Code.INTERNAL);
 
+  /** The canonical code. */
   private final Status.Code code;
+
+  /** The reason and its metadata; the default where no server gave one. */
   private final ErrorInfo info;
+
+  /** The fields that are not valid; the default where the server named none. */
   private final BadRequest invalid;
+
+  /** When to retry; the default where the server did not say. */
   private final RetryInfo retry;
 
   private RecollectException(Status status, List<Any> details) {

@@ -13,13 +13,15 @@ import java.util.stream.Stream;
 
 /** Which methods are sent again, and how: the protos say which, by their idempotency_level. */
 final class RetryPolicy {
+  static final int ATTEMPTS = 5;
+
   private RetryPolicy() {}
 
   /** The policy as a gRPC service config. */
   static Map<String, Object> serviceConfig() {
     Map<String, Object> policy =
         Map.of(
-            "maxAttempts", 5.0,
+            "maxAttempts", (double) ATTEMPTS,
             "initialBackoff", "0.1s",
             "maxBackoff", "2s",
             "backoffMultiplier", 2.0,

@@ -57,7 +57,7 @@ public final class Bench {
     for (String name : List.of("stub", "sdk")) {
       client.append(name, List.of(EVENT), options);
     }
-    measure(seconds / 4, new ArrayList<>(), new ArrayList<>());
+    measure(Math.max(2, seconds / 4), new ArrayList<>(), new ArrayList<>());
     var stub = new ArrayList<Long>();
     var sdk = new ArrayList<Long>();
     measure(seconds, stub, sdk);

@@ -95,7 +95,7 @@ public final class Driver {
   }
 
   private static void follow(JsonObject p, Recollect client, Object request) {
-    var options = new WatchOptions(p.get("checkpoints").getAsBoolean(), OptionalInt.empty());
+    var options = p.get("checkpoints").getAsBoolean() ? WatchOptions.DEFAULT.withCheckpoints() : WatchOptions.DEFAULT;
     options = p.has("max_retries") ? options.withMaxRetries(p.get("max_retries").getAsInt()) : options;
     var changes = request instanceof WatchSessionRequest session
         ? client.watch(session, options) : client.watch((WatchAllRequest) request, options);
