@@ -81,7 +81,7 @@ def test_its_own_tests_pass_and_its_documentation_builds(repository: Path) -> No
     shutil.rmtree(reports, ignore_errors=True)
     _maven("test javadoc:javadoc", repository)
     ran = sum(int(re.findall(r'tests="(\d+)"', report.read_text())[0]) for report in reports.glob("TEST-*.xml"))
-    assert ran >= 60, f"only {ran} tests ran"
+    assert ran >= 55, f"only {ran} tests ran"
     assert (CLIENT / "target/reports/apidocs/dev/recollect/Recollect.html").exists()
 
 
