@@ -2,220 +2,146 @@
 package main
 
 import (
-	"cmp"
 	"context"
+	"encoding/base64"
 	"encoding/json"
 	"errors"
-	"iter"
-	"log"
 	"maps"
 	"os"
-	"strings"
-	"sync"
+	"path"
+	"slices"
 	"time"
-
-	"google.golang.org/genproto/googleapis/rpc/code"
-	"google.golang.org/protobuf/proto"
-	"google.golang.org/protobuf/reflect/protoreflect"
-	"google.golang.org/protobuf/reflect/protoregistry"
 
 	"github.com/recollect-dev/recollect-go"
 	pb "github.com/recollect-dev/recollect-go/recollect/v1"
+	"google.golang.org/genproto/googleapis/rpc/code"
+	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/reflect/protoregistry"
 )
 
-// request is a line, and a builder's arguments. Bytes travel as base64, which encoding/json does by itself.
-type request struct {
-	ID, Target, Limit                             int
-	Op, Client, Address, App, Token, RPC, Summary string
-	Builder, Text, Author, Name, JSON             string
-	Request, Session, Spec, Strategy              []byte
-	Events                                        [][]byte
-	Create, Checkpoints                           bool
-	Args                                          *request
-	Calls                                         []*pb.ToolCallPart
-	UserID                                        string        `json:"user_id"`
-	CallID                                        string        `json:"call_id"`
-	IsError                                       bool          `json:"is_error"`
-	Milliseconds                                  time.Duration `json:"timeout_ms"`
-	IgnoreExisting                                bool          `json:"ignore_existing"`
-	LogVersion                                    *int64        `json:"expected_log_version,string"`
-	LastEventID                                   *string       `json:"expected_last_event_id"`
-	MaxRetries                                    *int          `json:"max_retries"`
-}
-
-type object map[string]any
-
-var clients, cancels sync.Map
-var output = log.New(os.Stdout, "", 0)
-
 func main() {
+	clients, cancels := map[any]*recollect.Client{nil: {}}, map[any]context.CancelFunc{} // nil: of what needs none
 	for input := json.NewDecoder(os.Stdin); input.More(); {
-		r := &request{}
-		must(r, input.Decode(r))
+		p, err := object{}, error(nil)
+		must(p, input.Decode(&p))
 		ctx, cancel := context.WithCancel(context.Background())
-		if r.Milliseconds > 0 && r.Op != "connect" {
-			ctx, cancel = context.WithTimeout(ctx, r.Milliseconds*time.Millisecond)
+		if limit := time.Duration(get[float64](p, "timeout_ms")) * time.Millisecond; p["op"] == "connect" {
+			clients[p["client"]], err = recollect.New(recollect.Options{Address: text(p, "address"), Token: text(p, "token"),
+				App: text(p, "app"), UserID: text(p, "user_id"), Timeout: pick(limit > 0, limit, -1)})
+		} else if limit > 0 {
+			ctx, cancel = context.WithTimeout(ctx, limit)
 		}
-		cancels.Store(r.ID, cancel) // for good: what is cancelled may just have ended
-		go func() {
-			answer, err := r.perform(ctx)
-			if err != nil && !(r.Op == "watch" && errors.Is(err, context.Canceled)) {
-				write(object{"id": r.ID, "error": describe(err)})
-			} else {
-				write(object{"id": r.ID, "ok": answer})
-			}
-		}()
+		cancels[p["id"]] = cancel // for good: what is cancelled may just have ended
+		go serve(ctx, pick(err == nil, clients[p["client"]], clients[nil]), cancels[p["target"]], p, err)
 	}
 }
 
-func write(line object) { output.Print(string(must(json.Marshal(line)))) }
-
-func (r *request) perform(ctx context.Context) (object, error) {
-	known, _ := clients.Load(r.Client)
-	client, _ := known.(*recollect.Client)
-	ref, strategy := decode[*pb.SessionRef](r.Session), decode[*pb.CompactionStrategy](r.Strategy)
-	session := client.SessionOf(ref)
-	if ref != nil && ref.App == "" && ref.UserId == "" {
-		session = client.Session(ref.SessionId)
+func serve(ctx context.Context, client *recollect.Client, target context.CancelFunc, p object, err error) {
+	answer, err := perform(ctx, client, target, p, err)
+	if err == nil || (p["op"] == "watch" && errors.Is(err, context.Canceled)) { // that is how a watch ends
+		write(object{"id": p["id"], "ok": answer})
+		return
 	}
-	switch r.Op {
-	case "hello":
-		return object{"language": "go", "version": recollect.Version}, nil
-	case "connect":
-		options := recollect.Options{Address: r.Address, App: r.App, UserID: r.UserID, Token: r.Token}
-		options.Timeout = cmp.Or(r.Milliseconds*time.Millisecond, -1)
-		client, err := recollect.New(options)
-		clients.Store(r.Client, client)
-		return object{}, err
-	case "close":
-		return object{}, client.Close()
-	case "cancel":
-		cancel, _ := cancels.Load(r.Target)
-		cancel.(context.CancelFunc)()
-		return object{}, nil
-	case "build":
-		return object{"event": encode(r.Args.build(r.Builder))}, nil
-	case "append":
-		events := make([]*recollect.Event, len(r.Events))
-		for i, data := range r.Events {
-			events[i] = decode[*recollect.Event](data)
-		}
-		return reply(session.Append(ctx, events, flag(r.Create, recollect.Create), flag(r.IgnoreExisting, recollect.IgnoreExisting),
-			given(r.LogVersion, recollect.ExpectLogVersion), given(r.LastEventID, recollect.ExpectLastEventID)))
-	case "context":
-		return reply(session.Context(ctx, decode[*pb.ContextSpec](r.Spec)))
-	case "compact":
-		return reply(session.Compact(ctx, strategy))
-	case "compact_with":
-		summarise := func(context.Context, *pb.SummaryPrompt) (string, error) { return r.Summary, nil }
-		return reply(session.CompactWith(ctx, summarise, strategy))
+	e, fields := &recollect.Error{Message: err.Error()}, []string{}
+	typed := errors.As(err, &e)
+	for _, violation := range e.Fields {
+		fields = append(fields, violation.Field)
 	}
-	return r.call(ctx, client)
+	write(object{"id": p["id"], "error": object{"reason": e.Reason, "message": e.Message, "fields": fields,
+		"code": pick(typed, code.Code(e.Code).String(), "USAGE"), "metadata": maps.Collect(maps.All(e.Metadata)),
+		"retry_after_ms": pick[any](e.RetryAfter > 0, e.RetryAfter.Milliseconds(), nil)}})
 }
 
-func (r *request) call(ctx context.Context, client *recollect.Client) (object, error) {
-	name := protoreflect.FullName("recollect.v1." + strings.Replace(r.RPC, "/", ".", 1))
-	method := must(protoregistry.GlobalFiles.FindDescriptorByName(name)).(protoreflect.MethodDescriptor)
-	in := must(protoregistry.GlobalTypes.FindMessageByName(method.Input().FullName())).New().Interface()
-	out := must(protoregistry.GlobalTypes.FindMessageByName(method.Output().FullName())).New().Interface()
-	must(in, proto.Unmarshal(r.Request, in))
-	if r.Op == "call" {
-		return reply(out, client.Conn().Invoke(ctx, "/recollect.v1."+r.RPC, in, out))
+func perform(ctx context.Context, client *recollect.Client, target context.CancelFunc, p object, failed error) (object, error) {
+	rpc := "/recollect.v1." + pick(p["rpc"] != nil, text(p, "rpc"), "-/GetSession") // any, where it is not used
+	types, name := protoregistry.GlobalTypes, "recollect.v1."+path.Base(rpc)
+	in := decode(must(types.FindMessageByURL(name+"Request")).New().Interface(), p["request"])
+	out := must(types.FindMessageByURL(name + "Response")).New().Interface()
+	ref, strategy := decode(&pb.SessionRef{}, p["session"]), decode(&pb.CompactionStrategy{}, p["strategy"])
+	session := pick(ref.GetApp()+ref.GetUserId() == "", client.Session(ref.GetSessionId()), client.SessionOf(ref))
+	if named, ok := in.(interface{ GetSession() *pb.SessionRef }); ok {
+		session = client.SessionOf(named.GetSession())
 	}
-	checkpoints, retries := flag(r.Checkpoints, recollect.Checkpoints), given(r.MaxRetries, recollect.MaxRetries)
-	switch in := in.(type) {
-	case *pb.ListSessionsRequest:
-		return items(r, client.ListSessions(ctx, in))
-	case *pb.SearchEventsRequest:
-		return items(r, client.Search(ctx, in))
-	case *pb.ListEventsRequest:
-		return items(r, client.SessionOf(in.Session).Events(ctx, in))
-	case *pb.ListCompactionsRequest:
-		return items(r, client.SessionOf(in.Session).Compactions(ctx, in))
-	case *pb.WatchSessionRequest:
-		return items(r, client.SessionOf(in.Session).Watch(ctx, in, checkpoints, retries))
+	var events []*recollect.Event
+	for _, event := range get[[]any](p, "events") {
+		events = append(events, decode(&recollect.Event{}, event))
 	}
-	return items(r, client.WatchAll(ctx, in.(*pb.WatchAllRequest), checkpoints, retries))
+	version, _ := json.Number(text(p, "expected_log_version")).Int64()
+	options := given(p, map[string]recollect.AppendOption{
+		"create": recollect.Create(), "expected_last_event_id": recollect.ExpectLastEventID(text(p, "expected_last_event_id")),
+		"ignore_existing": recollect.IgnoreExisting(), "expected_log_version": recollect.ExpectLogVersion(version)})
+	opts := given(p, map[string]recollect.WatchOption{
+		"checkpoints": recollect.Checkpoints(), "max_retries": recollect.MaxRetries(int(get[float64](p, "max_retries")))})
+	summarise := func(context.Context, *pb.SummaryPrompt) (string, error) { return text(p, "summary"), nil }
+	return map[string]func() (object, error){ // lists and feeds are known by their RPC, all else by its op
+		"hello":           func() (object, error) { return object{"language": "go", "version": recollect.Version}, nil },
+		"connect":         func() (object, error) { return object{}, failed },
+		"cancel":          func() (object, error) { target(); return object{}, nil },
+		"close":           func() (object, error) { return object{}, client.Close() },
+		"build":           func() (object, error) { return object{"event": encode(build(text(p, "builder"), p["args"]))}, nil },
+		"append":          func() (object, error) { return reply(session.Append(ctx, events, options...)) },
+		"context":         func() (object, error) { return reply(session.Context(ctx, decode(&pb.ContextSpec{}, p["spec"]))) },
+		"compact":         func() (object, error) { return reply(session.Compact(ctx, strategy)) },
+		"compact_with":    func() (object, error) { return reply(session.CompactWith(ctx, summarise, strategy)) },
+		"call":            func() (object, error) { return reply(out, client.Conn().Invoke(ctx, rpc, in, out)) },
+		"ListSessions":    func() (object, error) { return list(p, client.ListSessions(ctx, in.(*pb.ListSessionsRequest))) },
+		"SearchEvents":    func() (object, error) { return list(p, client.Search(ctx, in.(*pb.SearchEventsRequest))) },
+		"ListEvents":      func() (object, error) { return list(p, session.Events(ctx, in.(*pb.ListEventsRequest))) },
+		"ListCompactions": func() (object, error) { return list(p, session.Compactions(ctx, in.(*pb.ListCompactionsRequest))) },
+		"WatchSession":    func() (object, error) { return list(p, session.Watch(ctx, in.(*pb.WatchSessionRequest), opts...)) },
+		"WatchAll":        func() (object, error) { return list(p, client.WatchAll(ctx, in.(*pb.WatchAllRequest), opts...)) },
+	}[pick(p["op"] == "pages" || p["op"] == "watch", path.Base(rpc), text(p, "op"))]()
 }
 
-// items sends a watch's changes as they come, and answers with the items of pages.
-func items[M proto.Message](r *request, all iter.Seq2[M, error]) (object, error) {
-	found := [][]byte{}
+func list[M proto.Message](p object, all func(func(M, error) bool)) (object, error) {
+	found := [][]byte{} // of pages; a watch's changes are sent as they come
 	for item, err := range all {
 		if err != nil {
 			return nil, err
-		} else if r.Op == "watch" {
-			write(object{"id": r.ID, "item": encode(item)})
-		} else if found = append(found, encode(item)); len(found) == r.Limit {
+		} else if p["op"] == "watch" {
+			write(object{"id": p["id"], "item": encode(item)})
+		} else if found = append(found, encode(item)); p["limit"] == float64(len(found)) {
 			break
 		}
 	}
 	return object{"items": found}, nil
 }
 
-func (r *request) build(builder string) *recollect.Event {
+func build(builder string, p any) *recollect.Event {
+	said, id, name, raw := text(p, "text"), text(p, "call_id"), text(p, "name"), text(p, "json")
 	var calls []*recollect.Part
-	for _, call := range r.Calls {
-		calls = append(calls, recollect.ToolCall(call.Id, call.Name, call.ArgumentsJson))
+	for _, call := range get[[]any](p, "calls") {
+		calls = append(calls, recollect.ToolCall(text(call, "id"), text(call, "name"), text(call, "arguments_json")))
 	}
 	event := map[string]*recollect.Event{
-		"user": recollect.User(r.Text), "system": recollect.System(r.Text), "assistant": recollect.Assistant(r.Text),
-		"assistant_calls": recollect.Assistant(r.Text, calls...), "tool_result": recollect.ToolResult(r.CallID, r.Name, r.Text),
-	}[builder]
-	if r.JSON != "" {
-		event = recollect.ToolResultJSON(r.CallID, r.Name, r.JSON)
-	}
-	if r.IsError {
+		"user": recollect.User(said), "assistant": recollect.Assistant(said),
+		"system": recollect.System(said), "assistant_calls": recollect.Assistant(said, calls...),
+		"tool_result": pick(raw == "", recollect.ToolResult(id, name, said), recollect.ToolResultJSON(id, name, raw))}[builder]
+	if get[bool](p, "is_error") {
 		event = recollect.AsError(event)
 	}
-	event.Author = r.Author
+	event.Author = text(p, "author")
 	return event
 }
 
-func describe(err error) object {
-	e, name, fields, after := &recollect.Error{Message: err.Error()}, "USAGE", []string{}, any(nil)
-	if errors.As(err, &e) {
-		name = code.Code_name[int32(e.Code)]
-	}
-	for _, violation := range e.Fields {
-		fields = append(fields, violation.Field)
-	}
-	if e.RetryAfter > 0 {
-		after = e.RetryAfter.Milliseconds()
-	}
-	metadata := maps.Collect(maps.All(e.Metadata)) // not nil, which would be null
-	return object{
-		"code": name, "reason": e.Reason, "message": e.Message, "metadata": metadata, "fields": fields, "retry_after_ms": after,
-	}
+func given[O any](p object, options map[string]O) []O {
+	maps.DeleteFunc(options, func(name string, _ O) bool { return p[name] == nil || p[name] == false })
+	return slices.Collect(maps.Values(options)) // those whose names the request gives
 }
 
-// flag is the option if it is wanted, else one that changes nothing.
-func flag[T any, O ~func(T)](wanted bool, option func() O) O {
-	if wanted {
-		return option()
-	}
-	return func(T) {}
+func decode[M proto.Message](m M, packed any) M {
+	data, given := packed.(string) // without it the message is nil
+	return pick(given, must(m, proto.Unmarshal(must(base64.StdEncoding.DecodeString(data)), m)), *new(M))
 }
 
-func given[V, T any, O ~func(T)](value *V, option func(V) O) O {
-	return flag(value != nil, func() O { return option(*value) })
-}
+type object = map[string]any
 
-// decode is the message, nil without data.
-func decode[M proto.Message](data []byte) (m M) {
-	if data != nil {
-		m = m.ProtoReflect().New().Interface().(M)
-		must(m, proto.Unmarshal(data, m))
-	}
-	return m
-}
-
-func encode(m proto.Message) []byte { return must(proto.MarshalOptions{}.MarshalAppend([]byte{}, m)) }
-
-func reply[M proto.Message](m M, err error) (object, error) {
-	return object{"response": encode(m)}, err
-}
-
+func encode(m proto.Message) []byte                    { return must(proto.MarshalOptions{}.MarshalAppend([]byte{}, m)) }
+func reply(m proto.Message, err error) (object, error) { return object{"response": encode(m)}, err }
+func write(line object)                                { must(line, json.NewEncoder(os.Stdout).Encode(line)) }
+func get[T any](p any, name string) (value T)          { value, _ = p.(object)[name].(T); return value }
+func text(p any, name string) string                   { return get[string](p, name) }
+func pick[T any](first bool, a, b T) T                 { return map[bool]T{true: a, false: b}[first] }
 func must[T any](value T, err error) T {
 	if err != nil {
 		panic(err)
