@@ -10,9 +10,9 @@ import pytest
 from tests.support.serving import ServerProcess, free_port, nursery
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def live_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ServerProcess]:
-    """A server on SQLite with both ports; `address` is gRPC's, `http_address` HTTP's."""
+    """A module's own server, for the READMEs name the same sessions. On SQLite with both ports; `address` is gRPC's, `http_address` HTTP's."""
     root: Path = tmp_path_factory.mktemp("live")
     with nursery() as servers, ServerProcess(servers, root, http_address=f"127.0.0.1:{free_port()}") as server:
         yield server.start()
