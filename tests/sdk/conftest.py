@@ -12,7 +12,7 @@ from tests.support.serving import ServerProcess, free_port, nursery
 
 @pytest.fixture(scope="module")
 def live_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ServerProcess]:
-    """A module's own server, for the READMEs name the same sessions. On SQLite with both ports; `address` is gRPC's, `http_address` HTTP's."""
+    """A server of each module's own, for the READMEs name the same sessions; `address` is gRPC's, `http_address` HTTP's."""
     root: Path = tmp_path_factory.mktemp("live")
     with nursery() as servers, ServerProcess(servers, root, http_address=f"127.0.0.1:{free_port()}") as server:
         yield server.start()
