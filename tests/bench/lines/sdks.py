@@ -18,7 +18,7 @@ ROOT = Path(__file__).parents[3]
 CLIENT = ROOT / "client"
 BUILD_SECONDS = 900.0
 STREAM_SECONDS = 300.0
-ROUNDS = 3
+ROUNDS = 7
 COST = 0.05
 """Share of a stub's call that the written layer may cost."""
 
