@@ -34,7 +34,7 @@ _TAIL = 60
 
 @dataclass(frozen=True)
 class Recipe:
-    """How a driver is made: commands run in `folder` one after another, then the command that starts it."""
+    """How a program of a client is made: commands run in `folder` one after another, then the command that starts it."""
 
     start: Sequence[str]
     build: Sequence[Sequence[str]] = ()
@@ -78,9 +78,9 @@ class DriverDied(Exception):
     """A driver ended, or did not answer as the README has it; the text holds the end of its stderr."""
 
 
-def build(language: str) -> float:
-    """Builds a driver; how long it took. Raises BuildFailed."""
-    recipe = RECIPES[language]
+def build(language: str, recipes: Mapping[str, Recipe] = RECIPES) -> float:
+    """Builds a language's program, by default its driver; how long it took. Raises BuildFailed."""
+    recipe = recipes[language]
     began = time.monotonic()
     for command in filter(_is_needed, recipe.build):
         try:

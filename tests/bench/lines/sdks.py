@@ -5,52 +5,32 @@ import statistics
 import subprocess
 import sys
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from pathlib import Path
+from dataclasses import replace
 from typing import Any
 
 from tests.bench.harness import Bench, Result, Skip
 from tests.bench.processes import ChildError
 from tests.bench.report import Line, at_least, at_most, duration, rate
+from tests.conformance.drivers import CLIENT, RECIPES, ROOT, Recipe, build
 from tests.support.toolchains import missing
 
-ROOT = Path(__file__).parents[3]
-CLIENT = ROOT / "client"
-BUILD_SECONDS = 900.0
 STREAM_SECONDS = 300.0
 ROUNDS = 7
 COST = 0.05
 """Share of a stub's call that the written layer may cost."""
 
 
-@dataclass(frozen=True)
-class Program:
-    """A bench program: how it is built, and what starts it; it takes the server's address and seconds, and prints JSON."""
-
-    start: Sequence[str]
-    build: Sequence[Sequence[str]] = ()
-    folder: Path = ROOT
-
-
 _GO = ROOT / "build" / "bench" / "go"
-_TSC = ("node", "node_modules/typescript/bin/tsc", "--project", "tsconfig.all.json")
-PROGRAMS: Mapping[str, Program] = {
-    "python": Program((sys.executable, "-m", "tests.bench.sdk_python")),
-    "typescript": Program(
-        ("node", "build/bench/bench.js"), (("npm", "ci", "--no-audit", "--no-fund"), _TSC), CLIENT / "typescript"
-    ),
-    "go": Program((str(_GO),), (("go", "build", "-o", str(_GO), "./internal/bench"),), CLIENT / "go"),
-    "java": Program(
-        ("java", "-cp", "@target/classpath", "dev.recollect.bench.Bench"),
-        (("mvn", "-q", "-B", "test-compile"),),
-        CLIENT / "java",
-    ),
-    "rust": Program(
-        ("target/release/examples/bench",),
-        (("cargo", "build", "--quiet", "--release", "--example", "bench"),),
-        CLIENT / "rust",
+PROGRAMS: Mapping[str, Recipe] = {
+    "python": Recipe((sys.executable, "-m", "tests.bench.sdk_python")),
+    "typescript": replace(RECIPES["typescript"], start=("node", "build/bench/bench.js")),
+    "go": Recipe((str(_GO),), (("go", "build", "-o", str(_GO), "./internal/bench"),), CLIENT / "go"),
+    "java": replace(RECIPES["java"], start=("java", "-cp", "@target/classpath", "dev.recollect.bench.Bench")),
+    "rust": Recipe(
+        ("target/release/examples/bench",), (("cargo", "build", "-q", "--release", "--example", "bench"),), CLIENT / "rust"
     ),
 }
+"""What starts each takes the server's address and seconds, and prints JSON."""
 
 
 def sdks(bench: Bench, engine: str) -> list[Line]:
@@ -62,7 +42,7 @@ def sdks(bench: Bench, engine: str) -> list[Line]:
             lines.append(Line("sdks", engine, f"{language}: the SDK beside its stubs", skipped=reason))
             continue
         bench.say(f"building the bench of {language}")
-        _run(language, PROGRAMS[language].build)
+        build(language, PROGRAMS)
         with bench.database(engine) as database, bench.server(database) as server:
             rounds = []
             for number in range(min(ROUNDS, bench.scale.rounds)):
@@ -74,22 +54,16 @@ def sdks(bench: Bench, engine: str) -> list[Line]:
     return lines
 
 
-def _run(language: str, commands: Sequence[Sequence[str]], seconds: float = BUILD_SECONDS) -> str:
-    said = ""
-    for command in commands:
-        folder = PROGRAMS[language].folder
-        done = subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=seconds, stdin=subprocess.DEVNULL)
-        if done.returncode != 0:
-            raise ChildError(
-                f"{language}: {' '.join(command)} ended with {done.returncode}:\n{(done.stdout + done.stderr)[-2000:]}"
-            )
-        said = done.stdout
-    return said
-
-
 def _measure(language: str, target: str, seconds: float) -> Result:
-    command = [*PROGRAMS[language].start, target, f"{seconds:g}"]
-    result: Result = json.loads(_run(language, [command], seconds * 2 + STREAM_SECONDS))
+    program = PROGRAMS[language]
+    command = [*program.start, target, f"{seconds:g}"]
+    limit = seconds * 2 + STREAM_SECONDS
+    done = subprocess.run(
+        command, cwd=program.folder, capture_output=True, text=True, timeout=limit, stdin=subprocess.DEVNULL, check=False
+    )
+    if done.returncode != 0:
+        raise ChildError(f"{language}: {' '.join(command)} ended with {done.returncode}:\n{done.stderr[-2000:]}")
+    result: Result = json.loads(done.stdout)
     return result
 
 
