@@ -62,7 +62,7 @@ RECIPES: Mapping[str, Recipe] = {
 }
 
 
-def _is_needed(command: Sequence[str]) -> bool:
+def is_needed(command: Sequence[str]) -> bool:
     """Whether a command of a build does something: installing what is installed takes longer than all else together."""
     if command[:2] != ("npm", "ci"):
         return True
@@ -82,7 +82,7 @@ def build(language: str, recipes: Mapping[str, Recipe] = RECIPES) -> float:
     """Builds a language's program, by default its driver; how long it took. Raises BuildFailed."""
     recipe = recipes[language]
     began = time.monotonic()
-    for command in filter(_is_needed, recipe.build):
+    for command in filter(is_needed, recipe.build):
         try:
             done = subprocess.run(
                 command,

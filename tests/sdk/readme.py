@@ -1,10 +1,10 @@
-"""Runs the commands of a README as they stand there, and compares what they print with what it shows."""
+"""Runs programs for the tests of the clients, and the commands of their READMEs as they stand there."""
 
 from __future__ import annotations
 
 import re
 import subprocess
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 _BLOCK = re.compile(r"^```(\w*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
@@ -15,10 +15,16 @@ def blocks(readme: Path) -> list[tuple[str, str]]:
     return _BLOCK.findall(readme.read_text())
 
 
-def shell(script: str, place: Path, env: Mapping[str, str], *, seconds: float = 300) -> str:
-    """What a block of shell commands prints when it is run in `place`."""
-    command = ["bash", "-c", f"set -e\n{script}"]
-    given = {"cwd": place, "env": env, "timeout": seconds, "stdin": subprocess.DEVNULL}
-    done = subprocess.run(command, capture_output=True, text=True, **given)  # type: ignore[call-overload]
-    assert done.returncode == 0, f"{script}\n{done.stdout}{done.stderr}"
+def run(command: Sequence[str], place: Path, env: Mapping[str, str], *, seconds: float = 300) -> str:
+    """What a command prints that runs in `place`. Fails with all that it said if it does not end well in time."""
+    done = subprocess.run(
+        command, cwd=place, env=env, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=seconds, check=False
+    )
+    said = f"{done.stdout[-6000:]}\n{done.stderr[-6000:]}"
+    assert done.returncode == 0, f"{' '.join(command)} in {place} ended with {done.returncode}:\n{said}"
     return done.stdout
+
+
+def shell(script: str, place: Path, env: Mapping[str, str], *, seconds: float = 300) -> str:
+    """The same for a block of shell commands, of which none may fail."""
+    return run(("bash", "-euc", script), place, env, seconds=seconds)

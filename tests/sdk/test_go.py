@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import os
-import re
 import shutil
-import subprocess
 from pathlib import Path
 
 import pytest
@@ -13,9 +11,10 @@ import pytest
 from tests.support.serving import ServerProcess
 from tests.support.toolchains import require
 
+from . import readme
+
 MODULE = Path(__file__).parents[2] / "client" / "go"
 NAME = "github.com/recollect-dev/recollect-go"
-BLOCK = re.compile(r"^```(\w*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 
 
 @pytest.fixture(autouse=True)
@@ -25,11 +24,7 @@ def _toolchain() -> None:
 
 def go(*arguments: str, seconds: float = 300) -> str:
     """What a command of the toolchain prints, run in the module."""
-    done = subprocess.run(
-        arguments, cwd=MODULE, capture_output=True, text=True, timeout=seconds, env=os.environ | {"GOFLAGS": "-buildvcs=false"}
-    )
-    assert done.returncode == 0, f"{' '.join(arguments)}\n{done.stdout}{done.stderr}"
-    return done.stdout
+    return readme.run(arguments, MODULE, os.environ | {"GOFLAGS": "-buildvcs=false"}, seconds=seconds)
 
 
 def test_formatted_and_vetted() -> None:
@@ -68,16 +63,13 @@ def test_readme_from_an_empty_directory(live_server: ServerProcess, tmp_path: Pa
     packed, empty = tmp_path / "packed", tmp_path / "empty"
     empty.mkdir()
     env = environment(live_server.address, packed)
-    blocks = BLOCK.findall((MODULE / "README.md").read_text())
+    blocks = readme.blocks(MODULE / "README.md")
     commands = [n for n, (language, _) in enumerate(blocks) if language == "sh"]
     program = next(text for language, text in blocks if language == "go")
     (empty / "main.go").write_text(program)
 
     def run(n: int, place: Path, before: str = "") -> str:
-        script = f"set -e\n{before}{blocks[n][1]}"
-        done = subprocess.run(["bash", "-c", script], cwd=place, env=env, capture_output=True, text=True, timeout=300)
-        assert done.returncode == 0, f"{script}\n{done.stdout}{done.stderr}"
-        return done.stdout
+        return readme.shell(before + blocks[n][1], place, env)
 
     pack, install, *programs = commands
     print(run(pack, MODULE.parents[1]))

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import re
 import shutil
-import subprocess
 import zipfile
 from collections.abc import Mapping
 from pathlib import Path
@@ -14,6 +13,8 @@ import pytest
 
 from tests.support.serving import ServerProcess
 from tests.support.toolchains import require
+
+from . import readme
 
 ROOT = Path(__file__).parents[2]
 CLIENT = ROOT / "client/java"
@@ -53,18 +54,8 @@ def repository() -> Path:
 
 def _run(command: str, folder: Path, environment: Mapping[str, str] | None = None) -> str:
     """What a command of the shell prints on stdout. Fails the test with all that it printed if it fails."""
-    done = subprocess.run(
-        ["bash", "-euc", command],
-        cwd=folder,
-        env=os.environ | (environment or {}),
-        stdin=subprocess.DEVNULL,
-        capture_output=True,
-        text=True,
-        timeout=WITHIN,
-        check=False,
-    )
-    assert done.returncode == 0, f"{command} ended with {done.returncode}:\n{done.stdout[-6000:]}\n{done.stderr[-6000:]}"
-    return re.sub(r"\x1b\[[0-9;]*m", "", done.stdout)
+    said = readme.shell(command, folder, os.environ | (environment or {}), seconds=WITHIN)
+    return re.sub(r"\x1b\[[0-9;]*m", "", said)
 
 
 def _maven(goals: str, repository: Path) -> str:
@@ -73,7 +64,7 @@ def _maven(goals: str, repository: Path) -> str:
 
 def _blocks(language: str) -> list[str]:
     """The blocks of this language in the README, in order."""
-    return re.findall(rf"^```{language}\n(.*?)^```$", (CLIENT / "README.md").read_text(), re.MULTILINE | re.DOTALL)
+    return [text for kind, text in readme.blocks(CLIENT / "README.md") if kind == language]
 
 
 def test_its_own_tests_pass_and_its_documentation_builds(repository: Path) -> None:

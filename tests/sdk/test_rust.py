@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import os
-import re
-import subprocess
 import tarfile
 from pathlib import Path
 
@@ -13,9 +11,11 @@ import pytest
 from tests.support.serving import ServerProcess
 from tests.support.toolchains import require
 
+from . import readme
+
 CRATE = Path(__file__).parents[2] / "client" / "rust"
+README = CRATE / "README.md"
 PACKED = "recollect-0.1.0"
-BLOCK = re.compile(r"^```(\w*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 # One build directory for all, and the profile of the crate for who uses it, so that dependencies are compiled once.
 ENVIRONMENT = os.environ | {
     "CARGO_TARGET_DIR": str(CRATE / "target"),
@@ -32,11 +32,7 @@ def _toolchain() -> None:
 
 def cargo(*arguments: str, seconds: float = BUILD_WITHIN, **environment: str) -> str:
     """What a command of cargo prints, run in the crate."""
-    done = subprocess.run(
-        ["cargo", *arguments], cwd=CRATE, capture_output=True, text=True, timeout=seconds, env=ENVIRONMENT | environment
-    )
-    assert done.returncode == 0, f"cargo {' '.join(arguments)}\n{done.stdout}{done.stderr}"
-    return done.stdout
+    return readme.run(("cargo", *arguments), CRATE, ENVIRONMENT | environment, seconds=seconds)
 
 
 def test_formatted_and_linted() -> None:
@@ -58,26 +54,12 @@ def packed(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Where the README's first command wrote the crate."""
     require("rust")
     place = tmp_path_factory.mktemp("packed")
-    print(run(blocks()[0][1], CRATE.parents[1], {"PACKED": str(place)}))
+    print(run(readme.blocks(README)[0][1], CRATE.parents[1], {"PACKED": str(place)}))
     return place
 
 
-def blocks() -> list[tuple[str, str]]:
-    """The README's blocks: their language, and their text."""
-    return BLOCK.findall((CRATE / "README.md").read_text())
-
-
 def run(script: str, place: Path, environment: dict[str, str]) -> str:
-    done = subprocess.run(
-        ["bash", "-ec", script],
-        cwd=place,
-        env=ENVIRONMENT | environment,
-        capture_output=True,
-        text=True,
-        timeout=BUILD_WITHIN,
-    )
-    assert done.returncode == 0, f"{script}\n{done.stdout}{done.stderr}"
-    return done.stdout
+    return readme.shell(script, place, ENVIRONMENT | environment, seconds=BUILD_WITHIN)
 
 
 def test_the_crate_holds_what_it_should(packed: Path) -> None:
@@ -91,7 +73,7 @@ def test_the_crate_holds_what_it_should(packed: Path) -> None:
 
 def test_readme_from_an_empty_directory(live_server: ServerProcess, packed: Path, tmp_path: Path) -> None:
     environment = {"PACKED": str(packed), "RECOLLECT_ADDRESS": live_server.address}
-    found = blocks()
+    found = readme.blocks(README)
     commands = [n for n, (language, _) in enumerate(found) if language == "sh"]
     _, install, *programs = commands
     run(found[install][1], tmp_path, environment)

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.sdk import npm
+from tests.sdk import npm, readme
 from tests.support.serving import ServerProcess
 from tests.support.toolchains import require
 
@@ -47,8 +47,7 @@ def installed(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def blocks(kind: str) -> list[str]:
     """The README's blocks of a language, in order."""
-    found = re.findall(r"^```(\w*)\n(.*?)^```$", README.read_text(), re.MULTILINE | re.DOTALL)
-    return [text for language, text in found if language == kind]
+    return [text for language, text in readme.blocks(README) if language == kind]
 
 
 def shown_after(command: str) -> str:
