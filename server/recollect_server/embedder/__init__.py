@@ -1,0 +1,1 @@
+"""Embedders: texts into vectors, by an endpoint or here."""
