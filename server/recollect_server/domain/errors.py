@@ -209,6 +209,38 @@ class SummarizerFailed(RecollectError):
         super().__init__(f"the summary could not be made: {problem}; the session is as it was, retry later", problem=problem)
 
 
+class MemoryNotConfigured(RecollectError):
+    reason, kind = "MEMORY_NOT_CONFIGURED", Kind.FAILED_PRECONDITION
+
+    def __init__(self) -> None:
+        super().__init__("long-term memory is switched off on this server; set memory = true, or do without")
+
+
+class MemoryIdConflict(RecollectError):
+    reason, kind = "MEMORY_ID_CONFLICT", Kind.ALREADY_EXISTS
+
+    def __init__(self, memory_id: str, field: str) -> None:
+        super().__init__(
+            f"a memory {memory_id!r} with other content is stored; use a new id for new content", id=memory_id, field=field
+        )
+
+
+class EmbedderNotConfigured(RecollectError):
+    reason, kind = "EMBEDDER_NOT_CONFIGURED", Kind.FAILED_PRECONDITION
+
+    def __init__(self) -> None:
+        super().__init__("the server has no embedder; configure one, or search by RANKED", field="mode")
+
+
+class EmbedderFailed(RecollectError):
+    reason, kind = "EMBEDDER_FAILED", Kind.UNAVAILABLE
+
+    def __init__(self, problem: str) -> None:
+        super().__init__(
+            f"the query could not be embedded: {problem}; retry later, or search by RANKED or HYBRID", problem=problem
+        )
+
+
 class Unauthenticated(RecollectError):
     reason, kind = "UNAUTHENTICATED", Kind.UNAUTHENTICATED
 

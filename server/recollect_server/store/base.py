@@ -15,9 +15,12 @@ from typing import NamedTuple, Protocol
 
 from ..domain.filters import ALL, EventFilter
 from ..domain.model import Compaction, Counters, EventDraft, NewSession, Session, SessionChange, SessionRef, StoredEvent
+from ..domain.recall import Texts, Words
 from ..domain.windows import ContextSpec
 from .consumers import ConsumerStore
 from .feed import FeedStore
+from .memories import MemoriesStore
+from .recall import RecallStore
 from .windows import Compacted, CompactionPage, CompactionRequest, ContextPage, StoredPolicy, WindowRead
 
 
@@ -30,6 +33,18 @@ class Codec(Protocol):
 
     def text(self, body: bytes) -> str:
         """The message text of sealed bytes: text parts joined by a line feed. Not folded."""
+        ...
+
+    def texts(self, body: bytes) -> Texts:
+        """The searchable texts of sealed bytes. Not folded."""
+        ...
+
+    def words(self, body: bytes, time: int) -> Words:
+        """What of sealed bytes goes into an index of words; `time` is the event's."""
+        ...
+
+    def memory_words(self, content: bytes, time: int) -> Words:
+        """The same of a memory's content, the encoding of a message."""
         ...
 
     def reading(self, body: bytes) -> Reading:
@@ -145,6 +160,17 @@ class UserScope:
 
 
 @dataclass(frozen=True, slots=True)
+class AppScope:
+    """The sessions of an app, of every user."""
+
+    app: str
+
+
+EventScope = SessionRef | UserScope | AppScope
+"""Where events are searched."""
+
+
+@dataclass(frozen=True, slots=True)
 class SearchCursor:
     """Beyond this hit, in the order (time, session, position). `left`: hits that remain of a numbered page."""
 
@@ -165,7 +191,7 @@ class SearchCursor:
 class SearchQuery:
     """What to look for: `filter` has at least one text condition; of windows it may hold a numbered page, not last_n."""
 
-    scope: SessionRef | UserScope
+    scope: EventScope
     filter: EventFilter
     limit: int = 10
     max_bytes: int = 1 << 62
@@ -209,8 +235,9 @@ class StoreInfo:
     totals: Totals | None = None
 
 
-class Store(FeedStore, ConsumerStore, Protocol):
-    """Durable, ordered, atomic storage of sessions and their logs, the feed of their changes, and who follows it by name."""
+class Store(FeedStore, ConsumerStore, RecallStore, MemoriesStore, Protocol):
+    """Durable, ordered, atomic storage of sessions and their logs, the feed of their changes, who follows it by name, what
+    searches rank, and long-term memory."""
 
     async def create_session(self, tenant: str, new: NewSession, *, return_existing: bool) -> tuple[Session, bool]:
         """Creates the session; the flag says whether it did. Of concurrent creators of one ref exactly one wins.
@@ -316,7 +343,8 @@ class Store(FeedStore, ConsumerStore, Protocol):
 
     async def search(self, tenant: str, query: SearchQuery) -> SearchPage:
         """Events of the scope that match, everything committed before the call included. One session: in window order; a
-        user's: by (time, session creation, position). Raises SessionNotFound, AmbiguousSession for a session scope."""
+        user's or an app's: by (time, session creation, position). Raises SessionNotFound, AmbiguousSession for a session
+        scope."""
         ...
 
     async def info(self, tenant: str, *, totals: bool) -> StoreInfo:

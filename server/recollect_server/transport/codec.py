@@ -10,6 +10,8 @@ from recollect.v1 import event_pb2, message_pb2
 
 from ..domain.feed import FeedEvent
 from ..domain.model import SECOND_NS, EventDraft, StoredEvent
+from ..domain.recall import Texts, Words
+from ..recall.document import words_of
 from ..store.base import Reading
 from .render import measured
 
@@ -33,6 +35,15 @@ class EventCodec:
     def text(self, body: bytes) -> str:
         return message_text(event_pb2.SessionEvent.FromString(body).message)
 
+    def texts(self, body: bytes) -> Texts:
+        return message_texts(event_pb2.SessionEvent.FromString(body).message)
+
+    def words(self, body: bytes, time: int) -> Words:
+        return words_of(self.texts(body), time)
+
+    def memory_words(self, content: bytes, time: int) -> Words:
+        return words_of(message_texts(message_pb2.ChatMessage.FromString(content)), time)
+
     def reading(self, body: bytes) -> Reading:
         message = event_pb2.SessionEvent.FromString(body).message
         shown = measured(message)
@@ -45,6 +56,33 @@ class EventCodec:
 def message_text(message: message_pb2.ChatMessage) -> str:
     """The text that keyword filters and substring search look at."""
     return "\n".join([part.text.text for part in message.parts if part.HasField("text")])
+
+
+def message_texts(message: message_pb2.ChatMessage) -> Texts:
+    """What of a message is searched, by field; the forms are those of recollect.v1.SearchField."""
+    if len(message.parts) == 1 and message.parts[0].HasField("text"):
+        return Texts(message.parts[0].text.text, "", "", "")
+    calls, results, media = [], [], []
+    for part in message.parts:
+        if part.HasField("tool_call"):
+            calls.append(f"{part.tool_call.name}\n{part.tool_call.arguments_json}")
+        elif part.HasField("tool_result"):
+            results.append(_result_text(part.tool_result))
+        elif part.HasField("media") and part.media.name:
+            media.append(part.media.name)
+    return Texts(message_text(message), "\n".join(calls), "\n".join(results), "\n".join(media))
+
+
+def _result_text(result: message_pb2.ToolResultPart) -> str:
+    """Results inside results too; appends bound how deep they nest."""
+    pieces = [result.name]
+    for part in result.parts:
+        if part.HasField("text"):
+            pieces.append(part.text.text)
+        elif part.HasField("tool_result"):
+            pieces.append(_result_text(part.tool_result))
+    pieces.append(result.structured_json)
+    return "\n".join(piece for piece in pieces if piece)
 
 
 def message_ties(message: message_pb2.ChatMessage) -> tuple[tuple[str, ...], tuple[str, ...]]:

@@ -119,6 +119,18 @@ const (
 	// FAILED_PRECONDITION.
 	// {"reason":"CONSUMER_MISMATCH","domain":"recollect.dev","metadata":{"name":"compactor","field":"filter"}}
 	ErrorReason_ERROR_REASON_CONSUMER_MISMATCH ErrorReason = 27
+	// Long-term memory is switched off on this server. Set memory = true, or do without. Code FAILED_PRECONDITION.
+	// {"reason":"MEMORY_NOT_CONFIGURED","domain":"recollect.dev","metadata":{}}
+	ErrorReason_ERROR_REASON_MEMORY_NOT_CONFIGURED ErrorReason = 28
+	// A memory with this id and other content is stored. Use a new id for new content. Code ALREADY_EXISTS.
+	// {"reason":"MEMORY_ID_CONFLICT","domain":"recollect.dev","metadata":{"id":"m1","field":"memories[0].id"}}
+	ErrorReason_ERROR_REASON_MEMORY_ID_CONFLICT ErrorReason = 29
+	// The search needs an embedder and the server has none. Configure one, or search by RANKED. Code FAILED_PRECONDITION.
+	// {"reason":"EMBEDDER_NOT_CONFIGURED","domain":"recollect.dev","metadata":{"field":"mode"}}
+	ErrorReason_ERROR_REASON_EMBEDDER_NOT_CONFIGURED ErrorReason = 30
+	// The query could not be embedded. Retry later, or search by RANKED or HYBRID. Code UNAVAILABLE.
+	// {"reason":"EMBEDDER_FAILED","domain":"recollect.dev","metadata":{"problem":"timed out"}}
+	ErrorReason_ERROR_REASON_EMBEDDER_FAILED ErrorReason = 31
 )
 
 // Enum value maps for ErrorReason.
@@ -152,6 +164,10 @@ var (
 		25: "ERROR_REASON_QUOTA_EXCEEDED",
 		26: "ERROR_REASON_CONSUMER_NOT_FOUND",
 		27: "ERROR_REASON_CONSUMER_MISMATCH",
+		28: "ERROR_REASON_MEMORY_NOT_CONFIGURED",
+		29: "ERROR_REASON_MEMORY_ID_CONFLICT",
+		30: "ERROR_REASON_EMBEDDER_NOT_CONFIGURED",
+		31: "ERROR_REASON_EMBEDDER_FAILED",
 	}
 	ErrorReason_value = map[string]int32{
 		"ERROR_REASON_UNSPECIFIED":               0,
@@ -182,6 +198,10 @@ var (
 		"ERROR_REASON_QUOTA_EXCEEDED":            25,
 		"ERROR_REASON_CONSUMER_NOT_FOUND":        26,
 		"ERROR_REASON_CONSUMER_MISMATCH":         27,
+		"ERROR_REASON_MEMORY_NOT_CONFIGURED":     28,
+		"ERROR_REASON_MEMORY_ID_CONFLICT":        29,
+		"ERROR_REASON_EMBEDDER_NOT_CONFIGURED":   30,
+		"ERROR_REASON_EMBEDDER_FAILED":           31,
 	}
 )
 
@@ -216,7 +236,7 @@ var File_recollect_v1_error_reason_proto protoreflect.FileDescriptor
 
 const file_recollect_v1_error_reason_proto_rawDesc = "" +
 	"\n" +
-	"\x1frecollect/v1/error_reason.proto\x12\frecollect.v1*\xec\a\n" +
+	"\x1frecollect/v1/error_reason.proto\x12\frecollect.v1*\x85\t\n" +
 	"\vErrorReason\x12\x1c\n" +
 	"\x18ERROR_REASON_UNSPECIFIED\x10\x00\x12\x1e\n" +
 	"\x1aERROR_REASON_INVALID_FIELD\x10\x01\x12#\n" +
@@ -246,7 +266,11 @@ const file_recollect_v1_error_reason_proto_rawDesc = "" +
 	"\x1bERROR_REASON_WATCH_TOO_SLOW\x10\x18\x12\x1f\n" +
 	"\x1bERROR_REASON_QUOTA_EXCEEDED\x10\x19\x12#\n" +
 	"\x1fERROR_REASON_CONSUMER_NOT_FOUND\x10\x1a\x12\"\n" +
-	"\x1eERROR_REASON_CONSUMER_MISMATCH\x10\x1bBT\n" +
+	"\x1eERROR_REASON_CONSUMER_MISMATCH\x10\x1b\x12&\n" +
+	"\"ERROR_REASON_MEMORY_NOT_CONFIGURED\x10\x1c\x12#\n" +
+	"\x1fERROR_REASON_MEMORY_ID_CONFLICT\x10\x1d\x12(\n" +
+	"$ERROR_REASON_EMBEDDER_NOT_CONFIGURED\x10\x1e\x12 \n" +
+	"\x1cERROR_REASON_EMBEDDER_FAILED\x10\x1fBT\n" +
 	"\x10dev.recollect.v1P\x01Z>github.com/recollect-dev/recollect-go/recollect/v1;recollectv1b\x06proto3"
 
 var (

@@ -11,6 +11,7 @@ package recollectv1
 import (
 	protoreflect "google.golang.org/protobuf/reflect/protoreflect"
 	protoimpl "google.golang.org/protobuf/runtime/protoimpl"
+	timestamppb "google.golang.org/protobuf/types/known/timestamppb"
 	reflect "reflect"
 	sync "sync"
 	unsafe "unsafe"
@@ -23,52 +24,56 @@ const (
 	_ = protoimpl.EnforceVersion(protoimpl.MaxVersion - 20)
 )
 
-// How the query is understood.
-type SearchMode int32
+// What hits are brought together by.
+type HitGrouping int32
 
 const (
-	// The same as SEARCH_MODE_SUBSTRING.
-	SearchMode_SEARCH_MODE_UNSPECIFIED SearchMode = 0
-	// Literal substring after Unicode case folding, from one character on.
-	SearchMode_SEARCH_MODE_SUBSTRING SearchMode = 1
+	// Each event is a hit.
+	HitGrouping_HIT_GROUPING_UNSPECIFIED HitGrouping = 0
+	// One hit for each turn: its best event.
+	HitGrouping_HIT_GROUPING_TURN HitGrouping = 1
+	// One hit for each session: its best event.
+	HitGrouping_HIT_GROUPING_SESSION HitGrouping = 2
 )
 
-// Enum value maps for SearchMode.
+// Enum value maps for HitGrouping.
 var (
-	SearchMode_name = map[int32]string{
-		0: "SEARCH_MODE_UNSPECIFIED",
-		1: "SEARCH_MODE_SUBSTRING",
+	HitGrouping_name = map[int32]string{
+		0: "HIT_GROUPING_UNSPECIFIED",
+		1: "HIT_GROUPING_TURN",
+		2: "HIT_GROUPING_SESSION",
 	}
-	SearchMode_value = map[string]int32{
-		"SEARCH_MODE_UNSPECIFIED": 0,
-		"SEARCH_MODE_SUBSTRING":   1,
+	HitGrouping_value = map[string]int32{
+		"HIT_GROUPING_UNSPECIFIED": 0,
+		"HIT_GROUPING_TURN":        1,
+		"HIT_GROUPING_SESSION":     2,
 	}
 )
 
-func (x SearchMode) Enum() *SearchMode {
-	p := new(SearchMode)
+func (x HitGrouping) Enum() *HitGrouping {
+	p := new(HitGrouping)
 	*p = x
 	return p
 }
 
-func (x SearchMode) String() string {
+func (x HitGrouping) String() string {
 	return protoimpl.X.EnumStringOf(x.Descriptor(), protoreflect.EnumNumber(x))
 }
 
-func (SearchMode) Descriptor() protoreflect.EnumDescriptor {
+func (HitGrouping) Descriptor() protoreflect.EnumDescriptor {
 	return file_recollect_v1_recall_service_proto_enumTypes[0].Descriptor()
 }
 
-func (SearchMode) Type() protoreflect.EnumType {
+func (HitGrouping) Type() protoreflect.EnumType {
 	return &file_recollect_v1_recall_service_proto_enumTypes[0]
 }
 
-func (x SearchMode) Number() protoreflect.EnumNumber {
+func (x HitGrouping) Number() protoreflect.EnumNumber {
 	return protoreflect.EnumNumber(x)
 }
 
-// Deprecated: Use SearchMode.Descriptor instead.
-func (SearchMode) EnumDescriptor() ([]byte, []int) {
+// Deprecated: Use HitGrouping.Descriptor instead.
+func (HitGrouping) EnumDescriptor() ([]byte, []int) {
 	return file_recollect_v1_recall_service_proto_rawDescGZIP(), []int{0}
 }
 
@@ -127,6 +132,52 @@ func (x *UserScope) GetUserId() string {
 	return ""
 }
 
+// All sessions of an app, of every user. Not for a credential that is bound to a user.
+type AppScope struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The app. Empty means sessions without an app.
+	App           string `protobuf:"bytes,1,opt,name=app,proto3" json:"app,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *AppScope) Reset() {
+	*x = AppScope{}
+	mi := &file_recollect_v1_recall_service_proto_msgTypes[1]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *AppScope) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*AppScope) ProtoMessage() {}
+
+func (x *AppScope) ProtoReflect() protoreflect.Message {
+	mi := &file_recollect_v1_recall_service_proto_msgTypes[1]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use AppScope.ProtoReflect.Descriptor instead.
+func (*AppScope) Descriptor() ([]byte, []int) {
+	return file_recollect_v1_recall_service_proto_rawDescGZIP(), []int{1}
+}
+
+func (x *AppScope) GetApp() string {
+	if x != nil {
+		return x.App
+	}
+	return ""
+}
+
 // Request of SearchEvents.
 type SearchEventsRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -136,25 +187,43 @@ type SearchEventsRequest struct {
 	//
 	//	*SearchEventsRequest_Session
 	//	*SearchEventsRequest_User
+	//	*SearchEventsRequest_App
 	Scope isSearchEventsRequest_Scope `protobuf_oneof:"scope"`
-	// What to look for; at most 1,024 characters. REQUIRED and not blank, unless filter has a keyword or keywords.
+	// What to look for; at most 1,024 characters. REQUIRED and not blank, unless mode is SUBSTRING and filter has a keyword or
+	// keywords.
 	Query string `protobuf:"bytes,3,opt,name=query,proto3" json:"query,omitempty"`
-	// How the query is understood.
+	// How the query is understood. Default: SUBSTRING.
 	Mode SearchMode `protobuf:"varint,4,opt,name=mode,proto3,enum=recollect.v1.SearchMode" json:"mode,omitempty"`
 	// Further conditions, all to hold beside the query. last_n is refused; a numbered page may stand in for page_size and
-	// page_token.
+	// page_token with SUBSTRING, and is refused with the other modes.
 	Filter *EventFilter `protobuf:"bytes,5,opt,name=filter,proto3" json:"filter,omitempty"`
 	// Hits a page. 0 means 10, more than 1,000 is coerced to 1,000, negative is refused.
 	PageSize int32 `protobuf:"varint,6,opt,name=page_size,json=pageSize,proto3" json:"page_size,omitempty"`
 	// From the previous page's next_page_token, with an otherwise identical request.
-	PageToken     string `protobuf:"bytes,7,opt,name=page_token,json=pageToken,proto3" json:"page_token,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
+	PageToken string `protobuf:"bytes,7,opt,name=page_token,json=pageToken,proto3" json:"page_token,omitempty"`
+	// Which fields are searched. Default: with SUBSTRING the text, which is all that it looks at; with the other modes all of
+	// them.
+	Fields []SearchField `protobuf:"varint,9,rep,packed,name=fields,proto3,enum=recollect.v1.SearchField" json:"fields,omitempty"`
+	// How many events before and after each hit, in the order of its session, come with it: at most 10. They satisfy the filter's
+	// view and branch; its other conditions do not matter. Negative is refused.
+	Neighbors int32 `protobuf:"varint,10,opt,name=neighbors,proto3" json:"neighbors,omitempty"`
+	// One hit for each turn or session. Not with SUBSTRING.
+	Grouping HitGrouping `protobuf:"varint,11,opt,name=grouping,proto3,enum=recollect.v1.HitGrouping" json:"grouping,omitempty"`
+	// Lifts newer events. Default: age does not matter. Not with SUBSTRING.
+	Recency *Recency `protobuf:"bytes,12,opt,name=recency,proto3" json:"recency,omitempty"`
+	// SEMANTIC only: the least cosine of a hit, from -1 to 1. Default: none.
+	MinScore *float64 `protobuf:"fixed64,13,opt,name=min_score,json=minScore,proto3,oneof" json:"min_score,omitempty"`
+	// What "yesterday" and "last week" in the query refer to, and what recency counts from. Default: now. Not with SUBSTRING.
+	ReferenceTime *timestamppb.Timestamp `protobuf:"bytes,14,opt,name=reference_time,json=referenceTime,proto3" json:"reference_time,omitempty"`
+	// Look at synthetic events (summaries and stand-ins) too, with the modes that leave them out: RANKED, SEMANTIC and HYBRID.
+	IncludeSynthetic bool `protobuf:"varint,15,opt,name=include_synthetic,json=includeSynthetic,proto3" json:"include_synthetic,omitempty"`
+	unknownFields    protoimpl.UnknownFields
+	sizeCache        protoimpl.SizeCache
 }
 
 func (x *SearchEventsRequest) Reset() {
 	*x = SearchEventsRequest{}
-	mi := &file_recollect_v1_recall_service_proto_msgTypes[1]
+	mi := &file_recollect_v1_recall_service_proto_msgTypes[2]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -166,7 +235,7 @@ func (x *SearchEventsRequest) String() string {
 func (*SearchEventsRequest) ProtoMessage() {}
 
 func (x *SearchEventsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_recollect_v1_recall_service_proto_msgTypes[1]
+	mi := &file_recollect_v1_recall_service_proto_msgTypes[2]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -179,7 +248,7 @@ func (x *SearchEventsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SearchEventsRequest.ProtoReflect.Descriptor instead.
 func (*SearchEventsRequest) Descriptor() ([]byte, []int) {
-	return file_recollect_v1_recall_service_proto_rawDescGZIP(), []int{1}
+	return file_recollect_v1_recall_service_proto_rawDescGZIP(), []int{2}
 }
 
 func (x *SearchEventsRequest) GetScope() isSearchEventsRequest_Scope {
@@ -202,6 +271,15 @@ func (x *SearchEventsRequest) GetUser() *UserScope {
 	if x != nil {
 		if x, ok := x.Scope.(*SearchEventsRequest_User); ok {
 			return x.User
+		}
+	}
+	return nil
+}
+
+func (x *SearchEventsRequest) GetApp() *AppScope {
+	if x != nil {
+		if x, ok := x.Scope.(*SearchEventsRequest_App); ok {
+			return x.App
 		}
 	}
 	return nil
@@ -242,6 +320,55 @@ func (x *SearchEventsRequest) GetPageToken() string {
 	return ""
 }
 
+func (x *SearchEventsRequest) GetFields() []SearchField {
+	if x != nil {
+		return x.Fields
+	}
+	return nil
+}
+
+func (x *SearchEventsRequest) GetNeighbors() int32 {
+	if x != nil {
+		return x.Neighbors
+	}
+	return 0
+}
+
+func (x *SearchEventsRequest) GetGrouping() HitGrouping {
+	if x != nil {
+		return x.Grouping
+	}
+	return HitGrouping_HIT_GROUPING_UNSPECIFIED
+}
+
+func (x *SearchEventsRequest) GetRecency() *Recency {
+	if x != nil {
+		return x.Recency
+	}
+	return nil
+}
+
+func (x *SearchEventsRequest) GetMinScore() float64 {
+	if x != nil && x.MinScore != nil {
+		return *x.MinScore
+	}
+	return 0
+}
+
+func (x *SearchEventsRequest) GetReferenceTime() *timestamppb.Timestamp {
+	if x != nil {
+		return x.ReferenceTime
+	}
+	return nil
+}
+
+func (x *SearchEventsRequest) GetIncludeSynthetic() bool {
+	if x != nil {
+		return x.IncludeSynthetic
+	}
+	return false
+}
+
 type isSearchEventsRequest_Scope interface {
 	isSearchEventsRequest_Scope()
 }
@@ -256,9 +383,16 @@ type SearchEventsRequest_User struct {
 	User *UserScope `protobuf:"bytes,2,opt,name=user,proto3,oneof"`
 }
 
+type SearchEventsRequest_App struct {
+	// One app's sessions.
+	App *AppScope `protobuf:"bytes,8,opt,name=app,proto3,oneof"`
+}
+
 func (*SearchEventsRequest_Session) isSearchEventsRequest_Scope() {}
 
 func (*SearchEventsRequest_User) isSearchEventsRequest_Scope() {}
+
+func (*SearchEventsRequest_App) isSearchEventsRequest_Scope() {}
 
 // One event that was found.
 type SearchHit struct {
@@ -266,14 +400,25 @@ type SearchHit struct {
 	// The session it belongs to.
 	Session *SessionRef `protobuf:"bytes,1,opt,name=session,proto3" json:"session,omitempty"`
 	// The event.
-	Event         *SessionEvent `protobuf:"bytes,2,opt,name=event,proto3" json:"event,omitempty"`
+	Event *SessionEvent `protobuf:"bytes,2,opt,name=event,proto3" json:"event,omitempty"`
+	// How well it answers: greater is better. Comparable within one answer only, but for SEMANTIC, where it is the cosine. 0 with
+	// SUBSTRING.
+	Score float64 `protobuf:"fixed64,3,opt,name=score,proto3" json:"score,omitempty"`
+	// Where the query's words were found, in order, not overlapping; at most 64. SEMANTIC has none.
+	Highlights []*Highlight `protobuf:"bytes,4,rep,name=highlights,proto3" json:"highlights,omitempty"`
+	// The events before it, oldest first.
+	Before []*SessionEvent `protobuf:"bytes,5,rep,name=before,proto3" json:"before,omitempty"`
+	// The events after it, oldest first.
+	After []*SessionEvent `protobuf:"bytes,6,rep,name=after,proto3" json:"after,omitempty"`
+	// With grouping: how many of the events that were ranked are of this turn or session.
+	GroupHits     int32 `protobuf:"varint,7,opt,name=group_hits,json=groupHits,proto3" json:"group_hits,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *SearchHit) Reset() {
 	*x = SearchHit{}
-	mi := &file_recollect_v1_recall_service_proto_msgTypes[2]
+	mi := &file_recollect_v1_recall_service_proto_msgTypes[3]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -285,7 +430,7 @@ func (x *SearchHit) String() string {
 func (*SearchHit) ProtoMessage() {}
 
 func (x *SearchHit) ProtoReflect() protoreflect.Message {
-	mi := &file_recollect_v1_recall_service_proto_msgTypes[2]
+	mi := &file_recollect_v1_recall_service_proto_msgTypes[3]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -298,7 +443,7 @@ func (x *SearchHit) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SearchHit.ProtoReflect.Descriptor instead.
 func (*SearchHit) Descriptor() ([]byte, []int) {
-	return file_recollect_v1_recall_service_proto_rawDescGZIP(), []int{2}
+	return file_recollect_v1_recall_service_proto_rawDescGZIP(), []int{3}
 }
 
 func (x *SearchHit) GetSession() *SessionRef {
@@ -315,20 +460,62 @@ func (x *SearchHit) GetEvent() *SessionEvent {
 	return nil
 }
 
+func (x *SearchHit) GetScore() float64 {
+	if x != nil {
+		return x.Score
+	}
+	return 0
+}
+
+func (x *SearchHit) GetHighlights() []*Highlight {
+	if x != nil {
+		return x.Highlights
+	}
+	return nil
+}
+
+func (x *SearchHit) GetBefore() []*SessionEvent {
+	if x != nil {
+		return x.Before
+	}
+	return nil
+}
+
+func (x *SearchHit) GetAfter() []*SessionEvent {
+	if x != nil {
+		return x.After
+	}
+	return nil
+}
+
+func (x *SearchHit) GetGroupHits() int32 {
+	if x != nil {
+		return x.GroupHits
+	}
+	return 0
+}
+
 // Response of SearchEvents.
 type SearchEventsResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Hits: of one session in window order; of several by event time, then by session and seq.
+	// Hits. SUBSTRING: of one session in window order; of several by event time, then by session and seq. Otherwise best first.
 	Hits []*SearchHit `protobuf:"bytes,1,rep,name=hits,proto3" json:"hits,omitempty"`
-	// Empty on the last page.
+	// Empty on the last page. Ranking is done anew for each page: where events come in meanwhile, a hit may be missed or seen
+	// twice.
 	NextPageToken string `protobuf:"bytes,2,opt,name=next_page_token,json=nextPageToken,proto3" json:"next_page_token,omitempty"`
+	// How the query was understood: RANKED where HYBRID was asked for and the embedder did not answer.
+	Mode SearchMode `protobuf:"varint,3,opt,name=mode,proto3,enum=recollect.v1.SearchMode" json:"mode,omitempty"`
+	// True when more events match than are ranked (the best 256, by a coarser measure): the last page is then not the last match.
+	Truncated bool `protobuf:"varint,4,opt,name=truncated,proto3" json:"truncated,omitempty"`
+	// SEMANTIC and HYBRID: how many events of the server still wait for their embedding.
+	SemanticLag   int64 `protobuf:"varint,5,opt,name=semantic_lag,json=semanticLag,proto3" json:"semantic_lag,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *SearchEventsResponse) Reset() {
 	*x = SearchEventsResponse{}
-	mi := &file_recollect_v1_recall_service_proto_msgTypes[3]
+	mi := &file_recollect_v1_recall_service_proto_msgTypes[4]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -340,7 +527,7 @@ func (x *SearchEventsResponse) String() string {
 func (*SearchEventsResponse) ProtoMessage() {}
 
 func (x *SearchEventsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_recollect_v1_recall_service_proto_msgTypes[3]
+	mi := &file_recollect_v1_recall_service_proto_msgTypes[4]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -353,7 +540,7 @@ func (x *SearchEventsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SearchEventsResponse.ProtoReflect.Descriptor instead.
 func (*SearchEventsResponse) Descriptor() ([]byte, []int) {
-	return file_recollect_v1_recall_service_proto_rawDescGZIP(), []int{3}
+	return file_recollect_v1_recall_service_proto_rawDescGZIP(), []int{4}
 }
 
 func (x *SearchEventsResponse) GetHits() []*SearchHit {
@@ -370,35 +557,80 @@ func (x *SearchEventsResponse) GetNextPageToken() string {
 	return ""
 }
 
+func (x *SearchEventsResponse) GetMode() SearchMode {
+	if x != nil {
+		return x.Mode
+	}
+	return SearchMode_SEARCH_MODE_UNSPECIFIED
+}
+
+func (x *SearchEventsResponse) GetTruncated() bool {
+	if x != nil {
+		return x.Truncated
+	}
+	return false
+}
+
+func (x *SearchEventsResponse) GetSemanticLag() int64 {
+	if x != nil {
+		return x.SemanticLag
+	}
+	return 0
+}
+
 var File_recollect_v1_recall_service_proto protoreflect.FileDescriptor
 
 const file_recollect_v1_recall_service_proto_rawDesc = "" +
 	"\n" +
-	"!recollect/v1/recall_service.proto\x12\frecollect.v1\x1a\x18recollect/v1/event.proto\x1a\x19recollect/v1/filter.proto\x1a\x1arecollect/v1/session.proto\"C\n" +
+	"!recollect/v1/recall_service.proto\x12\frecollect.v1\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\x18recollect/v1/event.proto\x1a\x19recollect/v1/filter.proto\x1a\x19recollect/v1/recall.proto\x1a\x1arecollect/v1/session.proto\"C\n" +
 	"\tUserScope\x12\x15\n" +
 	"\x03app\x18\x01 \x01(\tH\x00R\x03app\x88\x01\x01\x12\x17\n" +
 	"\auser_id\x18\x02 \x01(\tR\x06userIdB\x06\n" +
-	"\x04_app\"\xb6\x02\n" +
+	"\x04_app\"\x1c\n" +
+	"\bAppScope\x12\x10\n" +
+	"\x03app\x18\x01 \x01(\tR\x03app\"\xbb\x05\n" +
 	"\x13SearchEventsRequest\x124\n" +
 	"\asession\x18\x01 \x01(\v2\x18.recollect.v1.SessionRefH\x00R\asession\x12-\n" +
-	"\x04user\x18\x02 \x01(\v2\x17.recollect.v1.UserScopeH\x00R\x04user\x12\x14\n" +
+	"\x04user\x18\x02 \x01(\v2\x17.recollect.v1.UserScopeH\x00R\x04user\x12*\n" +
+	"\x03app\x18\b \x01(\v2\x16.recollect.v1.AppScopeH\x00R\x03app\x12\x14\n" +
 	"\x05query\x18\x03 \x01(\tR\x05query\x12,\n" +
 	"\x04mode\x18\x04 \x01(\x0e2\x18.recollect.v1.SearchModeR\x04mode\x121\n" +
 	"\x06filter\x18\x05 \x01(\v2\x19.recollect.v1.EventFilterR\x06filter\x12\x1b\n" +
 	"\tpage_size\x18\x06 \x01(\x05R\bpageSize\x12\x1d\n" +
 	"\n" +
-	"page_token\x18\a \x01(\tR\tpageTokenB\a\n" +
-	"\x05scope\"q\n" +
+	"page_token\x18\a \x01(\tR\tpageToken\x121\n" +
+	"\x06fields\x18\t \x03(\x0e2\x19.recollect.v1.SearchFieldR\x06fields\x12\x1c\n" +
+	"\tneighbors\x18\n" +
+	" \x01(\x05R\tneighbors\x125\n" +
+	"\bgrouping\x18\v \x01(\x0e2\x19.recollect.v1.HitGroupingR\bgrouping\x12/\n" +
+	"\arecency\x18\f \x01(\v2\x15.recollect.v1.RecencyR\arecency\x12 \n" +
+	"\tmin_score\x18\r \x01(\x01H\x01R\bminScore\x88\x01\x01\x12A\n" +
+	"\x0ereference_time\x18\x0e \x01(\v2\x1a.google.protobuf.TimestampR\rreferenceTime\x12+\n" +
+	"\x11include_synthetic\x18\x0f \x01(\bR\x10includeSyntheticB\a\n" +
+	"\x05scopeB\f\n" +
+	"\n" +
+	"_min_score\"\xc5\x02\n" +
 	"\tSearchHit\x122\n" +
 	"\asession\x18\x01 \x01(\v2\x18.recollect.v1.SessionRefR\asession\x120\n" +
-	"\x05event\x18\x02 \x01(\v2\x1a.recollect.v1.SessionEventR\x05event\"k\n" +
+	"\x05event\x18\x02 \x01(\v2\x1a.recollect.v1.SessionEventR\x05event\x12\x14\n" +
+	"\x05score\x18\x03 \x01(\x01R\x05score\x127\n" +
+	"\n" +
+	"highlights\x18\x04 \x03(\v2\x17.recollect.v1.HighlightR\n" +
+	"highlights\x122\n" +
+	"\x06before\x18\x05 \x03(\v2\x1a.recollect.v1.SessionEventR\x06before\x120\n" +
+	"\x05after\x18\x06 \x03(\v2\x1a.recollect.v1.SessionEventR\x05after\x12\x1d\n" +
+	"\n" +
+	"group_hits\x18\a \x01(\x05R\tgroupHits\"\xda\x01\n" +
 	"\x14SearchEventsResponse\x12+\n" +
 	"\x04hits\x18\x01 \x03(\v2\x17.recollect.v1.SearchHitR\x04hits\x12&\n" +
-	"\x0fnext_page_token\x18\x02 \x01(\tR\rnextPageToken*D\n" +
-	"\n" +
-	"SearchMode\x12\x1b\n" +
-	"\x17SEARCH_MODE_UNSPECIFIED\x10\x00\x12\x19\n" +
-	"\x15SEARCH_MODE_SUBSTRING\x10\x012k\n" +
+	"\x0fnext_page_token\x18\x02 \x01(\tR\rnextPageToken\x12,\n" +
+	"\x04mode\x18\x03 \x01(\x0e2\x18.recollect.v1.SearchModeR\x04mode\x12\x1c\n" +
+	"\ttruncated\x18\x04 \x01(\bR\ttruncated\x12!\n" +
+	"\fsemantic_lag\x18\x05 \x01(\x03R\vsemanticLag*\\\n" +
+	"\vHitGrouping\x12\x1c\n" +
+	"\x18HIT_GROUPING_UNSPECIFIED\x10\x00\x12\x15\n" +
+	"\x11HIT_GROUPING_TURN\x10\x01\x12\x18\n" +
+	"\x14HIT_GROUPING_SESSION\x10\x022k\n" +
 	"\rRecallService\x12Z\n" +
 	"\fSearchEvents\x12!.recollect.v1.SearchEventsRequest\x1a\".recollect.v1.SearchEventsResponse\"\x03\x90\x02\x01BT\n" +
 	"\x10dev.recollect.v1P\x01Z>github.com/recollect-dev/recollect-go/recollect/v1;recollectv1b\x06proto3"
@@ -416,32 +648,47 @@ func file_recollect_v1_recall_service_proto_rawDescGZIP() []byte {
 }
 
 var file_recollect_v1_recall_service_proto_enumTypes = make([]protoimpl.EnumInfo, 1)
-var file_recollect_v1_recall_service_proto_msgTypes = make([]protoimpl.MessageInfo, 4)
+var file_recollect_v1_recall_service_proto_msgTypes = make([]protoimpl.MessageInfo, 5)
 var file_recollect_v1_recall_service_proto_goTypes = []any{
-	(SearchMode)(0),              // 0: recollect.v1.SearchMode
-	(*UserScope)(nil),            // 1: recollect.v1.UserScope
-	(*SearchEventsRequest)(nil),  // 2: recollect.v1.SearchEventsRequest
-	(*SearchHit)(nil),            // 3: recollect.v1.SearchHit
-	(*SearchEventsResponse)(nil), // 4: recollect.v1.SearchEventsResponse
-	(*SessionRef)(nil),           // 5: recollect.v1.SessionRef
-	(*EventFilter)(nil),          // 6: recollect.v1.EventFilter
-	(*SessionEvent)(nil),         // 7: recollect.v1.SessionEvent
+	(HitGrouping)(0),              // 0: recollect.v1.HitGrouping
+	(*UserScope)(nil),             // 1: recollect.v1.UserScope
+	(*AppScope)(nil),              // 2: recollect.v1.AppScope
+	(*SearchEventsRequest)(nil),   // 3: recollect.v1.SearchEventsRequest
+	(*SearchHit)(nil),             // 4: recollect.v1.SearchHit
+	(*SearchEventsResponse)(nil),  // 5: recollect.v1.SearchEventsResponse
+	(*SessionRef)(nil),            // 6: recollect.v1.SessionRef
+	(SearchMode)(0),               // 7: recollect.v1.SearchMode
+	(*EventFilter)(nil),           // 8: recollect.v1.EventFilter
+	(SearchField)(0),              // 9: recollect.v1.SearchField
+	(*Recency)(nil),               // 10: recollect.v1.Recency
+	(*timestamppb.Timestamp)(nil), // 11: google.protobuf.Timestamp
+	(*SessionEvent)(nil),          // 12: recollect.v1.SessionEvent
+	(*Highlight)(nil),             // 13: recollect.v1.Highlight
 }
 var file_recollect_v1_recall_service_proto_depIdxs = []int32{
-	5, // 0: recollect.v1.SearchEventsRequest.session:type_name -> recollect.v1.SessionRef
-	1, // 1: recollect.v1.SearchEventsRequest.user:type_name -> recollect.v1.UserScope
-	0, // 2: recollect.v1.SearchEventsRequest.mode:type_name -> recollect.v1.SearchMode
-	6, // 3: recollect.v1.SearchEventsRequest.filter:type_name -> recollect.v1.EventFilter
-	5, // 4: recollect.v1.SearchHit.session:type_name -> recollect.v1.SessionRef
-	7, // 5: recollect.v1.SearchHit.event:type_name -> recollect.v1.SessionEvent
-	3, // 6: recollect.v1.SearchEventsResponse.hits:type_name -> recollect.v1.SearchHit
-	2, // 7: recollect.v1.RecallService.SearchEvents:input_type -> recollect.v1.SearchEventsRequest
-	4, // 8: recollect.v1.RecallService.SearchEvents:output_type -> recollect.v1.SearchEventsResponse
-	8, // [8:9] is the sub-list for method output_type
-	7, // [7:8] is the sub-list for method input_type
-	7, // [7:7] is the sub-list for extension type_name
-	7, // [7:7] is the sub-list for extension extendee
-	0, // [0:7] is the sub-list for field type_name
+	6,  // 0: recollect.v1.SearchEventsRequest.session:type_name -> recollect.v1.SessionRef
+	1,  // 1: recollect.v1.SearchEventsRequest.user:type_name -> recollect.v1.UserScope
+	2,  // 2: recollect.v1.SearchEventsRequest.app:type_name -> recollect.v1.AppScope
+	7,  // 3: recollect.v1.SearchEventsRequest.mode:type_name -> recollect.v1.SearchMode
+	8,  // 4: recollect.v1.SearchEventsRequest.filter:type_name -> recollect.v1.EventFilter
+	9,  // 5: recollect.v1.SearchEventsRequest.fields:type_name -> recollect.v1.SearchField
+	0,  // 6: recollect.v1.SearchEventsRequest.grouping:type_name -> recollect.v1.HitGrouping
+	10, // 7: recollect.v1.SearchEventsRequest.recency:type_name -> recollect.v1.Recency
+	11, // 8: recollect.v1.SearchEventsRequest.reference_time:type_name -> google.protobuf.Timestamp
+	6,  // 9: recollect.v1.SearchHit.session:type_name -> recollect.v1.SessionRef
+	12, // 10: recollect.v1.SearchHit.event:type_name -> recollect.v1.SessionEvent
+	13, // 11: recollect.v1.SearchHit.highlights:type_name -> recollect.v1.Highlight
+	12, // 12: recollect.v1.SearchHit.before:type_name -> recollect.v1.SessionEvent
+	12, // 13: recollect.v1.SearchHit.after:type_name -> recollect.v1.SessionEvent
+	4,  // 14: recollect.v1.SearchEventsResponse.hits:type_name -> recollect.v1.SearchHit
+	7,  // 15: recollect.v1.SearchEventsResponse.mode:type_name -> recollect.v1.SearchMode
+	3,  // 16: recollect.v1.RecallService.SearchEvents:input_type -> recollect.v1.SearchEventsRequest
+	5,  // 17: recollect.v1.RecallService.SearchEvents:output_type -> recollect.v1.SearchEventsResponse
+	17, // [17:18] is the sub-list for method output_type
+	16, // [16:17] is the sub-list for method input_type
+	16, // [16:16] is the sub-list for extension type_name
+	16, // [16:16] is the sub-list for extension extendee
+	0,  // [0:16] is the sub-list for field type_name
 }
 
 func init() { file_recollect_v1_recall_service_proto_init() }
@@ -451,11 +698,13 @@ func file_recollect_v1_recall_service_proto_init() {
 	}
 	file_recollect_v1_event_proto_init()
 	file_recollect_v1_filter_proto_init()
+	file_recollect_v1_recall_proto_init()
 	file_recollect_v1_session_proto_init()
 	file_recollect_v1_recall_service_proto_msgTypes[0].OneofWrappers = []any{}
-	file_recollect_v1_recall_service_proto_msgTypes[1].OneofWrappers = []any{
+	file_recollect_v1_recall_service_proto_msgTypes[2].OneofWrappers = []any{
 		(*SearchEventsRequest_Session)(nil),
 		(*SearchEventsRequest_User)(nil),
+		(*SearchEventsRequest_App)(nil),
 	}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
@@ -463,7 +712,7 @@ func file_recollect_v1_recall_service_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_recollect_v1_recall_service_proto_rawDesc), len(file_recollect_v1_recall_service_proto_rawDesc)),
 			NumEnums:      1,
-			NumMessages:   4,
+			NumMessages:   5,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

@@ -30,9 +30,9 @@ const (
 //
 // Search over everything ever said.
 type RecallServiceClient interface {
-	// Returns the events whose text holds the query, oldest first. Everything committed before the call is searched, archived
-	// events and summaries included unless the filter says otherwise. Errors: INVALID_FIELD, INVALID_PAGE_TOKEN,
-	// SESSION_NOT_FOUND, AMBIGUOUS_SESSION, PERMISSION_DENIED.
+	// Returns the events that answer the query. Everything committed before the call is searched (SEMANTIC: once it is embedded),
+	// archived events included unless the filter says otherwise. Errors: INVALID_FIELD, INVALID_PAGE_TOKEN, SESSION_NOT_FOUND,
+	// AMBIGUOUS_SESSION, PERMISSION_DENIED, EMBEDDER_NOT_CONFIGURED, EMBEDDER_FAILED.
 	SearchEvents(ctx context.Context, in *SearchEventsRequest, opts ...grpc.CallOption) (*SearchEventsResponse, error)
 }
 
@@ -60,9 +60,9 @@ func (c *recallServiceClient) SearchEvents(ctx context.Context, in *SearchEvents
 //
 // Search over everything ever said.
 type RecallServiceServer interface {
-	// Returns the events whose text holds the query, oldest first. Everything committed before the call is searched, archived
-	// events and summaries included unless the filter says otherwise. Errors: INVALID_FIELD, INVALID_PAGE_TOKEN,
-	// SESSION_NOT_FOUND, AMBIGUOUS_SESSION, PERMISSION_DENIED.
+	// Returns the events that answer the query. Everything committed before the call is searched (SEMANTIC: once it is embedded),
+	// archived events included unless the filter says otherwise. Errors: INVALID_FIELD, INVALID_PAGE_TOKEN, SESSION_NOT_FOUND,
+	// AMBIGUOUS_SESSION, PERMISSION_DENIED, EMBEDDER_NOT_CONFIGURED, EMBEDDER_FAILED.
 	SearchEvents(context.Context, *SearchEventsRequest) (*SearchEventsResponse, error)
 	mustEmbedUnimplementedRecallServiceServer()
 }

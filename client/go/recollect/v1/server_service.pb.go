@@ -178,6 +178,61 @@ func (x *SearchIndexStatus) GetLagBatches() int64 {
 	return 0
 }
 
+// Where embeddings stand.
+type EmbeddingStatus struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// True where an embedder is configured.
+	Enabled bool `protobuf:"varint,1,opt,name=enabled,proto3" json:"enabled,omitempty"`
+	// Events and memories that still wait for an embedding by the present model. Searches by words find them already.
+	Waiting       int64 `protobuf:"varint,2,opt,name=waiting,proto3" json:"waiting,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *EmbeddingStatus) Reset() {
+	*x = EmbeddingStatus{}
+	mi := &file_recollect_v1_server_service_proto_msgTypes[2]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *EmbeddingStatus) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*EmbeddingStatus) ProtoMessage() {}
+
+func (x *EmbeddingStatus) ProtoReflect() protoreflect.Message {
+	mi := &file_recollect_v1_server_service_proto_msgTypes[2]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use EmbeddingStatus.ProtoReflect.Descriptor instead.
+func (*EmbeddingStatus) Descriptor() ([]byte, []int) {
+	return file_recollect_v1_server_service_proto_rawDescGZIP(), []int{2}
+}
+
+func (x *EmbeddingStatus) GetEnabled() bool {
+	if x != nil {
+		return x.Enabled
+	}
+	return false
+}
+
+func (x *EmbeddingStatus) GetWaiting() int64 {
+	if x != nil {
+		return x.Waiting
+	}
+	return 0
+}
+
 // Request of GetServerInfo.
 type GetServerInfoRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -189,7 +244,7 @@ type GetServerInfoRequest struct {
 
 func (x *GetServerInfoRequest) Reset() {
 	*x = GetServerInfoRequest{}
-	mi := &file_recollect_v1_server_service_proto_msgTypes[2]
+	mi := &file_recollect_v1_server_service_proto_msgTypes[3]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -201,7 +256,7 @@ func (x *GetServerInfoRequest) String() string {
 func (*GetServerInfoRequest) ProtoMessage() {}
 
 func (x *GetServerInfoRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_recollect_v1_server_service_proto_msgTypes[2]
+	mi := &file_recollect_v1_server_service_proto_msgTypes[3]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -214,7 +269,7 @@ func (x *GetServerInfoRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetServerInfoRequest.ProtoReflect.Descriptor instead.
 func (*GetServerInfoRequest) Descriptor() ([]byte, []int) {
-	return file_recollect_v1_server_service_proto_rawDescGZIP(), []int{2}
+	return file_recollect_v1_server_service_proto_rawDescGZIP(), []int{3}
 }
 
 func (x *GetServerInfoRequest) GetIncludeTotals() bool {
@@ -251,13 +306,17 @@ type GetServerInfoResponse struct {
 	TokenCounter string `protobuf:"bytes,11,opt,name=token_counter,json=tokenCounter,proto3" json:"token_counter,omitempty"`
 	// The model that summarises, for example "gpt-4o-mini"; empty if none is configured.
 	SummarizerModel string `protobuf:"bytes,12,opt,name=summarizer_model,json=summarizerModel,proto3" json:"summarizer_model,omitempty"`
-	unknownFields   protoimpl.UnknownFields
-	sizeCache       protoimpl.SizeCache
+	// The model that embeds, for example "hashing-1-384"; empty if none is configured.
+	EmbedderModel string `protobuf:"bytes,13,opt,name=embedder_model,json=embedderModel,proto3" json:"embedder_model,omitempty"`
+	// Where embeddings stand.
+	Embeddings    *EmbeddingStatus `protobuf:"bytes,14,opt,name=embeddings,proto3" json:"embeddings,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
 }
 
 func (x *GetServerInfoResponse) Reset() {
 	*x = GetServerInfoResponse{}
-	mi := &file_recollect_v1_server_service_proto_msgTypes[3]
+	mi := &file_recollect_v1_server_service_proto_msgTypes[4]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -269,7 +328,7 @@ func (x *GetServerInfoResponse) String() string {
 func (*GetServerInfoResponse) ProtoMessage() {}
 
 func (x *GetServerInfoResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_recollect_v1_server_service_proto_msgTypes[3]
+	mi := &file_recollect_v1_server_service_proto_msgTypes[4]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -282,7 +341,7 @@ func (x *GetServerInfoResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetServerInfoResponse.ProtoReflect.Descriptor instead.
 func (*GetServerInfoResponse) Descriptor() ([]byte, []int) {
-	return file_recollect_v1_server_service_proto_rawDescGZIP(), []int{3}
+	return file_recollect_v1_server_service_proto_rawDescGZIP(), []int{4}
 }
 
 func (x *GetServerInfoResponse) GetVersion() string {
@@ -369,6 +428,20 @@ func (x *GetServerInfoResponse) GetSummarizerModel() string {
 	return ""
 }
 
+func (x *GetServerInfoResponse) GetEmbedderModel() string {
+	if x != nil {
+		return x.EmbedderModel
+	}
+	return ""
+}
+
+func (x *GetServerInfoResponse) GetEmbeddings() *EmbeddingStatus {
+	if x != nil {
+		return x.Embeddings
+	}
+	return nil
+}
+
 var File_recollect_v1_server_service_proto protoreflect.FileDescriptor
 
 const file_recollect_v1_server_service_proto_rawDesc = "" +
@@ -385,9 +458,12 @@ const file_recollect_v1_server_service_proto_rawDesc = "" +
 	"\x11SearchIndexStatus\x12\x18\n" +
 	"\aenabled\x18\x01 \x01(\bR\aenabled\x12\x1f\n" +
 	"\vlag_batches\x18\x02 \x01(\x03R\n" +
-	"lagBatches\"=\n" +
+	"lagBatches\"E\n" +
+	"\x0fEmbeddingStatus\x12\x18\n" +
+	"\aenabled\x18\x01 \x01(\bR\aenabled\x12\x18\n" +
+	"\awaiting\x18\x02 \x01(\x03R\awaiting\"=\n" +
 	"\x14GetServerInfoRequest\x12%\n" +
-	"\x0einclude_totals\x18\x01 \x01(\bR\rincludeTotals\"\xe1\x03\n" +
+	"\x0einclude_totals\x18\x01 \x01(\bR\rincludeTotals\"\xc7\x04\n" +
 	"\x15GetServerInfoResponse\x12\x18\n" +
 	"\aversion\x18\x01 \x01(\tR\aversion\x12\x16\n" +
 	"\x06engine\x18\x02 \x01(\tR\x06engine\x12\x1e\n" +
@@ -403,7 +479,11 @@ const file_recollect_v1_server_service_proto_rawDesc = "" +
 	"\bstore_id\x18\n" +
 	" \x01(\tR\astoreId\x12#\n" +
 	"\rtoken_counter\x18\v \x01(\tR\ftokenCounter\x12)\n" +
-	"\x10summarizer_model\x18\f \x01(\tR\x0fsummarizerModel2n\n" +
+	"\x10summarizer_model\x18\f \x01(\tR\x0fsummarizerModel\x12%\n" +
+	"\x0eembedder_model\x18\r \x01(\tR\rembedderModel\x12=\n" +
+	"\n" +
+	"embeddings\x18\x0e \x01(\v2\x1d.recollect.v1.EmbeddingStatusR\n" +
+	"embeddings2n\n" +
 	"\rServerService\x12]\n" +
 	"\rGetServerInfo\x12\".recollect.v1.GetServerInfoRequest\x1a#.recollect.v1.GetServerInfoResponse\"\x03\x90\x02\x01BT\n" +
 	"\x10dev.recollect.v1P\x01Z>github.com/recollect-dev/recollect-go/recollect/v1;recollectv1b\x06proto3"
@@ -420,23 +500,25 @@ func file_recollect_v1_server_service_proto_rawDescGZIP() []byte {
 	return file_recollect_v1_server_service_proto_rawDescData
 }
 
-var file_recollect_v1_server_service_proto_msgTypes = make([]protoimpl.MessageInfo, 4)
+var file_recollect_v1_server_service_proto_msgTypes = make([]protoimpl.MessageInfo, 5)
 var file_recollect_v1_server_service_proto_goTypes = []any{
 	(*ServerLimits)(nil),          // 0: recollect.v1.ServerLimits
 	(*SearchIndexStatus)(nil),     // 1: recollect.v1.SearchIndexStatus
-	(*GetServerInfoRequest)(nil),  // 2: recollect.v1.GetServerInfoRequest
-	(*GetServerInfoResponse)(nil), // 3: recollect.v1.GetServerInfoResponse
+	(*EmbeddingStatus)(nil),       // 2: recollect.v1.EmbeddingStatus
+	(*GetServerInfoRequest)(nil),  // 3: recollect.v1.GetServerInfoRequest
+	(*GetServerInfoResponse)(nil), // 4: recollect.v1.GetServerInfoResponse
 }
 var file_recollect_v1_server_service_proto_depIdxs = []int32{
 	0, // 0: recollect.v1.GetServerInfoResponse.limits:type_name -> recollect.v1.ServerLimits
 	1, // 1: recollect.v1.GetServerInfoResponse.search_index:type_name -> recollect.v1.SearchIndexStatus
-	2, // 2: recollect.v1.ServerService.GetServerInfo:input_type -> recollect.v1.GetServerInfoRequest
-	3, // 3: recollect.v1.ServerService.GetServerInfo:output_type -> recollect.v1.GetServerInfoResponse
-	3, // [3:4] is the sub-list for method output_type
-	2, // [2:3] is the sub-list for method input_type
-	2, // [2:2] is the sub-list for extension type_name
-	2, // [2:2] is the sub-list for extension extendee
-	0, // [0:2] is the sub-list for field type_name
+	2, // 2: recollect.v1.GetServerInfoResponse.embeddings:type_name -> recollect.v1.EmbeddingStatus
+	3, // 3: recollect.v1.ServerService.GetServerInfo:input_type -> recollect.v1.GetServerInfoRequest
+	4, // 4: recollect.v1.ServerService.GetServerInfo:output_type -> recollect.v1.GetServerInfoResponse
+	4, // [4:5] is the sub-list for method output_type
+	3, // [3:4] is the sub-list for method input_type
+	3, // [3:3] is the sub-list for extension type_name
+	3, // [3:3] is the sub-list for extension extendee
+	0, // [0:3] is the sub-list for field type_name
 }
 
 func init() { file_recollect_v1_server_service_proto_init() }
@@ -450,7 +532,7 @@ func file_recollect_v1_server_service_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_recollect_v1_server_service_proto_rawDesc), len(file_recollect_v1_server_service_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   4,
+			NumMessages:   5,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

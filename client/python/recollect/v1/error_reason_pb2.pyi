@@ -140,6 +140,22 @@ class _ErrorReasonEnumTypeWrapper(google.protobuf.internal.enum_type_wrapper._En
     FAILED_PRECONDITION.
     {"reason":"CONSUMER_MISMATCH","domain":"recollect.dev","metadata":{"name":"compactor","field":"filter"}}
     """
+    ERROR_REASON_MEMORY_NOT_CONFIGURED: _ErrorReason.ValueType  # 28
+    """Long-term memory is switched off on this server. Set memory = true, or do without. Code FAILED_PRECONDITION.
+    {"reason":"MEMORY_NOT_CONFIGURED","domain":"recollect.dev","metadata":{}}
+    """
+    ERROR_REASON_MEMORY_ID_CONFLICT: _ErrorReason.ValueType  # 29
+    """A memory with this id and other content is stored. Use a new id for new content. Code ALREADY_EXISTS.
+    {"reason":"MEMORY_ID_CONFLICT","domain":"recollect.dev","metadata":{"id":"m1","field":"memories[0].id"}}
+    """
+    ERROR_REASON_EMBEDDER_NOT_CONFIGURED: _ErrorReason.ValueType  # 30
+    """The search needs an embedder and the server has none. Configure one, or search by RANKED. Code FAILED_PRECONDITION.
+    {"reason":"EMBEDDER_NOT_CONFIGURED","domain":"recollect.dev","metadata":{"field":"mode"}}
+    """
+    ERROR_REASON_EMBEDDER_FAILED: _ErrorReason.ValueType  # 31
+    """The query could not be embedded. Retry later, or search by RANKED or HYBRID. Code UNAVAILABLE.
+    {"reason":"EMBEDDER_FAILED","domain":"recollect.dev","metadata":{"problem":"timed out"}}
+    """
 
 class ErrorReason(_ErrorReason, metaclass=_ErrorReasonEnumTypeWrapper):
     """The reason in google.rpc.ErrorInfo, without the prefix ERROR_REASON_; its domain is "recollect.dev". Each value shows the
@@ -263,5 +279,21 @@ ERROR_REASON_CONSUMER_MISMATCH: ErrorReason.ValueType  # 27
 """The consumer exists with another scope or filter. Join with what it has, take another name, or delete it. Code
 FAILED_PRECONDITION.
 {"reason":"CONSUMER_MISMATCH","domain":"recollect.dev","metadata":{"name":"compactor","field":"filter"}}
+"""
+ERROR_REASON_MEMORY_NOT_CONFIGURED: ErrorReason.ValueType  # 28
+"""Long-term memory is switched off on this server. Set memory = true, or do without. Code FAILED_PRECONDITION.
+{"reason":"MEMORY_NOT_CONFIGURED","domain":"recollect.dev","metadata":{}}
+"""
+ERROR_REASON_MEMORY_ID_CONFLICT: ErrorReason.ValueType  # 29
+"""A memory with this id and other content is stored. Use a new id for new content. Code ALREADY_EXISTS.
+{"reason":"MEMORY_ID_CONFLICT","domain":"recollect.dev","metadata":{"id":"m1","field":"memories[0].id"}}
+"""
+ERROR_REASON_EMBEDDER_NOT_CONFIGURED: ErrorReason.ValueType  # 30
+"""The search needs an embedder and the server has none. Configure one, or search by RANKED. Code FAILED_PRECONDITION.
+{"reason":"EMBEDDER_NOT_CONFIGURED","domain":"recollect.dev","metadata":{"field":"mode"}}
+"""
+ERROR_REASON_EMBEDDER_FAILED: ErrorReason.ValueType  # 31
+"""The query could not be embedded. Retry later, or search by RANKED or HYBRID. Code UNAVAILABLE.
+{"reason":"EMBEDDER_FAILED","domain":"recollect.dev","metadata":{"problem":"timed out"}}
 """
 global___ErrorReason = ErrorReason

@@ -9,8 +9,10 @@ import google.protobuf.descriptor
 import google.protobuf.internal.containers
 import google.protobuf.internal.enum_type_wrapper
 import google.protobuf.message
+import google.protobuf.timestamp_pb2
 import recollect.v1.event_pb2
 import recollect.v1.filter_pb2
+import recollect.v1.recall_pb2
 import recollect.v1.session_pb2
 import sys
 import typing
@@ -22,25 +24,29 @@ else:
 
 DESCRIPTOR: google.protobuf.descriptor.FileDescriptor
 
-class _SearchMode:
+class _HitGrouping:
     ValueType = typing.NewType("ValueType", builtins.int)
     V: typing_extensions.TypeAlias = ValueType
 
-class _SearchModeEnumTypeWrapper(google.protobuf.internal.enum_type_wrapper._EnumTypeWrapper[_SearchMode.ValueType], builtins.type):
+class _HitGroupingEnumTypeWrapper(google.protobuf.internal.enum_type_wrapper._EnumTypeWrapper[_HitGrouping.ValueType], builtins.type):
     DESCRIPTOR: google.protobuf.descriptor.EnumDescriptor
-    SEARCH_MODE_UNSPECIFIED: _SearchMode.ValueType  # 0
-    """The same as SEARCH_MODE_SUBSTRING."""
-    SEARCH_MODE_SUBSTRING: _SearchMode.ValueType  # 1
-    """Literal substring after Unicode case folding, from one character on."""
+    HIT_GROUPING_UNSPECIFIED: _HitGrouping.ValueType  # 0
+    """Each event is a hit."""
+    HIT_GROUPING_TURN: _HitGrouping.ValueType  # 1
+    """One hit for each turn: its best event."""
+    HIT_GROUPING_SESSION: _HitGrouping.ValueType  # 2
+    """One hit for each session: its best event."""
 
-class SearchMode(_SearchMode, metaclass=_SearchModeEnumTypeWrapper):
-    """How the query is understood."""
+class HitGrouping(_HitGrouping, metaclass=_HitGroupingEnumTypeWrapper):
+    """What hits are brought together by."""
 
-SEARCH_MODE_UNSPECIFIED: SearchMode.ValueType  # 0
-"""The same as SEARCH_MODE_SUBSTRING."""
-SEARCH_MODE_SUBSTRING: SearchMode.ValueType  # 1
-"""Literal substring after Unicode case folding, from one character on."""
-global___SearchMode = SearchMode
+HIT_GROUPING_UNSPECIFIED: HitGrouping.ValueType  # 0
+"""Each event is a hit."""
+HIT_GROUPING_TURN: HitGrouping.ValueType  # 1
+"""One hit for each turn: its best event."""
+HIT_GROUPING_SESSION: HitGrouping.ValueType  # 2
+"""One hit for each session: its best event."""
+global___HitGrouping = HitGrouping
 
 @typing.final
 class UserScope(google.protobuf.message.Message):
@@ -67,6 +73,24 @@ class UserScope(google.protobuf.message.Message):
 global___UserScope = UserScope
 
 @typing.final
+class AppScope(google.protobuf.message.Message):
+    """All sessions of an app, of every user. Not for a credential that is bound to a user."""
+
+    DESCRIPTOR: google.protobuf.descriptor.Descriptor
+
+    APP_FIELD_NUMBER: builtins.int
+    app: builtins.str
+    """The app. Empty means sessions without an app."""
+    def __init__(
+        self,
+        *,
+        app: builtins.str = ...,
+    ) -> None: ...
+    def ClearField(self, field_name: typing.Literal["app", b"app"]) -> None: ...
+
+global___AppScope = AppScope
+
+@typing.final
 class SearchEventsRequest(google.protobuf.message.Message):
     """Request of SearchEvents."""
 
@@ -74,19 +98,39 @@ class SearchEventsRequest(google.protobuf.message.Message):
 
     SESSION_FIELD_NUMBER: builtins.int
     USER_FIELD_NUMBER: builtins.int
+    APP_FIELD_NUMBER: builtins.int
     QUERY_FIELD_NUMBER: builtins.int
     MODE_FIELD_NUMBER: builtins.int
     FILTER_FIELD_NUMBER: builtins.int
     PAGE_SIZE_FIELD_NUMBER: builtins.int
     PAGE_TOKEN_FIELD_NUMBER: builtins.int
+    FIELDS_FIELD_NUMBER: builtins.int
+    NEIGHBORS_FIELD_NUMBER: builtins.int
+    GROUPING_FIELD_NUMBER: builtins.int
+    RECENCY_FIELD_NUMBER: builtins.int
+    MIN_SCORE_FIELD_NUMBER: builtins.int
+    REFERENCE_TIME_FIELD_NUMBER: builtins.int
+    INCLUDE_SYNTHETIC_FIELD_NUMBER: builtins.int
     query: builtins.str
-    """What to look for; at most 1,024 characters. REQUIRED and not blank, unless filter has a keyword or keywords."""
-    mode: global___SearchMode.ValueType
-    """How the query is understood."""
+    """What to look for; at most 1,024 characters. REQUIRED and not blank, unless mode is SUBSTRING and filter has a keyword or
+    keywords.
+    """
+    mode: recollect.v1.recall_pb2.SearchMode.ValueType
+    """How the query is understood. Default: SUBSTRING."""
     page_size: builtins.int
     """Hits a page. 0 means 10, more than 1,000 is coerced to 1,000, negative is refused."""
     page_token: builtins.str
     """From the previous page's next_page_token, with an otherwise identical request."""
+    neighbors: builtins.int
+    """How many events before and after each hit, in the order of its session, come with it: at most 10. They satisfy the filter's
+    view and branch; its other conditions do not matter. Negative is refused.
+    """
+    grouping: global___HitGrouping.ValueType
+    """One hit for each turn or session. Not with SUBSTRING."""
+    min_score: builtins.float
+    """SEMANTIC only: the least cosine of a hit, from -1 to 1. Default: none."""
+    include_synthetic: builtins.bool
+    """Look at synthetic events (summaries and stand-ins) too, with the modes that leave them out: RANKED, SEMANTIC and HYBRID."""
     @property
     def session(self) -> recollect.v1.session_pb2.SessionRef:
         """One session."""
@@ -96,25 +140,54 @@ class SearchEventsRequest(google.protobuf.message.Message):
         """One user's sessions."""
 
     @property
+    def app(self) -> global___AppScope:
+        """One app's sessions."""
+
+    @property
     def filter(self) -> recollect.v1.filter_pb2.EventFilter:
         """Further conditions, all to hold beside the query. last_n is refused; a numbered page may stand in for page_size and
-        page_token.
+        page_token with SUBSTRING, and is refused with the other modes.
         """
+
+    @property
+    def fields(self) -> google.protobuf.internal.containers.RepeatedScalarFieldContainer[recollect.v1.recall_pb2.SearchField.ValueType]:
+        """Which fields are searched. Default: with SUBSTRING the text, which is all that it looks at; with the other modes all of
+        them.
+        """
+
+    @property
+    def recency(self) -> recollect.v1.recall_pb2.Recency:
+        """Lifts newer events. Default: age does not matter. Not with SUBSTRING."""
+
+    @property
+    def reference_time(self) -> google.protobuf.timestamp_pb2.Timestamp:
+        """What "yesterday" and "last week" in the query refer to, and what recency counts from. Default: now. Not with SUBSTRING."""
 
     def __init__(
         self,
         *,
         session: recollect.v1.session_pb2.SessionRef | None = ...,
         user: global___UserScope | None = ...,
+        app: global___AppScope | None = ...,
         query: builtins.str = ...,
-        mode: global___SearchMode.ValueType = ...,
+        mode: recollect.v1.recall_pb2.SearchMode.ValueType = ...,
         filter: recollect.v1.filter_pb2.EventFilter | None = ...,
         page_size: builtins.int = ...,
         page_token: builtins.str = ...,
+        fields: collections.abc.Iterable[recollect.v1.recall_pb2.SearchField.ValueType] | None = ...,
+        neighbors: builtins.int = ...,
+        grouping: global___HitGrouping.ValueType = ...,
+        recency: recollect.v1.recall_pb2.Recency | None = ...,
+        min_score: builtins.float | None = ...,
+        reference_time: google.protobuf.timestamp_pb2.Timestamp | None = ...,
+        include_synthetic: builtins.bool = ...,
     ) -> None: ...
-    def HasField(self, field_name: typing.Literal["filter", b"filter", "scope", b"scope", "session", b"session", "user", b"user"]) -> builtins.bool: ...
-    def ClearField(self, field_name: typing.Literal["filter", b"filter", "mode", b"mode", "page_size", b"page_size", "page_token", b"page_token", "query", b"query", "scope", b"scope", "session", b"session", "user", b"user"]) -> None: ...
-    def WhichOneof(self, oneof_group: typing.Literal["scope", b"scope"]) -> typing.Literal["session", "user"] | None: ...
+    def HasField(self, field_name: typing.Literal["_min_score", b"_min_score", "app", b"app", "filter", b"filter", "min_score", b"min_score", "recency", b"recency", "reference_time", b"reference_time", "scope", b"scope", "session", b"session", "user", b"user"]) -> builtins.bool: ...
+    def ClearField(self, field_name: typing.Literal["_min_score", b"_min_score", "app", b"app", "fields", b"fields", "filter", b"filter", "grouping", b"grouping", "include_synthetic", b"include_synthetic", "min_score", b"min_score", "mode", b"mode", "neighbors", b"neighbors", "page_size", b"page_size", "page_token", b"page_token", "query", b"query", "recency", b"recency", "reference_time", b"reference_time", "scope", b"scope", "session", b"session", "user", b"user"]) -> None: ...
+    @typing.overload
+    def WhichOneof(self, oneof_group: typing.Literal["_min_score", b"_min_score"]) -> typing.Literal["min_score"] | None: ...
+    @typing.overload
+    def WhichOneof(self, oneof_group: typing.Literal["scope", b"scope"]) -> typing.Literal["session", "user", "app"] | None: ...
 
 global___SearchEventsRequest = SearchEventsRequest
 
@@ -126,6 +199,17 @@ class SearchHit(google.protobuf.message.Message):
 
     SESSION_FIELD_NUMBER: builtins.int
     EVENT_FIELD_NUMBER: builtins.int
+    SCORE_FIELD_NUMBER: builtins.int
+    HIGHLIGHTS_FIELD_NUMBER: builtins.int
+    BEFORE_FIELD_NUMBER: builtins.int
+    AFTER_FIELD_NUMBER: builtins.int
+    GROUP_HITS_FIELD_NUMBER: builtins.int
+    score: builtins.float
+    """How well it answers: greater is better. Comparable within one answer only, but for SEMANTIC, where it is the cosine. 0 with
+    SUBSTRING.
+    """
+    group_hits: builtins.int
+    """With grouping: how many of the events that were ranked are of this turn or session."""
     @property
     def session(self) -> recollect.v1.session_pb2.SessionRef:
         """The session it belongs to."""
@@ -134,14 +218,31 @@ class SearchHit(google.protobuf.message.Message):
     def event(self) -> recollect.v1.event_pb2.SessionEvent:
         """The event."""
 
+    @property
+    def highlights(self) -> google.protobuf.internal.containers.RepeatedCompositeFieldContainer[recollect.v1.recall_pb2.Highlight]:
+        """Where the query's words were found, in order, not overlapping; at most 64. SEMANTIC has none."""
+
+    @property
+    def before(self) -> google.protobuf.internal.containers.RepeatedCompositeFieldContainer[recollect.v1.event_pb2.SessionEvent]:
+        """The events before it, oldest first."""
+
+    @property
+    def after(self) -> google.protobuf.internal.containers.RepeatedCompositeFieldContainer[recollect.v1.event_pb2.SessionEvent]:
+        """The events after it, oldest first."""
+
     def __init__(
         self,
         *,
         session: recollect.v1.session_pb2.SessionRef | None = ...,
         event: recollect.v1.event_pb2.SessionEvent | None = ...,
+        score: builtins.float = ...,
+        highlights: collections.abc.Iterable[recollect.v1.recall_pb2.Highlight] | None = ...,
+        before: collections.abc.Iterable[recollect.v1.event_pb2.SessionEvent] | None = ...,
+        after: collections.abc.Iterable[recollect.v1.event_pb2.SessionEvent] | None = ...,
+        group_hits: builtins.int = ...,
     ) -> None: ...
     def HasField(self, field_name: typing.Literal["event", b"event", "session", b"session"]) -> builtins.bool: ...
-    def ClearField(self, field_name: typing.Literal["event", b"event", "session", b"session"]) -> None: ...
+    def ClearField(self, field_name: typing.Literal["after", b"after", "before", b"before", "event", b"event", "group_hits", b"group_hits", "highlights", b"highlights", "score", b"score", "session", b"session"]) -> None: ...
 
 global___SearchHit = SearchHit
 
@@ -153,18 +254,32 @@ class SearchEventsResponse(google.protobuf.message.Message):
 
     HITS_FIELD_NUMBER: builtins.int
     NEXT_PAGE_TOKEN_FIELD_NUMBER: builtins.int
+    MODE_FIELD_NUMBER: builtins.int
+    TRUNCATED_FIELD_NUMBER: builtins.int
+    SEMANTIC_LAG_FIELD_NUMBER: builtins.int
     next_page_token: builtins.str
-    """Empty on the last page."""
+    """Empty on the last page. Ranking is done anew for each page: where events come in meanwhile, a hit may be missed or seen
+    twice.
+    """
+    mode: recollect.v1.recall_pb2.SearchMode.ValueType
+    """How the query was understood: RANKED where HYBRID was asked for and the embedder did not answer."""
+    truncated: builtins.bool
+    """True when more events match than are ranked (the best 256, by a coarser measure): the last page is then not the last match."""
+    semantic_lag: builtins.int
+    """SEMANTIC and HYBRID: how many events of the server still wait for their embedding."""
     @property
     def hits(self) -> google.protobuf.internal.containers.RepeatedCompositeFieldContainer[global___SearchHit]:
-        """Hits: of one session in window order; of several by event time, then by session and seq."""
+        """Hits. SUBSTRING: of one session in window order; of several by event time, then by session and seq. Otherwise best first."""
 
     def __init__(
         self,
         *,
         hits: collections.abc.Iterable[global___SearchHit] | None = ...,
         next_page_token: builtins.str = ...,
+        mode: recollect.v1.recall_pb2.SearchMode.ValueType = ...,
+        truncated: builtins.bool = ...,
+        semantic_lag: builtins.int = ...,
     ) -> None: ...
-    def ClearField(self, field_name: typing.Literal["hits", b"hits", "next_page_token", b"next_page_token"]) -> None: ...
+    def ClearField(self, field_name: typing.Literal["hits", b"hits", "mode", b"mode", "next_page_token", b"next_page_token", "semantic_lag", b"semantic_lag", "truncated", b"truncated"]) -> None: ...
 
 global___SearchEventsResponse = SearchEventsResponse

@@ -47,9 +47,9 @@ class RecallServiceServicer(object):
     """
 
     def SearchEvents(self, request, context):
-        """Returns the events whose text holds the query, oldest first. Everything committed before the call is searched, archived
-        events and summaries included unless the filter says otherwise. Errors: INVALID_FIELD, INVALID_PAGE_TOKEN,
-        SESSION_NOT_FOUND, AMBIGUOUS_SESSION, PERMISSION_DENIED.
+        """Returns the events that answer the query. Everything committed before the call is searched (SEMANTIC: once it is embedded),
+        archived events included unless the filter says otherwise. Errors: INVALID_FIELD, INVALID_PAGE_TOKEN, SESSION_NOT_FOUND,
+        AMBIGUOUS_SESSION, PERMISSION_DENIED, EMBEDDER_NOT_CONFIGURED, EMBEDDER_FAILED.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')

@@ -25,9 +25,9 @@ class RecallServiceStub:
         recollect.v1.recall_service_pb2.SearchEventsRequest,
         recollect.v1.recall_service_pb2.SearchEventsResponse,
     ]
-    """Returns the events whose text holds the query, oldest first. Everything committed before the call is searched, archived
-    events and summaries included unless the filter says otherwise. Errors: INVALID_FIELD, INVALID_PAGE_TOKEN,
-    SESSION_NOT_FOUND, AMBIGUOUS_SESSION, PERMISSION_DENIED.
+    """Returns the events that answer the query. Everything committed before the call is searched (SEMANTIC: once it is embedded),
+    archived events included unless the filter says otherwise. Errors: INVALID_FIELD, INVALID_PAGE_TOKEN, SESSION_NOT_FOUND,
+    AMBIGUOUS_SESSION, PERMISSION_DENIED, EMBEDDER_NOT_CONFIGURED, EMBEDDER_FAILED.
     """
 
 class RecallServiceAsyncStub:
@@ -37,9 +37,9 @@ class RecallServiceAsyncStub:
         recollect.v1.recall_service_pb2.SearchEventsRequest,
         recollect.v1.recall_service_pb2.SearchEventsResponse,
     ]
-    """Returns the events whose text holds the query, oldest first. Everything committed before the call is searched, archived
-    events and summaries included unless the filter says otherwise. Errors: INVALID_FIELD, INVALID_PAGE_TOKEN,
-    SESSION_NOT_FOUND, AMBIGUOUS_SESSION, PERMISSION_DENIED.
+    """Returns the events that answer the query. Everything committed before the call is searched (SEMANTIC: once it is embedded),
+    archived events included unless the filter says otherwise. Errors: INVALID_FIELD, INVALID_PAGE_TOKEN, SESSION_NOT_FOUND,
+    AMBIGUOUS_SESSION, PERMISSION_DENIED, EMBEDDER_NOT_CONFIGURED, EMBEDDER_FAILED.
     """
 
 class RecallServiceServicer(metaclass=abc.ABCMeta):
@@ -51,9 +51,9 @@ class RecallServiceServicer(metaclass=abc.ABCMeta):
         request: recollect.v1.recall_service_pb2.SearchEventsRequest,
         context: _ServicerContext,
     ) -> typing.Union[recollect.v1.recall_service_pb2.SearchEventsResponse, collections.abc.Awaitable[recollect.v1.recall_service_pb2.SearchEventsResponse]]:
-        """Returns the events whose text holds the query, oldest first. Everything committed before the call is searched, archived
-        events and summaries included unless the filter says otherwise. Errors: INVALID_FIELD, INVALID_PAGE_TOKEN,
-        SESSION_NOT_FOUND, AMBIGUOUS_SESSION, PERMISSION_DENIED.
+        """Returns the events that answer the query. Everything committed before the call is searched (SEMANTIC: once it is embedded),
+        archived events included unless the filter says otherwise. Errors: INVALID_FIELD, INVALID_PAGE_TOKEN, SESSION_NOT_FOUND,
+        AMBIGUOUS_SESSION, PERMISSION_DENIED, EMBEDDER_NOT_CONFIGURED, EMBEDDER_FAILED.
         """
 
 def add_RecallServiceServicer_to_server(servicer: RecallServiceServicer, server: typing.Union[grpc.Server, grpc.aio.Server]) -> None: ...

@@ -24,7 +24,7 @@ _sym_db = _symbol_database.Default()
 
 
 
-DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n!recollect/v1/server_service.proto\x12\x0crecollect.v1\"\xd1\x01\n\x0cServerLimits\x12\x17\n\x0fmax_event_bytes\x18\x01 \x01(\x03\x12\x18\n\x10max_batch_events\x18\x02 \x01(\x05\x12\x17\n\x0fmax_batch_bytes\x18\x03 \x01(\x03\x12\x15\n\rmax_page_size\x18\x04 \x01(\x05\x12\x1a\n\x12max_response_bytes\x18\x05 \x01(\x03\x12#\n\x1b\x64\x65\x66\x61ult_session_ttl_seconds\x18\x06 \x01(\x03\x12\x1d\n\x15\x64\x65\x66\x61ult_context_bytes\x18\x07 \x01(\x03\"9\n\x11SearchIndexStatus\x12\x0f\n\x07\x65nabled\x18\x01 \x01(\x08\x12\x13\n\x0blag_batches\x18\x02 \x01(\x03\".\n\x14GetServerInfoRequest\x12\x16\n\x0einclude_totals\x18\x01 \x01(\x08\"\xce\x02\n\x15GetServerInfoResponse\x12\x0f\n\x07version\x18\x01 \x01(\t\x12\x0e\n\x06\x65ngine\x18\x02 \x01(\t\x12\x12\n\ndurability\x18\x03 \x01(\t\x12*\n\x06limits\x18\x04 \x01(\x0b\x32\x1a.recollect.v1.ServerLimits\x12\x14\n\x0c\x63\x61pabilities\x18\x05 \x03(\t\x12\x16\n\x0eschema_version\x18\x06 \x01(\x05\x12\x35\n\x0csearch_index\x18\x07 \x01(\x0b\x32\x1f.recollect.v1.SearchIndexStatus\x12\x16\n\x0etotal_sessions\x18\x08 \x01(\x03\x12\x14\n\x0ctotal_events\x18\t \x01(\x03\x12\x10\n\x08store_id\x18\n \x01(\t\x12\x15\n\rtoken_counter\x18\x0b \x01(\t\x12\x18\n\x10summarizer_model\x18\x0c \x01(\t2n\n\rServerService\x12]\n\rGetServerInfo\x12\".recollect.v1.GetServerInfoRequest\x1a#.recollect.v1.GetServerInfoResponse\"\x03\x90\x02\x01\x42T\n\x10\x64\x65v.recollect.v1P\x01Z>github.com/recollect-dev/recollect-go/recollect/v1;recollectv1b\x06proto3')
+DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n!recollect/v1/server_service.proto\x12\x0crecollect.v1\"\xd1\x01\n\x0cServerLimits\x12\x17\n\x0fmax_event_bytes\x18\x01 \x01(\x03\x12\x18\n\x10max_batch_events\x18\x02 \x01(\x05\x12\x17\n\x0fmax_batch_bytes\x18\x03 \x01(\x03\x12\x15\n\rmax_page_size\x18\x04 \x01(\x05\x12\x1a\n\x12max_response_bytes\x18\x05 \x01(\x03\x12#\n\x1b\x64\x65\x66\x61ult_session_ttl_seconds\x18\x06 \x01(\x03\x12\x1d\n\x15\x64\x65\x66\x61ult_context_bytes\x18\x07 \x01(\x03\"9\n\x11SearchIndexStatus\x12\x0f\n\x07\x65nabled\x18\x01 \x01(\x08\x12\x13\n\x0blag_batches\x18\x02 \x01(\x03\"3\n\x0f\x45mbeddingStatus\x12\x0f\n\x07\x65nabled\x18\x01 \x01(\x08\x12\x0f\n\x07waiting\x18\x02 \x01(\x03\".\n\x14GetServerInfoRequest\x12\x16\n\x0einclude_totals\x18\x01 \x01(\x08\"\x99\x03\n\x15GetServerInfoResponse\x12\x0f\n\x07version\x18\x01 \x01(\t\x12\x0e\n\x06\x65ngine\x18\x02 \x01(\t\x12\x12\n\ndurability\x18\x03 \x01(\t\x12*\n\x06limits\x18\x04 \x01(\x0b\x32\x1a.recollect.v1.ServerLimits\x12\x14\n\x0c\x63\x61pabilities\x18\x05 \x03(\t\x12\x16\n\x0eschema_version\x18\x06 \x01(\x05\x12\x35\n\x0csearch_index\x18\x07 \x01(\x0b\x32\x1f.recollect.v1.SearchIndexStatus\x12\x16\n\x0etotal_sessions\x18\x08 \x01(\x03\x12\x14\n\x0ctotal_events\x18\t \x01(\x03\x12\x10\n\x08store_id\x18\n \x01(\t\x12\x15\n\rtoken_counter\x18\x0b \x01(\t\x12\x18\n\x10summarizer_model\x18\x0c \x01(\t\x12\x16\n\x0e\x65mbedder_model\x18\r \x01(\t\x12\x31\n\nembeddings\x18\x0e \x01(\x0b\x32\x1d.recollect.v1.EmbeddingStatus2n\n\rServerService\x12]\n\rGetServerInfo\x12\".recollect.v1.GetServerInfoRequest\x1a#.recollect.v1.GetServerInfoResponse\"\x03\x90\x02\x01\x42T\n\x10\x64\x65v.recollect.v1P\x01Z>github.com/recollect-dev/recollect-go/recollect/v1;recollectv1b\x06proto3')
 
 _globals = globals()
 _builder.BuildMessageAndEnumDescriptors(DESCRIPTOR, _globals)
@@ -38,10 +38,12 @@ if not _descriptor._USE_C_DESCRIPTORS:
   _globals['_SERVERLIMITS']._serialized_end=261
   _globals['_SEARCHINDEXSTATUS']._serialized_start=263
   _globals['_SEARCHINDEXSTATUS']._serialized_end=320
-  _globals['_GETSERVERINFOREQUEST']._serialized_start=322
-  _globals['_GETSERVERINFOREQUEST']._serialized_end=368
-  _globals['_GETSERVERINFORESPONSE']._serialized_start=371
-  _globals['_GETSERVERINFORESPONSE']._serialized_end=705
-  _globals['_SERVERSERVICE']._serialized_start=707
-  _globals['_SERVERSERVICE']._serialized_end=817
+  _globals['_EMBEDDINGSTATUS']._serialized_start=322
+  _globals['_EMBEDDINGSTATUS']._serialized_end=373
+  _globals['_GETSERVERINFOREQUEST']._serialized_start=375
+  _globals['_GETSERVERINFOREQUEST']._serialized_end=421
+  _globals['_GETSERVERINFORESPONSE']._serialized_start=424
+  _globals['_GETSERVERINFORESPONSE']._serialized_end=833
+  _globals['_SERVERSERVICE']._serialized_start=835
+  _globals['_SERVERSERVICE']._serialized_end=945
 # @@protoc_insertion_point(module_scope)

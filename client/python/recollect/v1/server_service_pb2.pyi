@@ -77,6 +77,28 @@ class SearchIndexStatus(google.protobuf.message.Message):
 global___SearchIndexStatus = SearchIndexStatus
 
 @typing.final
+class EmbeddingStatus(google.protobuf.message.Message):
+    """Where embeddings stand."""
+
+    DESCRIPTOR: google.protobuf.descriptor.Descriptor
+
+    ENABLED_FIELD_NUMBER: builtins.int
+    WAITING_FIELD_NUMBER: builtins.int
+    enabled: builtins.bool
+    """True where an embedder is configured."""
+    waiting: builtins.int
+    """Events and memories that still wait for an embedding by the present model. Searches by words find them already."""
+    def __init__(
+        self,
+        *,
+        enabled: builtins.bool = ...,
+        waiting: builtins.int = ...,
+    ) -> None: ...
+    def ClearField(self, field_name: typing.Literal["enabled", b"enabled", "waiting", b"waiting"]) -> None: ...
+
+global___EmbeddingStatus = EmbeddingStatus
+
+@typing.final
 class GetServerInfoRequest(google.protobuf.message.Message):
     """Request of GetServerInfo."""
 
@@ -112,6 +134,8 @@ class GetServerInfoResponse(google.protobuf.message.Message):
     STORE_ID_FIELD_NUMBER: builtins.int
     TOKEN_COUNTER_FIELD_NUMBER: builtins.int
     SUMMARIZER_MODEL_FIELD_NUMBER: builtins.int
+    EMBEDDER_MODEL_FIELD_NUMBER: builtins.int
+    EMBEDDINGS_FIELD_NUMBER: builtins.int
     version: builtins.str
     """The server's version."""
     engine: builtins.str
@@ -130,6 +154,8 @@ class GetServerInfoResponse(google.protobuf.message.Message):
     """What counts tokens at append; see SessionEvent.token_counter."""
     summarizer_model: builtins.str
     """The model that summarises, for example "gpt-4o-mini"; empty if none is configured."""
+    embedder_model: builtins.str
+    """The model that embeds, for example "hashing-1-384"; empty if none is configured."""
     @property
     def limits(self) -> global___ServerLimits:
         """The limits in force."""
@@ -141,6 +167,10 @@ class GetServerInfoResponse(google.protobuf.message.Message):
     @property
     def search_index(self) -> global___SearchIndexStatus:
         """The search index."""
+
+    @property
+    def embeddings(self) -> global___EmbeddingStatus:
+        """Where embeddings stand."""
 
     def __init__(
         self,
@@ -157,8 +187,10 @@ class GetServerInfoResponse(google.protobuf.message.Message):
         store_id: builtins.str = ...,
         token_counter: builtins.str = ...,
         summarizer_model: builtins.str = ...,
+        embedder_model: builtins.str = ...,
+        embeddings: global___EmbeddingStatus | None = ...,
     ) -> None: ...
-    def HasField(self, field_name: typing.Literal["limits", b"limits", "search_index", b"search_index"]) -> builtins.bool: ...
-    def ClearField(self, field_name: typing.Literal["capabilities", b"capabilities", "durability", b"durability", "engine", b"engine", "limits", b"limits", "schema_version", b"schema_version", "search_index", b"search_index", "store_id", b"store_id", "summarizer_model", b"summarizer_model", "token_counter", b"token_counter", "total_events", b"total_events", "total_sessions", b"total_sessions", "version", b"version"]) -> None: ...
+    def HasField(self, field_name: typing.Literal["embeddings", b"embeddings", "limits", b"limits", "search_index", b"search_index"]) -> builtins.bool: ...
+    def ClearField(self, field_name: typing.Literal["capabilities", b"capabilities", "durability", b"durability", "embedder_model", b"embedder_model", "embeddings", b"embeddings", "engine", b"engine", "limits", b"limits", "schema_version", b"schema_version", "search_index", b"search_index", "store_id", b"store_id", "summarizer_model", b"summarizer_model", "token_counter", b"token_counter", "total_events", b"total_events", "total_sessions", b"total_sessions", "version", b"version"]) -> None: ...
 
 global___GetServerInfoResponse = GetServerInfoResponse

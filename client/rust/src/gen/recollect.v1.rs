@@ -2524,6 +2524,18 @@ pub enum ErrorReason {
     /// FAILED_PRECONDITION.
     /// {"reason":"CONSUMER_MISMATCH","domain":"recollect.dev","metadata":{"name":"compactor","field":"filter"}}
     ConsumerMismatch = 27,
+    /// Long-term memory is switched off on this server. Set memory = true, or do without. Code FAILED_PRECONDITION.
+    /// {"reason":"MEMORY_NOT_CONFIGURED","domain":"recollect.dev","metadata":{}}
+    MemoryNotConfigured = 28,
+    /// A memory with this id and other content is stored. Use a new id for new content. Code ALREADY_EXISTS.
+    /// {"reason":"MEMORY_ID_CONFLICT","domain":"recollect.dev","metadata":{"id":"m1","field":"memories\[0\].id"}}
+    MemoryIdConflict = 29,
+    /// The search needs an embedder and the server has none. Configure one, or search by RANKED. Code FAILED_PRECONDITION.
+    /// {"reason":"EMBEDDER_NOT_CONFIGURED","domain":"recollect.dev","metadata":{"field":"mode"}}
+    EmbedderNotConfigured = 30,
+    /// The query could not be embedded. Retry later, or search by RANKED or HYBRID. Code UNAVAILABLE.
+    /// {"reason":"EMBEDDER_FAILED","domain":"recollect.dev","metadata":{"problem":"timed out"}}
+    EmbedderFailed = 31,
 }
 impl ErrorReason {
     /// String value of the enum field names used in the ProtoBuf definition.
@@ -2560,6 +2572,10 @@ impl ErrorReason {
             Self::QuotaExceeded => "ERROR_REASON_QUOTA_EXCEEDED",
             Self::ConsumerNotFound => "ERROR_REASON_CONSUMER_NOT_FOUND",
             Self::ConsumerMismatch => "ERROR_REASON_CONSUMER_MISMATCH",
+            Self::MemoryNotConfigured => "ERROR_REASON_MEMORY_NOT_CONFIGURED",
+            Self::MemoryIdConflict => "ERROR_REASON_MEMORY_ID_CONFLICT",
+            Self::EmbedderNotConfigured => "ERROR_REASON_EMBEDDER_NOT_CONFIGURED",
+            Self::EmbedderFailed => "ERROR_REASON_EMBEDDER_FAILED",
         }
     }
     /// Creates an enum from field names used in the ProtoBuf definition.
@@ -2595,6 +2611,10 @@ impl ErrorReason {
             "ERROR_REASON_QUOTA_EXCEEDED" => Some(Self::QuotaExceeded),
             "ERROR_REASON_CONSUMER_NOT_FOUND" => Some(Self::ConsumerNotFound),
             "ERROR_REASON_CONSUMER_MISMATCH" => Some(Self::ConsumerMismatch),
+            "ERROR_REASON_MEMORY_NOT_CONFIGURED" => Some(Self::MemoryNotConfigured),
+            "ERROR_REASON_MEMORY_ID_CONFLICT" => Some(Self::MemoryIdConflict),
+            "ERROR_REASON_EMBEDDER_NOT_CONFIGURED" => Some(Self::EmbedderNotConfigured),
+            "ERROR_REASON_EMBEDDER_FAILED" => Some(Self::EmbedderFailed),
             _ => None,
         }
     }
@@ -3522,6 +3542,581 @@ pub mod event_service_client {
         }
     }
 }
+/// Where the query was found.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, ::prost::Message)]
+pub struct Highlight {
+    /// In which field's text.
+    #[prost(enumeration = "SearchField", tag = "1")]
+    pub field: i32,
+    /// The first character, counted in Unicode code points from 0.
+    #[prost(int32, tag = "2")]
+    pub start: i32,
+    /// Behind the last character.
+    #[prost(int32, tag = "3")]
+    pub end: i32,
+}
+/// Lifts what is newer: a score is multiplied by 1 + weight * 2^(-age / half_life).
+#[derive(Clone, Copy, PartialEq, ::prost::Message)]
+pub struct Recency {
+    /// After how long the lift is half. REQUIRED, above zero.
+    #[prost(message, optional, tag = "1")]
+    pub half_life: ::core::option::Option<::prost_types::Duration>,
+    /// The lift of what happened just now. 0 means 1; at most 100, negative is refused.
+    #[prost(double, tag = "2")]
+    pub weight: f64,
+}
+/// How a query is understood.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, ::prost::Enumeration)]
+#[repr(i32)]
+pub enum SearchMode {
+    /// The call's default: of events SEARCH_MODE_SUBSTRING; of memories SEARCH_MODE_HYBRID where the server has an embedder,
+    /// else SEARCH_MODE_RANKED.
+    Unspecified = 0,
+    /// Literal substring after Unicode case folding, from one character on. Chronological.
+    Substring = 1,
+    /// A question or keywords: documents that hold any of the words, best first. Words are compared without case, diacritics and
+    /// endings; text without spaces (Chinese, Japanese, Korean, Thai, ...) by pairs of characters. Works without any model.
+    Ranked = 2,
+    /// By meaning: the cosine of the query's embedding and the document's, greatest first. Needs an embedder; documents whose
+    /// embedding is still to be made are not found yet (see semantic_lag).
+    Semantic = 3,
+    /// RANKED and SEMANTIC fused by reciprocal rank. Needs an embedder; if it does not answer, the search is RANKED and says so.
+    Hybrid = 4,
+}
+impl SearchMode {
+    /// String value of the enum field names used in the ProtoBuf definition.
+    ///
+    /// The values are not transformed in any way and thus are considered stable
+    /// (if the ProtoBuf definition does not change) and safe for programmatic use.
+    pub fn as_str_name(&self) -> &'static str {
+        match self {
+            Self::Unspecified => "SEARCH_MODE_UNSPECIFIED",
+            Self::Substring => "SEARCH_MODE_SUBSTRING",
+            Self::Ranked => "SEARCH_MODE_RANKED",
+            Self::Semantic => "SEARCH_MODE_SEMANTIC",
+            Self::Hybrid => "SEARCH_MODE_HYBRID",
+        }
+    }
+    /// Creates an enum from field names used in the ProtoBuf definition.
+    pub fn from_str_name(value: &str) -> ::core::option::Option<Self> {
+        match value {
+            "SEARCH_MODE_UNSPECIFIED" => Some(Self::Unspecified),
+            "SEARCH_MODE_SUBSTRING" => Some(Self::Substring),
+            "SEARCH_MODE_RANKED" => Some(Self::Ranked),
+            "SEARCH_MODE_SEMANTIC" => Some(Self::Semantic),
+            "SEARCH_MODE_HYBRID" => Some(Self::Hybrid),
+            _ => None,
+        }
+    }
+}
+/// A part of a message that is searched. A highlight's offsets are into the field's text, which is as told here.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, ::prost::Enumeration)]
+#[repr(i32)]
+pub enum SearchField {
+    /// Not a field.
+    Unspecified = 0,
+    /// The text parts, joined by a line feed.
+    Text = 1,
+    /// For each tool call its name, a line feed and its arguments; calls joined by a line feed.
+    ToolCalls = 2,
+    /// For each tool result its name, its text parts and its structured JSON, those that are not empty; all joined by a line feed.
+    ToolResults = 3,
+    /// The names of media parts, joined by a line feed.
+    Media = 4,
+}
+impl SearchField {
+    /// String value of the enum field names used in the ProtoBuf definition.
+    ///
+    /// The values are not transformed in any way and thus are considered stable
+    /// (if the ProtoBuf definition does not change) and safe for programmatic use.
+    pub fn as_str_name(&self) -> &'static str {
+        match self {
+            Self::Unspecified => "SEARCH_FIELD_UNSPECIFIED",
+            Self::Text => "SEARCH_FIELD_TEXT",
+            Self::ToolCalls => "SEARCH_FIELD_TOOL_CALLS",
+            Self::ToolResults => "SEARCH_FIELD_TOOL_RESULTS",
+            Self::Media => "SEARCH_FIELD_MEDIA",
+        }
+    }
+    /// Creates an enum from field names used in the ProtoBuf definition.
+    pub fn from_str_name(value: &str) -> ::core::option::Option<Self> {
+        match value {
+            "SEARCH_FIELD_UNSPECIFIED" => Some(Self::Unspecified),
+            "SEARCH_FIELD_TEXT" => Some(Self::Text),
+            "SEARCH_FIELD_TOOL_CALLS" => Some(Self::ToolCalls),
+            "SEARCH_FIELD_TOOL_RESULTS" => Some(Self::ToolResults),
+            "SEARCH_FIELD_MEDIA" => Some(Self::Media),
+            _ => None,
+        }
+    }
+}
+/// Whose memories: one user's, in one app. Nothing reaches beyond it; a missing field never widens it.
+#[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
+pub struct MemoryScope {
+    /// The app. Empty means memories without an app, not those of every app. At most 255 bytes.
+    #[prost(string, tag = "1")]
+    pub app: ::prost::alloc::string::String,
+    /// REQUIRED, unless the credential is bound to a user. At most 255 bytes.
+    #[prost(string, tag = "2")]
+    pub user_id: ::prost::alloc::string::String,
+}
+/// One thing that is remembered.
+#[derive(Clone, PartialEq, ::prost::Message)]
+pub struct MemoryEntry {
+    /// Unique within the scope. The caller's (an idempotency key) or the server's. At most 255 bytes.
+    #[prost(string, tag = "1")]
+    pub id: ::prost::alloc::string::String,
+    /// What is remembered. REQUIRED, with text that is not blank.
+    #[prost(message, optional, tag = "2")]
+    pub content: ::core::option::Option<ChatMessage>,
+    /// Who said it; empty if nobody is told. At most 255 bytes.
+    #[prost(string, tag = "3")]
+    pub author: ::prost::alloc::string::String,
+    /// When it happened. Absent: not told; it then sorts by record_time.
+    #[prost(message, optional, tag = "4")]
+    pub event_time: ::core::option::Option<::prost_types::Timestamp>,
+    /// The session that it is from. Of AddMemories: optional, must be of the scope, need not exist.
+    #[prost(string, tag = "5")]
+    pub session_id: ::prost::alloc::string::String,
+    /// The event that it is from, in that session. At most 255 bytes.
+    #[prost(string, tag = "6")]
+    pub event_id: ::prost::alloc::string::String,
+    /// The caller's JSON object, verbatim; filters look at its top-level values. At most 256 KiB.
+    #[prost(string, tag = "7")]
+    pub metadata_json: ::prost::alloc::string::String,
+    /// OUTPUT_ONLY. The scope.
+    #[prost(message, optional, tag = "8")]
+    pub scope: ::core::option::Option<MemoryScope>,
+    /// OUTPUT_ONLY. When it was added.
+    #[prost(message, optional, tag = "9")]
+    pub record_time: ::core::option::Option<::prost_types::Timestamp>,
+    /// OUTPUT_ONLY, of SearchMemory. As SearchHit.score.
+    #[prost(double, tag = "10")]
+    pub score: f64,
+    /// OUTPUT_ONLY, of SearchMemory. As SearchHit.highlights.
+    #[prost(message, repeated, tag = "11")]
+    pub highlights: ::prost::alloc::vec::Vec<Highlight>,
+}
+/// Selects memories. Fields combine with AND, values inside a repeated field with OR.
+#[derive(Clone, PartialEq, ::prost::Message)]
+pub struct MemoryFilter {
+    /// From these sessions, by session_id.
+    #[prost(string, repeated, tag = "1")]
+    pub session_ids: ::prost::alloc::vec::Vec<::prost::alloc::string::String>,
+    /// By these authors, compared exactly.
+    #[prost(string, repeated, tag = "2")]
+    pub authors: ::prost::alloc::vec::Vec<::prost::alloc::string::String>,
+    /// At or after this time.
+    #[prost(message, optional, tag = "3")]
+    pub from_time: ::core::option::Option<::prost_types::Timestamp>,
+    /// At or before this time.
+    #[prost(message, optional, tag = "4")]
+    pub to_time: ::core::option::Option<::prost_types::Timestamp>,
+    /// Top-level values of metadata_json: a string is compared as it is, a number or a boolean as its JSON text (1, 2.5, true).
+    /// All must hold. At most 16.
+    #[prost(map = "string, string", tag = "5")]
+    pub metadata: ::std::collections::HashMap<
+        ::prost::alloc::string::String,
+        ::prost::alloc::string::String,
+    >,
+}
+/// Request of AddSessionToMemory.
+#[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
+pub struct AddSessionToMemoryRequest {
+    /// REQUIRED. Its app and user are the scope of the entries.
+    #[prost(message, optional, tag = "1")]
+    pub session: ::core::option::Option<SessionRef>,
+    /// Only these events. Empty means all. At most 1,000; they must exist.
+    #[prost(string, repeated, tag = "2")]
+    pub event_ids: ::prost::alloc::vec::Vec<::prost::alloc::string::String>,
+    /// Remember tool calls and tool results too. Default: only text.
+    #[prost(bool, tag = "3")]
+    pub include_tools: bool,
+    /// Remember reasoning too.
+    #[prost(bool, tag = "4")]
+    pub include_reasoning: bool,
+    /// Remember synthetic events (summaries) too.
+    #[prost(bool, tag = "5")]
+    pub include_synthetic: bool,
+    /// Metadata of every entry that is added. A JSON object, at most 256 KiB.
+    #[prost(string, tag = "6")]
+    pub metadata_json: ::prost::alloc::string::String,
+}
+/// Response of AddSessionToMemory.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, ::prost::Message)]
+pub struct AddSessionToMemoryResponse {
+    /// Entries added.
+    #[prost(int32, tag = "1")]
+    pub added: i32,
+    /// Events that were remembered already.
+    #[prost(int32, tag = "2")]
+    pub existing: i32,
+    /// Events without anything to remember.
+    #[prost(int32, tag = "3")]
+    pub skipped: i32,
+    /// Events whose entries had been deleted, and stay so.
+    #[prost(int32, tag = "4")]
+    pub deleted: i32,
+}
+/// Request of AddMemories.
+#[derive(Clone, PartialEq, ::prost::Message)]
+pub struct AddMemoriesRequest {
+    /// REQUIRED.
+    #[prost(message, optional, tag = "1")]
+    pub scope: ::core::option::Option<MemoryScope>,
+    /// The entries; OUTPUT_ONLY fields are ignored. At least one, at most as many as events in an append.
+    #[prost(message, repeated, tag = "2")]
+    pub memories: ::prost::alloc::vec::Vec<MemoryEntry>,
+}
+/// What became of an entry.
+#[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
+pub struct AddedMemory {
+    /// Its id.
+    #[prost(string, tag = "1")]
+    pub id: ::prost::alloc::string::String,
+    /// True when it was there already, with the same content.
+    #[prost(bool, tag = "2")]
+    pub replayed: bool,
+}
+/// Response of AddMemories.
+#[derive(Clone, PartialEq, ::prost::Message)]
+pub struct AddMemoriesResponse {
+    /// In the order of the request.
+    #[prost(message, repeated, tag = "1")]
+    pub memories: ::prost::alloc::vec::Vec<AddedMemory>,
+}
+/// Request of SearchMemory.
+#[derive(Clone, PartialEq, ::prost::Message)]
+pub struct SearchMemoryRequest {
+    /// REQUIRED.
+    #[prost(message, optional, tag = "1")]
+    pub scope: ::core::option::Option<MemoryScope>,
+    /// What to look for; at most 1,024 characters. Empty or blank finds nothing.
+    #[prost(string, tag = "2")]
+    pub query: ::prost::alloc::string::String,
+    /// How it is understood. Default: HYBRID where the server has an embedder, else RANKED.
+    #[prost(enumeration = "SearchMode", tag = "3")]
+    pub mode: i32,
+    /// Entries returned at most. 0 means 5 with SEMANTIC, else 10; more than 1,000 is coerced to 1,000, negative is refused.
+    #[prost(int32, tag = "4")]
+    pub top_k: i32,
+    /// SEMANTIC only: the least cosine of an entry, from -1 to 1. Default: none.
+    #[prost(double, optional, tag = "5")]
+    pub min_score: ::core::option::Option<f64>,
+    /// Further conditions.
+    #[prost(message, optional, tag = "6")]
+    pub filter: ::core::option::Option<MemoryFilter>,
+    /// Lifts newer entries. Default: age does not matter. Not with SUBSTRING.
+    #[prost(message, optional, tag = "7")]
+    pub recency: ::core::option::Option<Recency>,
+    /// What "yesterday" in the query refers to, and what recency counts from. Default: now.
+    #[prost(message, optional, tag = "8")]
+    pub reference_time: ::core::option::Option<::prost_types::Timestamp>,
+}
+/// Response of SearchMemory.
+#[derive(Clone, PartialEq, ::prost::Message)]
+pub struct SearchMemoryResponse {
+    /// Entries.
+    #[prost(message, repeated, tag = "1")]
+    pub entries: ::prost::alloc::vec::Vec<MemoryEntry>,
+    /// How the query was understood: RANKED where HYBRID was asked for and the embedder did not answer.
+    #[prost(enumeration = "SearchMode", tag = "2")]
+    pub mode: i32,
+    /// SEMANTIC and HYBRID: how many memories of the server still wait for their embedding.
+    #[prost(int64, tag = "3")]
+    pub semantic_lag: i64,
+}
+/// Request of ListMemories.
+#[derive(Clone, PartialEq, ::prost::Message)]
+pub struct ListMemoriesRequest {
+    /// REQUIRED.
+    #[prost(message, optional, tag = "1")]
+    pub scope: ::core::option::Option<MemoryScope>,
+    /// Conditions.
+    #[prost(message, optional, tag = "2")]
+    pub filter: ::core::option::Option<MemoryFilter>,
+    /// Entries a page. 0 means 100, more than the server's limit (1,000) is coerced to it, negative is refused.
+    #[prost(int32, tag = "3")]
+    pub page_size: i32,
+    /// From the previous page's next_page_token, with an otherwise identical request.
+    #[prost(string, tag = "4")]
+    pub page_token: ::prost::alloc::string::String,
+}
+/// Response of ListMemories.
+#[derive(Clone, PartialEq, ::prost::Message)]
+pub struct ListMemoriesResponse {
+    /// Entries.
+    #[prost(message, repeated, tag = "1")]
+    pub entries: ::prost::alloc::vec::Vec<MemoryEntry>,
+    /// Empty on the last page.
+    #[prost(string, tag = "2")]
+    pub next_page_token: ::prost::alloc::string::String,
+}
+/// Ids of memories.
+#[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
+pub struct MemoryIds {
+    /// The ids. At least one, at most 1,000. Unknown ones are counted as not found.
+    #[prost(string, repeated, tag = "1")]
+    pub ids: ::prost::alloc::vec::Vec<::prost::alloc::string::String>,
+}
+/// Request of DeleteMemories.
+#[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
+pub struct DeleteMemoriesRequest {
+    /// REQUIRED.
+    #[prost(message, optional, tag = "1")]
+    pub scope: ::core::option::Option<MemoryScope>,
+    /// REQUIRED. Which of the scope's memories.
+    #[prost(oneof = "delete_memories_request::What", tags = "2, 3, 4")]
+    pub what: ::core::option::Option<delete_memories_request::What>,
+}
+/// Nested message and enum types in `DeleteMemoriesRequest`.
+pub mod delete_memories_request {
+    /// REQUIRED. Which of the scope's memories.
+    #[derive(Clone, PartialEq, Eq, Hash, ::prost::Oneof)]
+    pub enum What {
+        /// These.
+        #[prost(message, tag = "2")]
+        Ids(super::MemoryIds),
+        /// Those that are from this session. It need not exist any more.
+        #[prost(string, tag = "3")]
+        SessionId(::prost::alloc::string::String),
+        /// All of them; must be true.
+        #[prost(bool, tag = "4")]
+        All(bool),
+    }
+}
+/// Response of DeleteMemories.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, ::prost::Message)]
+pub struct DeleteMemoriesResponse {
+    /// Entries deleted.
+    #[prost(int64, tag = "1")]
+    pub deleted: i64,
+    /// Embeddings deleted with them.
+    #[prost(int64, tag = "2")]
+    pub embeddings_deleted: i64,
+    /// With ids: those that named no memory of the scope.
+    #[prost(int64, tag = "3")]
+    pub not_found: i64,
+    /// When it was done.
+    #[prost(message, optional, tag = "4")]
+    pub delete_time: ::core::option::Option<::prost_types::Timestamp>,
+}
+/// Generated client implementations.
+pub mod memory_service_client {
+    #![allow(
+        unused_variables,
+        dead_code,
+        missing_docs,
+        clippy::wildcard_imports,
+        clippy::let_unit_value,
+    )]
+    use tonic::codegen::*;
+    use tonic::codegen::http::Uri;
+    /// Long-term memory. Every call: MEMORY_NOT_CONFIGURED where the operator switched it off, PERMISSION_DENIED beyond the
+    /// credential's user.
+    #[derive(Debug, Clone)]
+    pub struct MemoryServiceClient<T> {
+        inner: tonic::client::Grpc<T>,
+    }
+    impl<T> MemoryServiceClient<T>
+    where
+        T: tonic::client::GrpcService<tonic::body::Body>,
+        T::Error: Into<StdError>,
+        T::ResponseBody: Body<Data = Bytes> + std::marker::Send + 'static,
+        <T::ResponseBody as Body>::Error: Into<StdError> + std::marker::Send,
+    {
+        pub fn new(inner: T) -> Self {
+            let inner = tonic::client::Grpc::new(inner);
+            Self { inner }
+        }
+        pub fn with_origin(inner: T, origin: Uri) -> Self {
+            let inner = tonic::client::Grpc::with_origin(inner, origin);
+            Self { inner }
+        }
+        pub fn with_interceptor<F>(
+            inner: T,
+            interceptor: F,
+        ) -> MemoryServiceClient<InterceptedService<T, F>>
+        where
+            F: tonic::service::Interceptor,
+            T::ResponseBody: Default,
+            T: tonic::codegen::Service<
+                http::Request<tonic::body::Body>,
+                Response = http::Response<
+                    <T as tonic::client::GrpcService<tonic::body::Body>>::ResponseBody,
+                >,
+            >,
+            <T as tonic::codegen::Service<
+                http::Request<tonic::body::Body>,
+            >>::Error: Into<StdError> + std::marker::Send + std::marker::Sync,
+        {
+            MemoryServiceClient::new(InterceptedService::new(inner, interceptor))
+        }
+        /// Compress requests with the given encoding.
+        ///
+        /// This requires the server to support it otherwise it might respond with an
+        /// error.
+        #[must_use]
+        pub fn send_compressed(mut self, encoding: CompressionEncoding) -> Self {
+            self.inner = self.inner.send_compressed(encoding);
+            self
+        }
+        /// Enable decompressing responses.
+        #[must_use]
+        pub fn accept_compressed(mut self, encoding: CompressionEncoding) -> Self {
+            self.inner = self.inner.accept_compressed(encoding);
+            self
+        }
+        /// Limits the maximum size of a decoded message.
+        ///
+        /// Default: `4MB`
+        #[must_use]
+        pub fn max_decoding_message_size(mut self, limit: usize) -> Self {
+            self.inner = self.inner.max_decoding_message_size(limit);
+            self
+        }
+        /// Limits the maximum size of an encoded message.
+        ///
+        /// Default: `usize::MAX`
+        #[must_use]
+        pub fn max_encoding_message_size(mut self, limit: usize) -> Self {
+            self.inner = self.inner.max_encoding_message_size(limit);
+            self
+        }
+        /// Remembers a session: one entry for each event with text, or only for those named. What is remembered already is left as it
+        /// is, and what was deleted from memory stays deleted, so it may be called again and again. Errors: SESSION_NOT_FOUND,
+        /// AMBIGUOUS_SESSION, EVENT_NOT_FOUND, INVALID_FIELD.
+        pub async fn add_session_to_memory(
+            &mut self,
+            request: impl tonic::IntoRequest<super::AddSessionToMemoryRequest>,
+        ) -> std::result::Result<
+            tonic::Response<super::AddSessionToMemoryResponse>,
+            tonic::Status,
+        > {
+            self.inner
+                .ready()
+                .await
+                .map_err(|e| {
+                    tonic::Status::unknown(
+                        format!("Service was not ready: {}", e.into()),
+                    )
+                })?;
+            let codec = tonic_prost::ProstCodec::default();
+            let path = http::uri::PathAndQuery::from_static(
+                "/recollect.v1.MemoryService/AddSessionToMemory",
+            );
+            let mut req = request.into_request();
+            req.extensions_mut()
+                .insert(
+                    GrpcMethod::new("recollect.v1.MemoryService", "AddSessionToMemory"),
+                );
+            self.inner.unary(req, path, codec).await
+        }
+        /// Remembers entries given directly, all or none. The same id with the same content is a replay; with other content
+        /// MEMORY_ID_CONFLICT. An id that was deleted may be added again. Errors: INVALID_FIELD, BATCH_TOO_LARGE, EVENT_TOO_LARGE.
+        pub async fn add_memories(
+            &mut self,
+            request: impl tonic::IntoRequest<super::AddMemoriesRequest>,
+        ) -> std::result::Result<
+            tonic::Response<super::AddMemoriesResponse>,
+            tonic::Status,
+        > {
+            self.inner
+                .ready()
+                .await
+                .map_err(|e| {
+                    tonic::Status::unknown(
+                        format!("Service was not ready: {}", e.into()),
+                    )
+                })?;
+            let codec = tonic_prost::ProstCodec::default();
+            let path = http::uri::PathAndQuery::from_static(
+                "/recollect.v1.MemoryService/AddMemories",
+            );
+            let mut req = request.into_request();
+            req.extensions_mut()
+                .insert(GrpcMethod::new("recollect.v1.MemoryService", "AddMemories"));
+            self.inner.unary(req, path, codec).await
+        }
+        /// Returns the entries that answer the query, best first (SUBSTRING: newest first). An empty query finds nothing. Errors:
+        /// INVALID_FIELD, EMBEDDER_NOT_CONFIGURED, EMBEDDER_FAILED.
+        pub async fn search_memory(
+            &mut self,
+            request: impl tonic::IntoRequest<super::SearchMemoryRequest>,
+        ) -> std::result::Result<
+            tonic::Response<super::SearchMemoryResponse>,
+            tonic::Status,
+        > {
+            self.inner
+                .ready()
+                .await
+                .map_err(|e| {
+                    tonic::Status::unknown(
+                        format!("Service was not ready: {}", e.into()),
+                    )
+                })?;
+            let codec = tonic_prost::ProstCodec::default();
+            let path = http::uri::PathAndQuery::from_static(
+                "/recollect.v1.MemoryService/SearchMemory",
+            );
+            let mut req = request.into_request();
+            req.extensions_mut()
+                .insert(GrpcMethod::new("recollect.v1.MemoryService", "SearchMemory"));
+            self.inner.unary(req, path, codec).await
+        }
+        /// Lists entries, the last added first. Errors: INVALID_FIELD, INVALID_PAGE_TOKEN.
+        pub async fn list_memories(
+            &mut self,
+            request: impl tonic::IntoRequest<super::ListMemoriesRequest>,
+        ) -> std::result::Result<
+            tonic::Response<super::ListMemoriesResponse>,
+            tonic::Status,
+        > {
+            self.inner
+                .ready()
+                .await
+                .map_err(|e| {
+                    tonic::Status::unknown(
+                        format!("Service was not ready: {}", e.into()),
+                    )
+                })?;
+            let codec = tonic_prost::ProstCodec::default();
+            let path = http::uri::PathAndQuery::from_static(
+                "/recollect.v1.MemoryService/ListMemories",
+            );
+            let mut req = request.into_request();
+            req.extensions_mut()
+                .insert(GrpcMethod::new("recollect.v1.MemoryService", "ListMemories"));
+            self.inner.unary(req, path, codec).await
+        }
+        /// Forgets entries for good, with their embeddings; nothing that is deleted is found afterwards. The response is the receipt.
+        /// Errors: INVALID_FIELD.
+        pub async fn delete_memories(
+            &mut self,
+            request: impl tonic::IntoRequest<super::DeleteMemoriesRequest>,
+        ) -> std::result::Result<
+            tonic::Response<super::DeleteMemoriesResponse>,
+            tonic::Status,
+        > {
+            self.inner
+                .ready()
+                .await
+                .map_err(|e| {
+                    tonic::Status::unknown(
+                        format!("Service was not ready: {}", e.into()),
+                    )
+                })?;
+            let codec = tonic_prost::ProstCodec::default();
+            let path = http::uri::PathAndQuery::from_static(
+                "/recollect.v1.MemoryService/DeleteMemories",
+            );
+            let mut req = request.into_request();
+            req.extensions_mut()
+                .insert(GrpcMethod::new("recollect.v1.MemoryService", "DeleteMemories"));
+            self.inner.unary(req, path, codec).await
+        }
+    }
+}
 /// All sessions of one user.
 #[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
 pub struct UserScope {
@@ -3532,17 +4127,25 @@ pub struct UserScope {
     #[prost(string, tag = "2")]
     pub user_id: ::prost::alloc::string::String,
 }
+/// All sessions of an app, of every user. Not for a credential that is bound to a user.
+#[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
+pub struct AppScope {
+    /// The app. Empty means sessions without an app.
+    #[prost(string, tag = "1")]
+    pub app: ::prost::alloc::string::String,
+}
 /// Request of SearchEvents.
 #[derive(Clone, PartialEq, ::prost::Message)]
 pub struct SearchEventsRequest {
-    /// What to look for; at most 1,024 characters. REQUIRED and not blank, unless filter has a keyword or keywords.
+    /// What to look for; at most 1,024 characters. REQUIRED and not blank, unless mode is SUBSTRING and filter has a keyword or
+    /// keywords.
     #[prost(string, tag = "3")]
     pub query: ::prost::alloc::string::String,
-    /// How the query is understood.
+    /// How the query is understood. Default: SUBSTRING.
     #[prost(enumeration = "SearchMode", tag = "4")]
     pub mode: i32,
     /// Further conditions, all to hold beside the query. last_n is refused; a numbered page may stand in for page_size and
-    /// page_token.
+    /// page_token with SUBSTRING, and is refused with the other modes.
     #[prost(message, optional, tag = "5")]
     pub filter: ::core::option::Option<EventFilter>,
     /// Hits a page. 0 means 10, more than 1,000 is coerced to 1,000, negative is refused.
@@ -3551,8 +4154,31 @@ pub struct SearchEventsRequest {
     /// From the previous page's next_page_token, with an otherwise identical request.
     #[prost(string, tag = "7")]
     pub page_token: ::prost::alloc::string::String,
+    /// Which fields are searched. Default: with SUBSTRING the text, which is all that it looks at; with the other modes all of
+    /// them.
+    #[prost(enumeration = "SearchField", repeated, tag = "9")]
+    pub fields: ::prost::alloc::vec::Vec<i32>,
+    /// How many events before and after each hit, in the order of its session, come with it: at most 10. They satisfy the filter's
+    /// view and branch; its other conditions do not matter. Negative is refused.
+    #[prost(int32, tag = "10")]
+    pub neighbors: i32,
+    /// One hit for each turn or session. Not with SUBSTRING.
+    #[prost(enumeration = "HitGrouping", tag = "11")]
+    pub grouping: i32,
+    /// Lifts newer events. Default: age does not matter. Not with SUBSTRING.
+    #[prost(message, optional, tag = "12")]
+    pub recency: ::core::option::Option<Recency>,
+    /// SEMANTIC only: the least cosine of a hit, from -1 to 1. Default: none.
+    #[prost(double, optional, tag = "13")]
+    pub min_score: ::core::option::Option<f64>,
+    /// What "yesterday" and "last week" in the query refer to, and what recency counts from. Default: now. Not with SUBSTRING.
+    #[prost(message, optional, tag = "14")]
+    pub reference_time: ::core::option::Option<::prost_types::Timestamp>,
+    /// Look at synthetic events (summaries and stand-ins) too, with the modes that leave them out: RANKED, SEMANTIC and HYBRID.
+    #[prost(bool, tag = "15")]
+    pub include_synthetic: bool,
     /// REQUIRED. Where to look.
-    #[prost(oneof = "search_events_request::Scope", tags = "1, 2")]
+    #[prost(oneof = "search_events_request::Scope", tags = "1, 2, 8")]
     pub scope: ::core::option::Option<search_events_request::Scope>,
 }
 /// Nested message and enum types in `SearchEventsRequest`.
@@ -3566,6 +4192,9 @@ pub mod search_events_request {
         /// One user's sessions.
         #[prost(message, tag = "2")]
         User(super::UserScope),
+        /// One app's sessions.
+        #[prost(message, tag = "8")]
+        App(super::AppScope),
     }
 }
 /// One event that was found.
@@ -3577,42 +4206,72 @@ pub struct SearchHit {
     /// The event.
     #[prost(message, optional, tag = "2")]
     pub event: ::core::option::Option<SessionEvent>,
+    /// How well it answers: greater is better. Comparable within one answer only, but for SEMANTIC, where it is the cosine. 0 with
+    /// SUBSTRING.
+    #[prost(double, tag = "3")]
+    pub score: f64,
+    /// Where the query's words were found, in order, not overlapping; at most 64. SEMANTIC has none.
+    #[prost(message, repeated, tag = "4")]
+    pub highlights: ::prost::alloc::vec::Vec<Highlight>,
+    /// The events before it, oldest first.
+    #[prost(message, repeated, tag = "5")]
+    pub before: ::prost::alloc::vec::Vec<SessionEvent>,
+    /// The events after it, oldest first.
+    #[prost(message, repeated, tag = "6")]
+    pub after: ::prost::alloc::vec::Vec<SessionEvent>,
+    /// With grouping: how many of the events that were ranked are of this turn or session.
+    #[prost(int32, tag = "7")]
+    pub group_hits: i32,
 }
 /// Response of SearchEvents.
 #[derive(Clone, PartialEq, ::prost::Message)]
 pub struct SearchEventsResponse {
-    /// Hits: of one session in window order; of several by event time, then by session and seq.
+    /// Hits. SUBSTRING: of one session in window order; of several by event time, then by session and seq. Otherwise best first.
     #[prost(message, repeated, tag = "1")]
     pub hits: ::prost::alloc::vec::Vec<SearchHit>,
-    /// Empty on the last page.
+    /// Empty on the last page. Ranking is done anew for each page: where events come in meanwhile, a hit may be missed or seen
+    /// twice.
     #[prost(string, tag = "2")]
     pub next_page_token: ::prost::alloc::string::String,
+    /// How the query was understood: RANKED where HYBRID was asked for and the embedder did not answer.
+    #[prost(enumeration = "SearchMode", tag = "3")]
+    pub mode: i32,
+    /// True when more events match than are ranked (the best 256, by a coarser measure): the last page is then not the last match.
+    #[prost(bool, tag = "4")]
+    pub truncated: bool,
+    /// SEMANTIC and HYBRID: how many events of the server still wait for their embedding.
+    #[prost(int64, tag = "5")]
+    pub semantic_lag: i64,
 }
-/// How the query is understood.
+/// What hits are brought together by.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, ::prost::Enumeration)]
 #[repr(i32)]
-pub enum SearchMode {
-    /// The same as SEARCH_MODE_SUBSTRING.
+pub enum HitGrouping {
+    /// Each event is a hit.
     Unspecified = 0,
-    /// Literal substring after Unicode case folding, from one character on.
-    Substring = 1,
+    /// One hit for each turn: its best event.
+    Turn = 1,
+    /// One hit for each session: its best event.
+    Session = 2,
 }
-impl SearchMode {
+impl HitGrouping {
     /// String value of the enum field names used in the ProtoBuf definition.
     ///
     /// The values are not transformed in any way and thus are considered stable
     /// (if the ProtoBuf definition does not change) and safe for programmatic use.
     pub fn as_str_name(&self) -> &'static str {
         match self {
-            Self::Unspecified => "SEARCH_MODE_UNSPECIFIED",
-            Self::Substring => "SEARCH_MODE_SUBSTRING",
+            Self::Unspecified => "HIT_GROUPING_UNSPECIFIED",
+            Self::Turn => "HIT_GROUPING_TURN",
+            Self::Session => "HIT_GROUPING_SESSION",
         }
     }
     /// Creates an enum from field names used in the ProtoBuf definition.
     pub fn from_str_name(value: &str) -> ::core::option::Option<Self> {
         match value {
-            "SEARCH_MODE_UNSPECIFIED" => Some(Self::Unspecified),
-            "SEARCH_MODE_SUBSTRING" => Some(Self::Substring),
+            "HIT_GROUPING_UNSPECIFIED" => Some(Self::Unspecified),
+            "HIT_GROUPING_TURN" => Some(Self::Turn),
+            "HIT_GROUPING_SESSION" => Some(Self::Session),
             _ => None,
         }
     }
@@ -3698,9 +4357,9 @@ pub mod recall_service_client {
             self.inner = self.inner.max_encoding_message_size(limit);
             self
         }
-        /// Returns the events whose text holds the query, oldest first. Everything committed before the call is searched, archived
-        /// events and summaries included unless the filter says otherwise. Errors: INVALID_FIELD, INVALID_PAGE_TOKEN,
-        /// SESSION_NOT_FOUND, AMBIGUOUS_SESSION, PERMISSION_DENIED.
+        /// Returns the events that answer the query. Everything committed before the call is searched (SEMANTIC: once it is embedded),
+        /// archived events included unless the filter says otherwise. Errors: INVALID_FIELD, INVALID_PAGE_TOKEN, SESSION_NOT_FOUND,
+        /// AMBIGUOUS_SESSION, PERMISSION_DENIED, EMBEDDER_NOT_CONFIGURED, EMBEDDER_FAILED.
         pub async fn search_events(
             &mut self,
             request: impl tonic::IntoRequest<super::SearchEventsRequest>,
@@ -3762,6 +4421,16 @@ pub struct SearchIndexStatus {
     #[prost(int64, tag = "2")]
     pub lag_batches: i64,
 }
+/// Where embeddings stand.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, ::prost::Message)]
+pub struct EmbeddingStatus {
+    /// True where an embedder is configured.
+    #[prost(bool, tag = "1")]
+    pub enabled: bool,
+    /// Events and memories that still wait for an embedding by the present model. Searches by words find them already.
+    #[prost(int64, tag = "2")]
+    pub waiting: i64,
+}
 /// Request of GetServerInfo.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, ::prost::Message)]
 pub struct GetServerInfoRequest {
@@ -3808,6 +4477,12 @@ pub struct GetServerInfoResponse {
     /// The model that summarises, for example "gpt-4o-mini"; empty if none is configured.
     #[prost(string, tag = "12")]
     pub summarizer_model: ::prost::alloc::string::String,
+    /// The model that embeds, for example "hashing-1-384"; empty if none is configured.
+    #[prost(string, tag = "13")]
+    pub embedder_model: ::prost::alloc::string::String,
+    /// Where embeddings stand.
+    #[prost(message, optional, tag = "14")]
+    pub embeddings: ::core::option::Option<EmbeddingStatus>,
 }
 /// Generated client implementations.
 pub mod server_service_client {
@@ -3913,6 +4588,191 @@ pub mod server_service_client {
             let mut req = request.into_request();
             req.extensions_mut()
                 .insert(GrpcMethod::new("recollect.v1.ServerService", "GetServerInfo"));
+            self.inner.unary(req, path, codec).await
+        }
+    }
+}
+/// A tool as models are told of it.
+#[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
+pub struct ToolDefinition {
+    /// Its name.
+    #[prost(string, tag = "1")]
+    pub name: ::prost::alloc::string::String,
+    /// What it is for, in words for the model.
+    #[prost(string, tag = "2")]
+    pub description: ::prost::alloc::string::String,
+    /// JSON Schema of its arguments, an object.
+    #[prost(string, tag = "3")]
+    pub parameters_json_schema: ::prost::alloc::string::String,
+    /// False for a tool that the agent's own code calls and that is never declared to the model: preload_memory.
+    #[prost(bool, tag = "4")]
+    pub declared: bool,
+}
+/// Request of ListTools.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, ::prost::Message)]
+pub struct ListToolsRequest {}
+/// Response of ListTools.
+#[derive(Clone, PartialEq, ::prost::Message)]
+pub struct ListToolsResponse {
+    /// All tools that this server has.
+    #[prost(message, repeated, tag = "1")]
+    pub tools: ::prost::alloc::vec::Vec<ToolDefinition>,
+}
+/// Request of CallTool.
+#[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
+pub struct CallToolRequest {
+    /// REQUIRED: for whom. Tools of memory and cross_session_search need its app and user only, and the session need not exist.
+    #[prost(message, optional, tag = "1")]
+    pub session: ::core::option::Option<SessionRef>,
+    /// REQUIRED. The tool's name.
+    #[prost(string, tag = "2")]
+    pub name: ::prost::alloc::string::String,
+    /// The arguments as the model wrote them. Empty is an empty object. At most 256 KiB.
+    #[prost(string, tag = "3")]
+    pub arguments_json: ::prost::alloc::string::String,
+}
+/// Response of CallTool.
+#[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
+pub struct CallToolResponse {
+    /// The result: JSON text of an object, to be given to the model.
+    #[prost(string, tag = "1")]
+    pub result_json: ::prost::alloc::string::String,
+    /// True when the arguments were wrong and the result says how.
+    #[prost(bool, tag = "2")]
+    pub is_error: bool,
+}
+/// Generated client implementations.
+pub mod tool_service_client {
+    #![allow(
+        unused_variables,
+        dead_code,
+        missing_docs,
+        clippy::wildcard_imports,
+        clippy::let_unit_value,
+    )]
+    use tonic::codegen::*;
+    use tonic::codegen::http::Uri;
+    /// Recall as tools: load_memory, preload_memory, conversation_search, cross_session_search.
+    #[derive(Debug, Clone)]
+    pub struct ToolServiceClient<T> {
+        inner: tonic::client::Grpc<T>,
+    }
+    impl<T> ToolServiceClient<T>
+    where
+        T: tonic::client::GrpcService<tonic::body::Body>,
+        T::Error: Into<StdError>,
+        T::ResponseBody: Body<Data = Bytes> + std::marker::Send + 'static,
+        <T::ResponseBody as Body>::Error: Into<StdError> + std::marker::Send,
+    {
+        pub fn new(inner: T) -> Self {
+            let inner = tonic::client::Grpc::new(inner);
+            Self { inner }
+        }
+        pub fn with_origin(inner: T, origin: Uri) -> Self {
+            let inner = tonic::client::Grpc::with_origin(inner, origin);
+            Self { inner }
+        }
+        pub fn with_interceptor<F>(
+            inner: T,
+            interceptor: F,
+        ) -> ToolServiceClient<InterceptedService<T, F>>
+        where
+            F: tonic::service::Interceptor,
+            T::ResponseBody: Default,
+            T: tonic::codegen::Service<
+                http::Request<tonic::body::Body>,
+                Response = http::Response<
+                    <T as tonic::client::GrpcService<tonic::body::Body>>::ResponseBody,
+                >,
+            >,
+            <T as tonic::codegen::Service<
+                http::Request<tonic::body::Body>,
+            >>::Error: Into<StdError> + std::marker::Send + std::marker::Sync,
+        {
+            ToolServiceClient::new(InterceptedService::new(inner, interceptor))
+        }
+        /// Compress requests with the given encoding.
+        ///
+        /// This requires the server to support it otherwise it might respond with an
+        /// error.
+        #[must_use]
+        pub fn send_compressed(mut self, encoding: CompressionEncoding) -> Self {
+            self.inner = self.inner.send_compressed(encoding);
+            self
+        }
+        /// Enable decompressing responses.
+        #[must_use]
+        pub fn accept_compressed(mut self, encoding: CompressionEncoding) -> Self {
+            self.inner = self.inner.accept_compressed(encoding);
+            self
+        }
+        /// Limits the maximum size of a decoded message.
+        ///
+        /// Default: `4MB`
+        #[must_use]
+        pub fn max_decoding_message_size(mut self, limit: usize) -> Self {
+            self.inner = self.inner.max_decoding_message_size(limit);
+            self
+        }
+        /// Limits the maximum size of an encoded message.
+        ///
+        /// Default: `usize::MAX`
+        #[must_use]
+        pub fn max_encoding_message_size(mut self, limit: usize) -> Self {
+            self.inner = self.inner.max_encoding_message_size(limit);
+            self
+        }
+        /// Returns the tools' definitions, to be declared to a model as they are.
+        pub async fn list_tools(
+            &mut self,
+            request: impl tonic::IntoRequest<super::ListToolsRequest>,
+        ) -> std::result::Result<
+            tonic::Response<super::ListToolsResponse>,
+            tonic::Status,
+        > {
+            self.inner
+                .ready()
+                .await
+                .map_err(|e| {
+                    tonic::Status::unknown(
+                        format!("Service was not ready: {}", e.into()),
+                    )
+                })?;
+            let codec = tonic_prost::ProstCodec::default();
+            let path = http::uri::PathAndQuery::from_static(
+                "/recollect.v1.ToolService/ListTools",
+            );
+            let mut req = request.into_request();
+            req.extensions_mut()
+                .insert(GrpcMethod::new("recollect.v1.ToolService", "ListTools"));
+            self.inner.unary(req, path, codec).await
+        }
+        /// Runs a tool for a session and its user. What the model got wrong (arguments that are no JSON, or not of the schema) comes
+        /// back as a result with is_error, in words that the model can act on. Errors: INVALID_FIELD for the tool's name or the
+        /// session, MEMORY_NOT_CONFIGURED for load_memory, SESSION_NOT_FOUND and AMBIGUOUS_SESSION for conversation_search,
+        /// PERMISSION_DENIED.
+        pub async fn call_tool(
+            &mut self,
+            request: impl tonic::IntoRequest<super::CallToolRequest>,
+        ) -> std::result::Result<
+            tonic::Response<super::CallToolResponse>,
+            tonic::Status,
+        > {
+            self.inner
+                .ready()
+                .await
+                .map_err(|e| {
+                    tonic::Status::unknown(
+                        format!("Service was not ready: {}", e.into()),
+                    )
+                })?;
+            let codec = tonic_prost::ProstCodec::default();
+            let path = http::uri::PathAndQuery::from_static(
+                "/recollect.v1.ToolService/CallTool",
+            );
+            let mut req = request.into_request();
+            req.extensions_mut()
+                .insert(GrpcMethod::new("recollect.v1.ToolService", "CallTool"));
             self.inner.unary(req, path, codec).await
         }
     }

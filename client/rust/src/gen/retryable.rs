@@ -21,6 +21,13 @@ pub const RETRYABLE: &[&str] = &[
     "/recollect.v1.EventService/GetEvent",
     "/recollect.v1.EventService/ListEvents",
     "/recollect.v1.EventService/GetContext",
+    "/recollect.v1.MemoryService/AddSessionToMemory",
+    "/recollect.v1.MemoryService/AddMemories",
+    "/recollect.v1.MemoryService/SearchMemory",
+    "/recollect.v1.MemoryService/ListMemories",
+    "/recollect.v1.MemoryService/DeleteMemories",
     "/recollect.v1.RecallService/SearchEvents",
     "/recollect.v1.ServerService/GetServerInfo",
+    "/recollect.v1.ToolService/ListTools",
+    "/recollect.v1.ToolService/CallTool",
 ];

@@ -6,10 +6,14 @@
 
 import type { GenEnum, GenFile, GenMessage, GenService } from "@bufbuild/protobuf/codegenv2";
 import { enumDesc, fileDesc, messageDesc, serviceDesc } from "@bufbuild/protobuf/codegenv2";
+import type { Timestamp } from "@bufbuild/protobuf/wkt";
+import { file_google_protobuf_timestamp } from "@bufbuild/protobuf/wkt";
 import type { SessionEvent } from "./event_pb.js";
 import { file_recollect_v1_event } from "./event_pb.js";
 import type { EventFilter } from "./filter_pb.js";
 import { file_recollect_v1_filter } from "./filter_pb.js";
+import type { Highlight, Recency, SearchField, SearchMode } from "./recall_pb.js";
+import { file_recollect_v1_recall } from "./recall_pb.js";
 import type { SessionRef } from "./session_pb.js";
 import { file_recollect_v1_session } from "./session_pb.js";
 import type { Message } from "@bufbuild/protobuf";
@@ -18,7 +22,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file recollect/v1/recall_service.proto.
  */
 export const file_recollect_v1_recall_service: GenFile = /*@__PURE__*/
-  fileDesc("CiFyZWNvbGxlY3QvdjEvcmVjYWxsX3NlcnZpY2UucHJvdG8SDHJlY29sbGVjdC52MSI2CglVc2VyU2NvcGUSEAoDYXBwGAEgASgJSACIAQESDwoHdXNlcl9pZBgCIAEoCUIGCgRfYXBwIv0BChNTZWFyY2hFdmVudHNSZXF1ZXN0EisKB3Nlc3Npb24YASABKAsyGC5yZWNvbGxlY3QudjEuU2Vzc2lvblJlZkgAEicKBHVzZXIYAiABKAsyFy5yZWNvbGxlY3QudjEuVXNlclNjb3BlSAASDQoFcXVlcnkYAyABKAkSJgoEbW9kZRgEIAEoDjIYLnJlY29sbGVjdC52MS5TZWFyY2hNb2RlEikKBmZpbHRlchgFIAEoCzIZLnJlY29sbGVjdC52MS5FdmVudEZpbHRlchIRCglwYWdlX3NpemUYBiABKAUSEgoKcGFnZV90b2tlbhgHIAEoCUIHCgVzY29wZSJhCglTZWFyY2hIaXQSKQoHc2Vzc2lvbhgBIAEoCzIYLnJlY29sbGVjdC52MS5TZXNzaW9uUmVmEikKBWV2ZW50GAIgASgLMhoucmVjb2xsZWN0LnYxLlNlc3Npb25FdmVudCJWChRTZWFyY2hFdmVudHNSZXNwb25zZRIlCgRoaXRzGAEgAygLMhcucmVjb2xsZWN0LnYxLlNlYXJjaEhpdBIXCg9uZXh0X3BhZ2VfdG9rZW4YAiABKAkqRAoKU2VhcmNoTW9kZRIbChdTRUFSQ0hfTU9ERV9VTlNQRUNJRklFRBAAEhkKFVNFQVJDSF9NT0RFX1NVQlNUUklORxABMmsKDVJlY2FsbFNlcnZpY2USWgoMU2VhcmNoRXZlbnRzEiEucmVjb2xsZWN0LnYxLlNlYXJjaEV2ZW50c1JlcXVlc3QaIi5yZWNvbGxlY3QudjEuU2VhcmNoRXZlbnRzUmVzcG9uc2UiA5ACAUJUChBkZXYucmVjb2xsZWN0LnYxUAFaPmdpdGh1Yi5jb20vcmVjb2xsZWN0LWRldi9yZWNvbGxlY3QtZ28vcmVjb2xsZWN0L3YxO3JlY29sbGVjdHYxYgZwcm90bzM", [file_recollect_v1_event, file_recollect_v1_filter, file_recollect_v1_session]);
+  fileDesc("CiFyZWNvbGxlY3QvdjEvcmVjYWxsX3NlcnZpY2UucHJvdG8SDHJlY29sbGVjdC52MSI2CglVc2VyU2NvcGUSEAoDYXBwGAEgASgJSACIAQESDwoHdXNlcl9pZBgCIAEoCUIGCgRfYXBwIhcKCEFwcFNjb3BlEgsKA2FwcBgBIAEoCSKsBAoTU2VhcmNoRXZlbnRzUmVxdWVzdBIrCgdzZXNzaW9uGAEgASgLMhgucmVjb2xsZWN0LnYxLlNlc3Npb25SZWZIABInCgR1c2VyGAIgASgLMhcucmVjb2xsZWN0LnYxLlVzZXJTY29wZUgAEiUKA2FwcBgIIAEoCzIWLnJlY29sbGVjdC52MS5BcHBTY29wZUgAEg0KBXF1ZXJ5GAMgASgJEiYKBG1vZGUYBCABKA4yGC5yZWNvbGxlY3QudjEuU2VhcmNoTW9kZRIpCgZmaWx0ZXIYBSABKAsyGS5yZWNvbGxlY3QudjEuRXZlbnRGaWx0ZXISEQoJcGFnZV9zaXplGAYgASgFEhIKCnBhZ2VfdG9rZW4YByABKAkSKQoGZmllbGRzGAkgAygOMhkucmVjb2xsZWN0LnYxLlNlYXJjaEZpZWxkEhEKCW5laWdoYm9ycxgKIAEoBRIrCghncm91cGluZxgLIAEoDjIZLnJlY29sbGVjdC52MS5IaXRHcm91cGluZxImCgdyZWNlbmN5GAwgASgLMhUucmVjb2xsZWN0LnYxLlJlY2VuY3kSFgoJbWluX3Njb3JlGA0gASgBSAGIAQESMgoOcmVmZXJlbmNlX3RpbWUYDiABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEhkKEWluY2x1ZGVfc3ludGhldGljGA8gASgIQgcKBXNjb3BlQgwKCl9taW5fc2NvcmUiiAIKCVNlYXJjaEhpdBIpCgdzZXNzaW9uGAEgASgLMhgucmVjb2xsZWN0LnYxLlNlc3Npb25SZWYSKQoFZXZlbnQYAiABKAsyGi5yZWNvbGxlY3QudjEuU2Vzc2lvbkV2ZW50Eg0KBXNjb3JlGAMgASgBEisKCmhpZ2hsaWdodHMYBCADKAsyFy5yZWNvbGxlY3QudjEuSGlnaGxpZ2h0EioKBmJlZm9yZRgFIAMoCzIaLnJlY29sbGVjdC52MS5TZXNzaW9uRXZlbnQSKQoFYWZ0ZXIYBiADKAsyGi5yZWNvbGxlY3QudjEuU2Vzc2lvbkV2ZW50EhIKCmdyb3VwX2hpdHMYByABKAUipwEKFFNlYXJjaEV2ZW50c1Jlc3BvbnNlEiUKBGhpdHMYASADKAsyFy5yZWNvbGxlY3QudjEuU2VhcmNoSGl0EhcKD25leHRfcGFnZV90b2tlbhgCIAEoCRImCgRtb2RlGAMgASgOMhgucmVjb2xsZWN0LnYxLlNlYXJjaE1vZGUSEQoJdHJ1bmNhdGVkGAQgASgIEhQKDHNlbWFudGljX2xhZxgFIAEoAypcCgtIaXRHcm91cGluZxIcChhISVRfR1JPVVBJTkdfVU5TUEVDSUZJRUQQABIVChFISVRfR1JPVVBJTkdfVFVSThABEhgKFEhJVF9HUk9VUElOR19TRVNTSU9OEAIyawoNUmVjYWxsU2VydmljZRJaCgxTZWFyY2hFdmVudHMSIS5yZWNvbGxlY3QudjEuU2VhcmNoRXZlbnRzUmVxdWVzdBoiLnJlY29sbGVjdC52MS5TZWFyY2hFdmVudHNSZXNwb25zZSIDkAIBQlQKEGRldi5yZWNvbGxlY3QudjFQAVo+Z2l0aHViLmNvbS9yZWNvbGxlY3QtZGV2L3JlY29sbGVjdC1nby9yZWNvbGxlY3QvdjE7cmVjb2xsZWN0djFiBnByb3RvMw", [file_google_protobuf_timestamp, file_recollect_v1_event, file_recollect_v1_filter, file_recollect_v1_recall, file_recollect_v1_session]);
 
 /**
  * All sessions of one user.
@@ -49,6 +53,27 @@ export const UserScopeSchema: GenMessage<UserScope> = /*@__PURE__*/
   messageDesc(file_recollect_v1_recall_service, 0);
 
 /**
+ * All sessions of an app, of every user. Not for a credential that is bound to a user.
+ *
+ * @generated from message recollect.v1.AppScope
+ */
+export type AppScope = Message<"recollect.v1.AppScope"> & {
+  /**
+   * The app. Empty means sessions without an app.
+   *
+   * @generated from field: string app = 1;
+   */
+  app: string;
+};
+
+/**
+ * Describes the message recollect.v1.AppScope.
+ * Use `create(AppScopeSchema)` to create a new message.
+ */
+export const AppScopeSchema: GenMessage<AppScope> = /*@__PURE__*/
+  messageDesc(file_recollect_v1_recall_service, 1);
+
+/**
  * Request of SearchEvents.
  *
  * @generated from message recollect.v1.SearchEventsRequest
@@ -75,17 +100,26 @@ export type SearchEventsRequest = Message<"recollect.v1.SearchEventsRequest"> & 
      */
     value: UserScope;
     case: "user";
+  } | {
+    /**
+     * One app's sessions.
+     *
+     * @generated from field: recollect.v1.AppScope app = 8;
+     */
+    value: AppScope;
+    case: "app";
   } | { case: undefined; value?: undefined };
 
   /**
-   * What to look for; at most 1,024 characters. REQUIRED and not blank, unless filter has a keyword or keywords.
+   * What to look for; at most 1,024 characters. REQUIRED and not blank, unless mode is SUBSTRING and filter has a keyword or
+   * keywords.
    *
    * @generated from field: string query = 3;
    */
   query: string;
 
   /**
-   * How the query is understood.
+   * How the query is understood. Default: SUBSTRING.
    *
    * @generated from field: recollect.v1.SearchMode mode = 4;
    */
@@ -93,7 +127,7 @@ export type SearchEventsRequest = Message<"recollect.v1.SearchEventsRequest"> & 
 
   /**
    * Further conditions, all to hold beside the query. last_n is refused; a numbered page may stand in for page_size and
-   * page_token.
+   * page_token with SUBSTRING, and is refused with the other modes.
    *
    * @generated from field: recollect.v1.EventFilter filter = 5;
    */
@@ -112,6 +146,57 @@ export type SearchEventsRequest = Message<"recollect.v1.SearchEventsRequest"> & 
    * @generated from field: string page_token = 7;
    */
   pageToken: string;
+
+  /**
+   * Which fields are searched. Default: with SUBSTRING the text, which is all that it looks at; with the other modes all of
+   * them.
+   *
+   * @generated from field: repeated recollect.v1.SearchField fields = 9;
+   */
+  fields: SearchField[];
+
+  /**
+   * How many events before and after each hit, in the order of its session, come with it: at most 10. They satisfy the filter's
+   * view and branch; its other conditions do not matter. Negative is refused.
+   *
+   * @generated from field: int32 neighbors = 10;
+   */
+  neighbors: number;
+
+  /**
+   * One hit for each turn or session. Not with SUBSTRING.
+   *
+   * @generated from field: recollect.v1.HitGrouping grouping = 11;
+   */
+  grouping: HitGrouping;
+
+  /**
+   * Lifts newer events. Default: age does not matter. Not with SUBSTRING.
+   *
+   * @generated from field: recollect.v1.Recency recency = 12;
+   */
+  recency?: Recency | undefined;
+
+  /**
+   * SEMANTIC only: the least cosine of a hit, from -1 to 1. Default: none.
+   *
+   * @generated from field: optional double min_score = 13;
+   */
+  minScore?: number | undefined;
+
+  /**
+   * What "yesterday" and "last week" in the query refer to, and what recency counts from. Default: now. Not with SUBSTRING.
+   *
+   * @generated from field: google.protobuf.Timestamp reference_time = 14;
+   */
+  referenceTime?: Timestamp | undefined;
+
+  /**
+   * Look at synthetic events (summaries and stand-ins) too, with the modes that leave them out: RANKED, SEMANTIC and HYBRID.
+   *
+   * @generated from field: bool include_synthetic = 15;
+   */
+  includeSynthetic: boolean;
 };
 
 /**
@@ -119,7 +204,7 @@ export type SearchEventsRequest = Message<"recollect.v1.SearchEventsRequest"> & 
  * Use `create(SearchEventsRequestSchema)` to create a new message.
  */
 export const SearchEventsRequestSchema: GenMessage<SearchEventsRequest> = /*@__PURE__*/
-  messageDesc(file_recollect_v1_recall_service, 1);
+  messageDesc(file_recollect_v1_recall_service, 2);
 
 /**
  * One event that was found.
@@ -140,6 +225,42 @@ export type SearchHit = Message<"recollect.v1.SearchHit"> & {
    * @generated from field: recollect.v1.SessionEvent event = 2;
    */
   event?: SessionEvent | undefined;
+
+  /**
+   * How well it answers: greater is better. Comparable within one answer only, but for SEMANTIC, where it is the cosine. 0 with
+   * SUBSTRING.
+   *
+   * @generated from field: double score = 3;
+   */
+  score: number;
+
+  /**
+   * Where the query's words were found, in order, not overlapping; at most 64. SEMANTIC has none.
+   *
+   * @generated from field: repeated recollect.v1.Highlight highlights = 4;
+   */
+  highlights: Highlight[];
+
+  /**
+   * The events before it, oldest first.
+   *
+   * @generated from field: repeated recollect.v1.SessionEvent before = 5;
+   */
+  before: SessionEvent[];
+
+  /**
+   * The events after it, oldest first.
+   *
+   * @generated from field: repeated recollect.v1.SessionEvent after = 6;
+   */
+  after: SessionEvent[];
+
+  /**
+   * With grouping: how many of the events that were ranked are of this turn or session.
+   *
+   * @generated from field: int32 group_hits = 7;
+   */
+  groupHits: number;
 };
 
 /**
@@ -147,7 +268,7 @@ export type SearchHit = Message<"recollect.v1.SearchHit"> & {
  * Use `create(SearchHitSchema)` to create a new message.
  */
 export const SearchHitSchema: GenMessage<SearchHit> = /*@__PURE__*/
-  messageDesc(file_recollect_v1_recall_service, 2);
+  messageDesc(file_recollect_v1_recall_service, 3);
 
 /**
  * Response of SearchEvents.
@@ -156,18 +277,40 @@ export const SearchHitSchema: GenMessage<SearchHit> = /*@__PURE__*/
  */
 export type SearchEventsResponse = Message<"recollect.v1.SearchEventsResponse"> & {
   /**
-   * Hits: of one session in window order; of several by event time, then by session and seq.
+   * Hits. SUBSTRING: of one session in window order; of several by event time, then by session and seq. Otherwise best first.
    *
    * @generated from field: repeated recollect.v1.SearchHit hits = 1;
    */
   hits: SearchHit[];
 
   /**
-   * Empty on the last page.
+   * Empty on the last page. Ranking is done anew for each page: where events come in meanwhile, a hit may be missed or seen
+   * twice.
    *
    * @generated from field: string next_page_token = 2;
    */
   nextPageToken: string;
+
+  /**
+   * How the query was understood: RANKED where HYBRID was asked for and the embedder did not answer.
+   *
+   * @generated from field: recollect.v1.SearchMode mode = 3;
+   */
+  mode: SearchMode;
+
+  /**
+   * True when more events match than are ranked (the best 256, by a coarser measure): the last page is then not the last match.
+   *
+   * @generated from field: bool truncated = 4;
+   */
+  truncated: boolean;
+
+  /**
+   * SEMANTIC and HYBRID: how many events of the server still wait for their embedding.
+   *
+   * @generated from field: int64 semantic_lag = 5;
+   */
+  semanticLag: bigint;
 };
 
 /**
@@ -175,33 +318,40 @@ export type SearchEventsResponse = Message<"recollect.v1.SearchEventsResponse"> 
  * Use `create(SearchEventsResponseSchema)` to create a new message.
  */
 export const SearchEventsResponseSchema: GenMessage<SearchEventsResponse> = /*@__PURE__*/
-  messageDesc(file_recollect_v1_recall_service, 3);
+  messageDesc(file_recollect_v1_recall_service, 4);
 
 /**
- * How the query is understood.
+ * What hits are brought together by.
  *
- * @generated from enum recollect.v1.SearchMode
+ * @generated from enum recollect.v1.HitGrouping
  */
-export enum SearchMode {
+export enum HitGrouping {
   /**
-   * The same as SEARCH_MODE_SUBSTRING.
+   * Each event is a hit.
    *
-   * @generated from enum value: SEARCH_MODE_UNSPECIFIED = 0;
+   * @generated from enum value: HIT_GROUPING_UNSPECIFIED = 0;
    */
   UNSPECIFIED = 0,
 
   /**
-   * Literal substring after Unicode case folding, from one character on.
+   * One hit for each turn: its best event.
    *
-   * @generated from enum value: SEARCH_MODE_SUBSTRING = 1;
+   * @generated from enum value: HIT_GROUPING_TURN = 1;
    */
-  SUBSTRING = 1,
+  TURN = 1,
+
+  /**
+   * One hit for each session: its best event.
+   *
+   * @generated from enum value: HIT_GROUPING_SESSION = 2;
+   */
+  SESSION = 2,
 }
 
 /**
- * Describes the enum recollect.v1.SearchMode.
+ * Describes the enum recollect.v1.HitGrouping.
  */
-export const SearchModeSchema: GenEnum<SearchMode> = /*@__PURE__*/
+export const HitGroupingSchema: GenEnum<HitGrouping> = /*@__PURE__*/
   enumDesc(file_recollect_v1_recall_service, 0);
 
 /**
@@ -211,9 +361,9 @@ export const SearchModeSchema: GenEnum<SearchMode> = /*@__PURE__*/
  */
 export const RecallService: GenService<{
   /**
-   * Returns the events whose text holds the query, oldest first. Everything committed before the call is searched, archived
-   * events and summaries included unless the filter says otherwise. Errors: INVALID_FIELD, INVALID_PAGE_TOKEN,
-   * SESSION_NOT_FOUND, AMBIGUOUS_SESSION, PERMISSION_DENIED.
+   * Returns the events that answer the query. Everything committed before the call is searched (SEMANTIC: once it is embedded),
+   * archived events included unless the filter says otherwise. Errors: INVALID_FIELD, INVALID_PAGE_TOKEN, SESSION_NOT_FOUND,
+   * AMBIGUOUS_SESSION, PERMISSION_DENIED, EMBEDDER_NOT_CONFIGURED, EMBEDDER_FAILED.
    *
    * @generated from rpc recollect.v1.RecallService.SearchEvents
    */

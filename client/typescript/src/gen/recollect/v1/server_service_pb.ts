@@ -12,7 +12,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file recollect/v1/server_service.proto.
  */
 export const file_recollect_v1_server_service: GenFile = /*@__PURE__*/
-  fileDesc("CiFyZWNvbGxlY3QvdjEvc2VydmVyX3NlcnZpY2UucHJvdG8SDHJlY29sbGVjdC52MSLRAQoMU2VydmVyTGltaXRzEhcKD21heF9ldmVudF9ieXRlcxgBIAEoAxIYChBtYXhfYmF0Y2hfZXZlbnRzGAIgASgFEhcKD21heF9iYXRjaF9ieXRlcxgDIAEoAxIVCg1tYXhfcGFnZV9zaXplGAQgASgFEhoKEm1heF9yZXNwb25zZV9ieXRlcxgFIAEoAxIjChtkZWZhdWx0X3Nlc3Npb25fdHRsX3NlY29uZHMYBiABKAMSHQoVZGVmYXVsdF9jb250ZXh0X2J5dGVzGAcgASgDIjkKEVNlYXJjaEluZGV4U3RhdHVzEg8KB2VuYWJsZWQYASABKAgSEwoLbGFnX2JhdGNoZXMYAiABKAMiLgoUR2V0U2VydmVySW5mb1JlcXVlc3QSFgoOaW5jbHVkZV90b3RhbHMYASABKAgizgIKFUdldFNlcnZlckluZm9SZXNwb25zZRIPCgd2ZXJzaW9uGAEgASgJEg4KBmVuZ2luZRgCIAEoCRISCgpkdXJhYmlsaXR5GAMgASgJEioKBmxpbWl0cxgEIAEoCzIaLnJlY29sbGVjdC52MS5TZXJ2ZXJMaW1pdHMSFAoMY2FwYWJpbGl0aWVzGAUgAygJEhYKDnNjaGVtYV92ZXJzaW9uGAYgASgFEjUKDHNlYXJjaF9pbmRleBgHIAEoCzIfLnJlY29sbGVjdC52MS5TZWFyY2hJbmRleFN0YXR1cxIWCg50b3RhbF9zZXNzaW9ucxgIIAEoAxIUCgx0b3RhbF9ldmVudHMYCSABKAMSEAoIc3RvcmVfaWQYCiABKAkSFQoNdG9rZW5fY291bnRlchgLIAEoCRIYChBzdW1tYXJpemVyX21vZGVsGAwgASgJMm4KDVNlcnZlclNlcnZpY2USXQoNR2V0U2VydmVySW5mbxIiLnJlY29sbGVjdC52MS5HZXRTZXJ2ZXJJbmZvUmVxdWVzdBojLnJlY29sbGVjdC52MS5HZXRTZXJ2ZXJJbmZvUmVzcG9uc2UiA5ACAUJUChBkZXYucmVjb2xsZWN0LnYxUAFaPmdpdGh1Yi5jb20vcmVjb2xsZWN0LWRldi9yZWNvbGxlY3QtZ28vcmVjb2xsZWN0L3YxO3JlY29sbGVjdHYxYgZwcm90bzM");
+  fileDesc("CiFyZWNvbGxlY3QvdjEvc2VydmVyX3NlcnZpY2UucHJvdG8SDHJlY29sbGVjdC52MSLRAQoMU2VydmVyTGltaXRzEhcKD21heF9ldmVudF9ieXRlcxgBIAEoAxIYChBtYXhfYmF0Y2hfZXZlbnRzGAIgASgFEhcKD21heF9iYXRjaF9ieXRlcxgDIAEoAxIVCg1tYXhfcGFnZV9zaXplGAQgASgFEhoKEm1heF9yZXNwb25zZV9ieXRlcxgFIAEoAxIjChtkZWZhdWx0X3Nlc3Npb25fdHRsX3NlY29uZHMYBiABKAMSHQoVZGVmYXVsdF9jb250ZXh0X2J5dGVzGAcgASgDIjkKEVNlYXJjaEluZGV4U3RhdHVzEg8KB2VuYWJsZWQYASABKAgSEwoLbGFnX2JhdGNoZXMYAiABKAMiMwoPRW1iZWRkaW5nU3RhdHVzEg8KB2VuYWJsZWQYASABKAgSDwoHd2FpdGluZxgCIAEoAyIuChRHZXRTZXJ2ZXJJbmZvUmVxdWVzdBIWCg5pbmNsdWRlX3RvdGFscxgBIAEoCCKZAwoVR2V0U2VydmVySW5mb1Jlc3BvbnNlEg8KB3ZlcnNpb24YASABKAkSDgoGZW5naW5lGAIgASgJEhIKCmR1cmFiaWxpdHkYAyABKAkSKgoGbGltaXRzGAQgASgLMhoucmVjb2xsZWN0LnYxLlNlcnZlckxpbWl0cxIUCgxjYXBhYmlsaXRpZXMYBSADKAkSFgoOc2NoZW1hX3ZlcnNpb24YBiABKAUSNQoMc2VhcmNoX2luZGV4GAcgASgLMh8ucmVjb2xsZWN0LnYxLlNlYXJjaEluZGV4U3RhdHVzEhYKDnRvdGFsX3Nlc3Npb25zGAggASgDEhQKDHRvdGFsX2V2ZW50cxgJIAEoAxIQCghzdG9yZV9pZBgKIAEoCRIVCg10b2tlbl9jb3VudGVyGAsgASgJEhgKEHN1bW1hcml6ZXJfbW9kZWwYDCABKAkSFgoOZW1iZWRkZXJfbW9kZWwYDSABKAkSMQoKZW1iZWRkaW5ncxgOIAEoCzIdLnJlY29sbGVjdC52MS5FbWJlZGRpbmdTdGF0dXMybgoNU2VydmVyU2VydmljZRJdCg1HZXRTZXJ2ZXJJbmZvEiIucmVjb2xsZWN0LnYxLkdldFNlcnZlckluZm9SZXF1ZXN0GiMucmVjb2xsZWN0LnYxLkdldFNlcnZlckluZm9SZXNwb25zZSIDkAIBQlQKEGRldi5yZWNvbGxlY3QudjFQAVo+Z2l0aHViLmNvbS9yZWNvbGxlY3QtZGV2L3JlY29sbGVjdC1nby9yZWNvbGxlY3QvdjE7cmVjb2xsZWN0djFiBnByb3RvMw");
 
 /**
  * What the server refuses to exceed.
@@ -106,6 +106,34 @@ export const SearchIndexStatusSchema: GenMessage<SearchIndexStatus> = /*@__PURE_
   messageDesc(file_recollect_v1_server_service, 1);
 
 /**
+ * Where embeddings stand.
+ *
+ * @generated from message recollect.v1.EmbeddingStatus
+ */
+export type EmbeddingStatus = Message<"recollect.v1.EmbeddingStatus"> & {
+  /**
+   * True where an embedder is configured.
+   *
+   * @generated from field: bool enabled = 1;
+   */
+  enabled: boolean;
+
+  /**
+   * Events and memories that still wait for an embedding by the present model. Searches by words find them already.
+   *
+   * @generated from field: int64 waiting = 2;
+   */
+  waiting: bigint;
+};
+
+/**
+ * Describes the message recollect.v1.EmbeddingStatus.
+ * Use `create(EmbeddingStatusSchema)` to create a new message.
+ */
+export const EmbeddingStatusSchema: GenMessage<EmbeddingStatus> = /*@__PURE__*/
+  messageDesc(file_recollect_v1_server_service, 2);
+
+/**
  * Request of GetServerInfo.
  *
  * @generated from message recollect.v1.GetServerInfoRequest
@@ -124,7 +152,7 @@ export type GetServerInfoRequest = Message<"recollect.v1.GetServerInfoRequest"> 
  * Use `create(GetServerInfoRequestSchema)` to create a new message.
  */
 export const GetServerInfoRequestSchema: GenMessage<GetServerInfoRequest> = /*@__PURE__*/
-  messageDesc(file_recollect_v1_server_service, 2);
+  messageDesc(file_recollect_v1_server_service, 3);
 
 /**
  * Response of GetServerInfo.
@@ -215,6 +243,20 @@ export type GetServerInfoResponse = Message<"recollect.v1.GetServerInfoResponse"
    * @generated from field: string summarizer_model = 12;
    */
   summarizerModel: string;
+
+  /**
+   * The model that embeds, for example "hashing-1-384"; empty if none is configured.
+   *
+   * @generated from field: string embedder_model = 13;
+   */
+  embedderModel: string;
+
+  /**
+   * Where embeddings stand.
+   *
+   * @generated from field: recollect.v1.EmbeddingStatus embeddings = 14;
+   */
+  embeddings?: EmbeddingStatus | undefined;
 };
 
 /**
@@ -222,7 +264,7 @@ export type GetServerInfoResponse = Message<"recollect.v1.GetServerInfoResponse"
  * Use `create(GetServerInfoResponseSchema)` to create a new message.
  */
 export const GetServerInfoResponseSchema: GenMessage<GetServerInfoResponse> = /*@__PURE__*/
-  messageDesc(file_recollect_v1_server_service, 3);
+  messageDesc(file_recollect_v1_server_service, 4);
 
 /**
  * Facts about the server.

@@ -275,6 +275,42 @@ public enum ErrorReason
    * <code>ERROR_REASON_CONSUMER_MISMATCH = 27;</code>
    */
   ERROR_REASON_CONSUMER_MISMATCH(27),
+  /**
+   * <pre>
+   * Long-term memory is switched off on this server. Set memory = true, or do without. Code FAILED_PRECONDITION.
+   * {"reason":"MEMORY_NOT_CONFIGURED","domain":"recollect.dev","metadata":{}}
+   * </pre>
+   *
+   * <code>ERROR_REASON_MEMORY_NOT_CONFIGURED = 28;</code>
+   */
+  ERROR_REASON_MEMORY_NOT_CONFIGURED(28),
+  /**
+   * <pre>
+   * A memory with this id and other content is stored. Use a new id for new content. Code ALREADY_EXISTS.
+   * {"reason":"MEMORY_ID_CONFLICT","domain":"recollect.dev","metadata":{"id":"m1","field":"memories[0].id"}}
+   * </pre>
+   *
+   * <code>ERROR_REASON_MEMORY_ID_CONFLICT = 29;</code>
+   */
+  ERROR_REASON_MEMORY_ID_CONFLICT(29),
+  /**
+   * <pre>
+   * The search needs an embedder and the server has none. Configure one, or search by RANKED. Code FAILED_PRECONDITION.
+   * {"reason":"EMBEDDER_NOT_CONFIGURED","domain":"recollect.dev","metadata":{"field":"mode"}}
+   * </pre>
+   *
+   * <code>ERROR_REASON_EMBEDDER_NOT_CONFIGURED = 30;</code>
+   */
+  ERROR_REASON_EMBEDDER_NOT_CONFIGURED(30),
+  /**
+   * <pre>
+   * The query could not be embedded. Retry later, or search by RANKED or HYBRID. Code UNAVAILABLE.
+   * {"reason":"EMBEDDER_FAILED","domain":"recollect.dev","metadata":{"problem":"timed out"}}
+   * </pre>
+   *
+   * <code>ERROR_REASON_EMBEDDER_FAILED = 31;</code>
+   */
+  ERROR_REASON_EMBEDDER_FAILED(31),
   UNRECOGNIZED(-1),
   ;
 
@@ -546,6 +582,42 @@ public enum ErrorReason
    * <code>ERROR_REASON_CONSUMER_MISMATCH = 27;</code>
    */
   public static final int ERROR_REASON_CONSUMER_MISMATCH_VALUE = 27;
+  /**
+   * <pre>
+   * Long-term memory is switched off on this server. Set memory = true, or do without. Code FAILED_PRECONDITION.
+   * {"reason":"MEMORY_NOT_CONFIGURED","domain":"recollect.dev","metadata":{}}
+   * </pre>
+   *
+   * <code>ERROR_REASON_MEMORY_NOT_CONFIGURED = 28;</code>
+   */
+  public static final int ERROR_REASON_MEMORY_NOT_CONFIGURED_VALUE = 28;
+  /**
+   * <pre>
+   * A memory with this id and other content is stored. Use a new id for new content. Code ALREADY_EXISTS.
+   * {"reason":"MEMORY_ID_CONFLICT","domain":"recollect.dev","metadata":{"id":"m1","field":"memories[0].id"}}
+   * </pre>
+   *
+   * <code>ERROR_REASON_MEMORY_ID_CONFLICT = 29;</code>
+   */
+  public static final int ERROR_REASON_MEMORY_ID_CONFLICT_VALUE = 29;
+  /**
+   * <pre>
+   * The search needs an embedder and the server has none. Configure one, or search by RANKED. Code FAILED_PRECONDITION.
+   * {"reason":"EMBEDDER_NOT_CONFIGURED","domain":"recollect.dev","metadata":{"field":"mode"}}
+   * </pre>
+   *
+   * <code>ERROR_REASON_EMBEDDER_NOT_CONFIGURED = 30;</code>
+   */
+  public static final int ERROR_REASON_EMBEDDER_NOT_CONFIGURED_VALUE = 30;
+  /**
+   * <pre>
+   * The query could not be embedded. Retry later, or search by RANKED or HYBRID. Code UNAVAILABLE.
+   * {"reason":"EMBEDDER_FAILED","domain":"recollect.dev","metadata":{"problem":"timed out"}}
+   * </pre>
+   *
+   * <code>ERROR_REASON_EMBEDDER_FAILED = 31;</code>
+   */
+  public static final int ERROR_REASON_EMBEDDER_FAILED_VALUE = 31;
 
 
   public final int getNumber() {
@@ -600,6 +672,10 @@ public enum ErrorReason
       case 25: return ERROR_REASON_QUOTA_EXCEEDED;
       case 26: return ERROR_REASON_CONSUMER_NOT_FOUND;
       case 27: return ERROR_REASON_CONSUMER_MISMATCH;
+      case 28: return ERROR_REASON_MEMORY_NOT_CONFIGURED;
+      case 29: return ERROR_REASON_MEMORY_ID_CONFLICT;
+      case 30: return ERROR_REASON_EMBEDDER_NOT_CONFIGURED;
+      case 31: return ERROR_REASON_EMBEDDER_FAILED;
       default: return null;
     }
   }

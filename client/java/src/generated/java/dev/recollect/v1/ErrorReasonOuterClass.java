@@ -36,7 +36,7 @@ public final class ErrorReasonOuterClass {
   static {
     java.lang.String[] descriptorData = {
       "\n\037recollect/v1/error_reason.proto\022\014recol" +
-      "lect.v1*\354\007\n\013ErrorReason\022\034\n\030ERROR_REASON_" +
+      "lect.v1*\205\t\n\013ErrorReason\022\034\n\030ERROR_REASON_" +
       "UNSPECIFIED\020\000\022\036\n\032ERROR_REASON_INVALID_FI" +
       "ELD\020\001\022#\n\037ERROR_REASON_INVALID_PAGE_TOKEN" +
       "\020\002\022 \n\034ERROR_REASON_EVENT_TOO_LARGE\020\003\022 \n\034" +
@@ -61,9 +61,13 @@ public final class ErrorReasonOuterClass {
       "RROR_REASON_WATCH_TOO_SLOW\020\030\022\037\n\033ERROR_RE" +
       "ASON_QUOTA_EXCEEDED\020\031\022#\n\037ERROR_REASON_CO" +
       "NSUMER_NOT_FOUND\020\032\022\"\n\036ERROR_REASON_CONSU" +
-      "MER_MISMATCH\020\033BT\n\020dev.recollect.v1P\001Z>gi" +
-      "thub.com/recollect-dev/recollect-go/reco" +
-      "llect/v1;recollectv1b\006proto3"
+      "MER_MISMATCH\020\033\022&\n\"ERROR_REASON_MEMORY_NO" +
+      "T_CONFIGURED\020\034\022#\n\037ERROR_REASON_MEMORY_ID" +
+      "_CONFLICT\020\035\022(\n$ERROR_REASON_EMBEDDER_NOT" +
+      "_CONFIGURED\020\036\022 \n\034ERROR_REASON_EMBEDDER_F" +
+      "AILED\020\037BT\n\020dev.recollect.v1P\001Z>github.co" +
+      "m/recollect-dev/recollect-go/recollect/v" +
+      "1;recollectv1b\006proto3"
     };
     descriptor = com.google.protobuf.Descriptors.FileDescriptor
       .internalBuildGeneratedFileFrom(descriptorData,

@@ -40,6 +40,7 @@ private static final long serialVersionUID = 0L;
     storeId_ = "";
     tokenCounter_ = "";
     summarizerModel_ = "";
+    embedderModel_ = "";
   }
 
   public static final com.google.protobuf.Descriptors.Descriptor
@@ -512,6 +513,91 @@ private static final long serialVersionUID = 0L;
     }
   }
 
+  public static final int EMBEDDER_MODEL_FIELD_NUMBER = 13;
+  @SuppressWarnings("serial")
+  private volatile java.lang.Object embedderModel_ = "";
+  /**
+   * <pre>
+   * The model that embeds, for example "hashing-1-384"; empty if none is configured.
+   * </pre>
+   *
+   * <code>string embedder_model = 13 [json_name = "embedderModel"];</code>
+   * @return The embedderModel.
+   */
+  @java.lang.Override
+  public java.lang.String getEmbedderModel() {
+    java.lang.Object ref = embedderModel_;
+    if (ref instanceof java.lang.String) {
+      return (java.lang.String) ref;
+    } else {
+      com.google.protobuf.ByteString bs = 
+          (com.google.protobuf.ByteString) ref;
+      java.lang.String s = bs.toStringUtf8();
+      embedderModel_ = s;
+      return s;
+    }
+  }
+  /**
+   * <pre>
+   * The model that embeds, for example "hashing-1-384"; empty if none is configured.
+   * </pre>
+   *
+   * <code>string embedder_model = 13 [json_name = "embedderModel"];</code>
+   * @return The bytes for embedderModel.
+   */
+  @java.lang.Override
+  public com.google.protobuf.ByteString
+      getEmbedderModelBytes() {
+    java.lang.Object ref = embedderModel_;
+    if (ref instanceof java.lang.String) {
+      com.google.protobuf.ByteString b = 
+          com.google.protobuf.ByteString.copyFromUtf8(
+              (java.lang.String) ref);
+      embedderModel_ = b;
+      return b;
+    } else {
+      return (com.google.protobuf.ByteString) ref;
+    }
+  }
+
+  public static final int EMBEDDINGS_FIELD_NUMBER = 14;
+  private dev.recollect.v1.EmbeddingStatus embeddings_;
+  /**
+   * <pre>
+   * Where embeddings stand.
+   * </pre>
+   *
+   * <code>.recollect.v1.EmbeddingStatus embeddings = 14 [json_name = "embeddings"];</code>
+   * @return Whether the embeddings field is set.
+   */
+  @java.lang.Override
+  public boolean hasEmbeddings() {
+    return ((bitField0_ & 0x00000004) != 0);
+  }
+  /**
+   * <pre>
+   * Where embeddings stand.
+   * </pre>
+   *
+   * <code>.recollect.v1.EmbeddingStatus embeddings = 14 [json_name = "embeddings"];</code>
+   * @return The embeddings.
+   */
+  @java.lang.Override
+  public dev.recollect.v1.EmbeddingStatus getEmbeddings() {
+    return embeddings_ == null ? dev.recollect.v1.EmbeddingStatus.getDefaultInstance() : embeddings_;
+  }
+  /**
+   * <pre>
+   * Where embeddings stand.
+   * </pre>
+   *
+   * <code>.recollect.v1.EmbeddingStatus embeddings = 14 [json_name = "embeddings"];</code>
+   */
+  @java.lang.Override
+  public dev.recollect.v1.EmbeddingStatusOrBuilder getEmbeddingsOrBuilder() {
+    return embeddings_ == null ? dev.recollect.v1.EmbeddingStatus.getDefaultInstance() : embeddings_;
+  }
+
   private byte memoizedIsInitialized = -1;
   @java.lang.Override
   public final boolean isInitialized() {
@@ -561,6 +647,12 @@ private static final long serialVersionUID = 0L;
     }
     if (!com.google.protobuf.GeneratedMessage.isStringEmpty(summarizerModel_)) {
       com.google.protobuf.GeneratedMessage.writeString(output, 12, summarizerModel_);
+    }
+    if (!com.google.protobuf.GeneratedMessage.isStringEmpty(embedderModel_)) {
+      com.google.protobuf.GeneratedMessage.writeString(output, 13, embedderModel_);
+    }
+    if (((bitField0_ & 0x00000004) != 0)) {
+      output.writeMessage(14, getEmbeddings());
     }
     getUnknownFields().writeTo(output);
   }
@@ -617,6 +709,13 @@ private static final long serialVersionUID = 0L;
     if (!com.google.protobuf.GeneratedMessage.isStringEmpty(summarizerModel_)) {
       size += com.google.protobuf.GeneratedMessage.computeStringSize(12, summarizerModel_);
     }
+    if (!com.google.protobuf.GeneratedMessage.isStringEmpty(embedderModel_)) {
+      size += com.google.protobuf.GeneratedMessage.computeStringSize(13, embedderModel_);
+    }
+    if (((bitField0_ & 0x00000004) != 0)) {
+      size += com.google.protobuf.CodedOutputStream
+        .computeMessageSize(14, getEmbeddings());
+    }
     size += getUnknownFields().getSerializedSize();
     memoizedSize = size;
     return size;
@@ -662,6 +761,13 @@ private static final long serialVersionUID = 0L;
         .equals(other.getTokenCounter())) return false;
     if (!getSummarizerModel()
         .equals(other.getSummarizerModel())) return false;
+    if (!getEmbedderModel()
+        .equals(other.getEmbedderModel())) return false;
+    if (hasEmbeddings() != other.hasEmbeddings()) return false;
+    if (hasEmbeddings()) {
+      if (!getEmbeddings()
+          .equals(other.getEmbeddings())) return false;
+    }
     if (!getUnknownFields().equals(other.getUnknownFields())) return false;
     return true;
   }
@@ -705,6 +811,12 @@ private static final long serialVersionUID = 0L;
     hash = (53 * hash) + getTokenCounter().hashCode();
     hash = (37 * hash) + SUMMARIZER_MODEL_FIELD_NUMBER;
     hash = (53 * hash) + getSummarizerModel().hashCode();
+    hash = (37 * hash) + EMBEDDER_MODEL_FIELD_NUMBER;
+    hash = (53 * hash) + getEmbedderModel().hashCode();
+    if (hasEmbeddings()) {
+      hash = (37 * hash) + EMBEDDINGS_FIELD_NUMBER;
+      hash = (53 * hash) + getEmbeddings().hashCode();
+    }
     hash = (29 * hash) + getUnknownFields().hashCode();
     memoizedHashCode = hash;
     return hash;
@@ -841,6 +953,7 @@ private static final long serialVersionUID = 0L;
               .alwaysUseFieldBuilders) {
         internalGetLimitsFieldBuilder();
         internalGetSearchIndexFieldBuilder();
+        internalGetEmbeddingsFieldBuilder();
       }
     }
     @java.lang.Override
@@ -868,6 +981,12 @@ private static final long serialVersionUID = 0L;
       storeId_ = "";
       tokenCounter_ = "";
       summarizerModel_ = "";
+      embedderModel_ = "";
+      embeddings_ = null;
+      if (embeddingsBuilder_ != null) {
+        embeddingsBuilder_.dispose();
+        embeddingsBuilder_ = null;
+      }
       return this;
     }
 
@@ -945,6 +1064,15 @@ private static final long serialVersionUID = 0L;
       if (((from_bitField0_ & 0x00000800) != 0)) {
         result.summarizerModel_ = summarizerModel_;
       }
+      if (((from_bitField0_ & 0x00001000) != 0)) {
+        result.embedderModel_ = embedderModel_;
+      }
+      if (((from_bitField0_ & 0x00002000) != 0)) {
+        result.embeddings_ = embeddingsBuilder_ == null
+            ? embeddings_
+            : embeddingsBuilder_.build();
+        to_bitField0_ |= 0x00000004;
+      }
       result.bitField0_ |= to_bitField0_;
     }
 
@@ -1014,6 +1142,14 @@ private static final long serialVersionUID = 0L;
         summarizerModel_ = other.summarizerModel_;
         bitField0_ |= 0x00000800;
         onChanged();
+      }
+      if (!other.getEmbedderModel().isEmpty()) {
+        embedderModel_ = other.embedderModel_;
+        bitField0_ |= 0x00001000;
+        onChanged();
+      }
+      if (other.hasEmbeddings()) {
+        mergeEmbeddings(other.getEmbeddings());
       }
       this.mergeUnknownFields(other.getUnknownFields());
       onChanged();
@@ -1106,6 +1242,18 @@ private static final long serialVersionUID = 0L;
               bitField0_ |= 0x00000800;
               break;
             } // case 98
+            case 106: {
+              embedderModel_ = input.readStringRequireUtf8();
+              bitField0_ |= 0x00001000;
+              break;
+            } // case 106
+            case 114: {
+              input.readMessage(
+                  internalGetEmbeddingsFieldBuilder().getBuilder(),
+                  extensionRegistry);
+              bitField0_ |= 0x00002000;
+              break;
+            } // case 114
             default: {
               if (!super.parseUnknownField(input, extensionRegistry, tag)) {
                 done = true; // was an endgroup tag
@@ -2266,6 +2414,255 @@ private static final long serialVersionUID = 0L;
       bitField0_ |= 0x00000800;
       onChanged();
       return this;
+    }
+
+    private java.lang.Object embedderModel_ = "";
+    /**
+     * <pre>
+     * The model that embeds, for example "hashing-1-384"; empty if none is configured.
+     * </pre>
+     *
+     * <code>string embedder_model = 13 [json_name = "embedderModel"];</code>
+     * @return The embedderModel.
+     */
+    public java.lang.String getEmbedderModel() {
+      java.lang.Object ref = embedderModel_;
+      if (!(ref instanceof java.lang.String)) {
+        com.google.protobuf.ByteString bs =
+            (com.google.protobuf.ByteString) ref;
+        java.lang.String s = bs.toStringUtf8();
+        embedderModel_ = s;
+        return s;
+      } else {
+        return (java.lang.String) ref;
+      }
+    }
+    /**
+     * <pre>
+     * The model that embeds, for example "hashing-1-384"; empty if none is configured.
+     * </pre>
+     *
+     * <code>string embedder_model = 13 [json_name = "embedderModel"];</code>
+     * @return The bytes for embedderModel.
+     */
+    public com.google.protobuf.ByteString
+        getEmbedderModelBytes() {
+      java.lang.Object ref = embedderModel_;
+      if (ref instanceof String) {
+        com.google.protobuf.ByteString b = 
+            com.google.protobuf.ByteString.copyFromUtf8(
+                (java.lang.String) ref);
+        embedderModel_ = b;
+        return b;
+      } else {
+        return (com.google.protobuf.ByteString) ref;
+      }
+    }
+    /**
+     * <pre>
+     * The model that embeds, for example "hashing-1-384"; empty if none is configured.
+     * </pre>
+     *
+     * <code>string embedder_model = 13 [json_name = "embedderModel"];</code>
+     * @param value The embedderModel to set.
+     * @return This builder for chaining.
+     */
+    public Builder setEmbedderModel(
+        java.lang.String value) {
+      if (value == null) { throw new NullPointerException(); }
+      embedderModel_ = value;
+      bitField0_ |= 0x00001000;
+      onChanged();
+      return this;
+    }
+    /**
+     * <pre>
+     * The model that embeds, for example "hashing-1-384"; empty if none is configured.
+     * </pre>
+     *
+     * <code>string embedder_model = 13 [json_name = "embedderModel"];</code>
+     * @return This builder for chaining.
+     */
+    public Builder clearEmbedderModel() {
+      embedderModel_ = getDefaultInstance().getEmbedderModel();
+      bitField0_ = (bitField0_ & ~0x00001000);
+      onChanged();
+      return this;
+    }
+    /**
+     * <pre>
+     * The model that embeds, for example "hashing-1-384"; empty if none is configured.
+     * </pre>
+     *
+     * <code>string embedder_model = 13 [json_name = "embedderModel"];</code>
+     * @param value The bytes for embedderModel to set.
+     * @return This builder for chaining.
+     */
+    public Builder setEmbedderModelBytes(
+        com.google.protobuf.ByteString value) {
+      if (value == null) { throw new NullPointerException(); }
+      checkByteStringIsUtf8(value);
+      embedderModel_ = value;
+      bitField0_ |= 0x00001000;
+      onChanged();
+      return this;
+    }
+
+    private dev.recollect.v1.EmbeddingStatus embeddings_;
+    private com.google.protobuf.SingleFieldBuilder<
+        dev.recollect.v1.EmbeddingStatus, dev.recollect.v1.EmbeddingStatus.Builder, dev.recollect.v1.EmbeddingStatusOrBuilder> embeddingsBuilder_;
+    /**
+     * <pre>
+     * Where embeddings stand.
+     * </pre>
+     *
+     * <code>.recollect.v1.EmbeddingStatus embeddings = 14 [json_name = "embeddings"];</code>
+     * @return Whether the embeddings field is set.
+     */
+    public boolean hasEmbeddings() {
+      return ((bitField0_ & 0x00002000) != 0);
+    }
+    /**
+     * <pre>
+     * Where embeddings stand.
+     * </pre>
+     *
+     * <code>.recollect.v1.EmbeddingStatus embeddings = 14 [json_name = "embeddings"];</code>
+     * @return The embeddings.
+     */
+    public dev.recollect.v1.EmbeddingStatus getEmbeddings() {
+      if (embeddingsBuilder_ == null) {
+        return embeddings_ == null ? dev.recollect.v1.EmbeddingStatus.getDefaultInstance() : embeddings_;
+      } else {
+        return embeddingsBuilder_.getMessage();
+      }
+    }
+    /**
+     * <pre>
+     * Where embeddings stand.
+     * </pre>
+     *
+     * <code>.recollect.v1.EmbeddingStatus embeddings = 14 [json_name = "embeddings"];</code>
+     */
+    public Builder setEmbeddings(dev.recollect.v1.EmbeddingStatus value) {
+      if (embeddingsBuilder_ == null) {
+        if (value == null) {
+          throw new NullPointerException();
+        }
+        embeddings_ = value;
+      } else {
+        embeddingsBuilder_.setMessage(value);
+      }
+      bitField0_ |= 0x00002000;
+      onChanged();
+      return this;
+    }
+    /**
+     * <pre>
+     * Where embeddings stand.
+     * </pre>
+     *
+     * <code>.recollect.v1.EmbeddingStatus embeddings = 14 [json_name = "embeddings"];</code>
+     */
+    public Builder setEmbeddings(
+        dev.recollect.v1.EmbeddingStatus.Builder builderForValue) {
+      if (embeddingsBuilder_ == null) {
+        embeddings_ = builderForValue.build();
+      } else {
+        embeddingsBuilder_.setMessage(builderForValue.build());
+      }
+      bitField0_ |= 0x00002000;
+      onChanged();
+      return this;
+    }
+    /**
+     * <pre>
+     * Where embeddings stand.
+     * </pre>
+     *
+     * <code>.recollect.v1.EmbeddingStatus embeddings = 14 [json_name = "embeddings"];</code>
+     */
+    public Builder mergeEmbeddings(dev.recollect.v1.EmbeddingStatus value) {
+      if (embeddingsBuilder_ == null) {
+        if (((bitField0_ & 0x00002000) != 0) &&
+          embeddings_ != null &&
+          embeddings_ != dev.recollect.v1.EmbeddingStatus.getDefaultInstance()) {
+          getEmbeddingsBuilder().mergeFrom(value);
+        } else {
+          embeddings_ = value;
+        }
+      } else {
+        embeddingsBuilder_.mergeFrom(value);
+      }
+      if (embeddings_ != null) {
+        bitField0_ |= 0x00002000;
+        onChanged();
+      }
+      return this;
+    }
+    /**
+     * <pre>
+     * Where embeddings stand.
+     * </pre>
+     *
+     * <code>.recollect.v1.EmbeddingStatus embeddings = 14 [json_name = "embeddings"];</code>
+     */
+    public Builder clearEmbeddings() {
+      bitField0_ = (bitField0_ & ~0x00002000);
+      embeddings_ = null;
+      if (embeddingsBuilder_ != null) {
+        embeddingsBuilder_.dispose();
+        embeddingsBuilder_ = null;
+      }
+      onChanged();
+      return this;
+    }
+    /**
+     * <pre>
+     * Where embeddings stand.
+     * </pre>
+     *
+     * <code>.recollect.v1.EmbeddingStatus embeddings = 14 [json_name = "embeddings"];</code>
+     */
+    public dev.recollect.v1.EmbeddingStatus.Builder getEmbeddingsBuilder() {
+      bitField0_ |= 0x00002000;
+      onChanged();
+      return internalGetEmbeddingsFieldBuilder().getBuilder();
+    }
+    /**
+     * <pre>
+     * Where embeddings stand.
+     * </pre>
+     *
+     * <code>.recollect.v1.EmbeddingStatus embeddings = 14 [json_name = "embeddings"];</code>
+     */
+    public dev.recollect.v1.EmbeddingStatusOrBuilder getEmbeddingsOrBuilder() {
+      if (embeddingsBuilder_ != null) {
+        return embeddingsBuilder_.getMessageOrBuilder();
+      } else {
+        return embeddings_ == null ?
+            dev.recollect.v1.EmbeddingStatus.getDefaultInstance() : embeddings_;
+      }
+    }
+    /**
+     * <pre>
+     * Where embeddings stand.
+     * </pre>
+     *
+     * <code>.recollect.v1.EmbeddingStatus embeddings = 14 [json_name = "embeddings"];</code>
+     */
+    private com.google.protobuf.SingleFieldBuilder<
+        dev.recollect.v1.EmbeddingStatus, dev.recollect.v1.EmbeddingStatus.Builder, dev.recollect.v1.EmbeddingStatusOrBuilder> 
+        internalGetEmbeddingsFieldBuilder() {
+      if (embeddingsBuilder_ == null) {
+        embeddingsBuilder_ = new com.google.protobuf.SingleFieldBuilder<
+            dev.recollect.v1.EmbeddingStatus, dev.recollect.v1.EmbeddingStatus.Builder, dev.recollect.v1.EmbeddingStatusOrBuilder>(
+                getEmbeddings(),
+                getParentForChildren(),
+                isClean());
+        embeddings_ = null;
+      }
+      return embeddingsBuilder_;
     }
 
     // @@protoc_insertion_point(builder_scope:recollect.v1.GetServerInfoResponse)

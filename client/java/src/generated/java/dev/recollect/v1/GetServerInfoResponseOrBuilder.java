@@ -254,4 +254,51 @@ public interface GetServerInfoResponseOrBuilder extends
    */
   com.google.protobuf.ByteString
       getSummarizerModelBytes();
+
+  /**
+   * <pre>
+   * The model that embeds, for example "hashing-1-384"; empty if none is configured.
+   * </pre>
+   *
+   * <code>string embedder_model = 13 [json_name = "embedderModel"];</code>
+   * @return The embedderModel.
+   */
+  java.lang.String getEmbedderModel();
+  /**
+   * <pre>
+   * The model that embeds, for example "hashing-1-384"; empty if none is configured.
+   * </pre>
+   *
+   * <code>string embedder_model = 13 [json_name = "embedderModel"];</code>
+   * @return The bytes for embedderModel.
+   */
+  com.google.protobuf.ByteString
+      getEmbedderModelBytes();
+
+  /**
+   * <pre>
+   * Where embeddings stand.
+   * </pre>
+   *
+   * <code>.recollect.v1.EmbeddingStatus embeddings = 14 [json_name = "embeddings"];</code>
+   * @return Whether the embeddings field is set.
+   */
+  boolean hasEmbeddings();
+  /**
+   * <pre>
+   * Where embeddings stand.
+   * </pre>
+   *
+   * <code>.recollect.v1.EmbeddingStatus embeddings = 14 [json_name = "embeddings"];</code>
+   * @return The embeddings.
+   */
+  dev.recollect.v1.EmbeddingStatus getEmbeddings();
+  /**
+   * <pre>
+   * Where embeddings stand.
+   * </pre>
+   *
+   * <code>.recollect.v1.EmbeddingStatus embeddings = 14 [json_name = "embeddings"];</code>
+   */
+  dev.recollect.v1.EmbeddingStatusOrBuilder getEmbeddingsOrBuilder();
 }

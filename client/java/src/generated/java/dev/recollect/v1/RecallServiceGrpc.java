@@ -115,9 +115,9 @@ public final class RecallServiceGrpc {
 
     /**
      * <pre>
-     * Returns the events whose text holds the query, oldest first. Everything committed before the call is searched, archived
-     * events and summaries included unless the filter says otherwise. Errors: INVALID_FIELD, INVALID_PAGE_TOKEN,
-     * SESSION_NOT_FOUND, AMBIGUOUS_SESSION, PERMISSION_DENIED.
+     * Returns the events that answer the query. Everything committed before the call is searched (SEMANTIC: once it is embedded),
+     * archived events included unless the filter says otherwise. Errors: INVALID_FIELD, INVALID_PAGE_TOKEN, SESSION_NOT_FOUND,
+     * AMBIGUOUS_SESSION, PERMISSION_DENIED, EMBEDDER_NOT_CONFIGURED, EMBEDDER_FAILED.
      * </pre>
      */
     default void searchEvents(dev.recollect.v1.SearchEventsRequest request,
@@ -161,9 +161,9 @@ public final class RecallServiceGrpc {
 
     /**
      * <pre>
-     * Returns the events whose text holds the query, oldest first. Everything committed before the call is searched, archived
-     * events and summaries included unless the filter says otherwise. Errors: INVALID_FIELD, INVALID_PAGE_TOKEN,
-     * SESSION_NOT_FOUND, AMBIGUOUS_SESSION, PERMISSION_DENIED.
+     * Returns the events that answer the query. Everything committed before the call is searched (SEMANTIC: once it is embedded),
+     * archived events included unless the filter says otherwise. Errors: INVALID_FIELD, INVALID_PAGE_TOKEN, SESSION_NOT_FOUND,
+     * AMBIGUOUS_SESSION, PERMISSION_DENIED, EMBEDDER_NOT_CONFIGURED, EMBEDDER_FAILED.
      * </pre>
      */
     public void searchEvents(dev.recollect.v1.SearchEventsRequest request,
@@ -194,9 +194,9 @@ public final class RecallServiceGrpc {
 
     /**
      * <pre>
-     * Returns the events whose text holds the query, oldest first. Everything committed before the call is searched, archived
-     * events and summaries included unless the filter says otherwise. Errors: INVALID_FIELD, INVALID_PAGE_TOKEN,
-     * SESSION_NOT_FOUND, AMBIGUOUS_SESSION, PERMISSION_DENIED.
+     * Returns the events that answer the query. Everything committed before the call is searched (SEMANTIC: once it is embedded),
+     * archived events included unless the filter says otherwise. Errors: INVALID_FIELD, INVALID_PAGE_TOKEN, SESSION_NOT_FOUND,
+     * AMBIGUOUS_SESSION, PERMISSION_DENIED, EMBEDDER_NOT_CONFIGURED, EMBEDDER_FAILED.
      * </pre>
      */
     public dev.recollect.v1.SearchEventsResponse searchEvents(dev.recollect.v1.SearchEventsRequest request) throws io.grpc.StatusException {
@@ -226,9 +226,9 @@ public final class RecallServiceGrpc {
 
     /**
      * <pre>
-     * Returns the events whose text holds the query, oldest first. Everything committed before the call is searched, archived
-     * events and summaries included unless the filter says otherwise. Errors: INVALID_FIELD, INVALID_PAGE_TOKEN,
-     * SESSION_NOT_FOUND, AMBIGUOUS_SESSION, PERMISSION_DENIED.
+     * Returns the events that answer the query. Everything committed before the call is searched (SEMANTIC: once it is embedded),
+     * archived events included unless the filter says otherwise. Errors: INVALID_FIELD, INVALID_PAGE_TOKEN, SESSION_NOT_FOUND,
+     * AMBIGUOUS_SESSION, PERMISSION_DENIED, EMBEDDER_NOT_CONFIGURED, EMBEDDER_FAILED.
      * </pre>
      */
     public dev.recollect.v1.SearchEventsResponse searchEvents(dev.recollect.v1.SearchEventsRequest request) {
@@ -258,9 +258,9 @@ public final class RecallServiceGrpc {
 
     /**
      * <pre>
-     * Returns the events whose text holds the query, oldest first. Everything committed before the call is searched, archived
-     * events and summaries included unless the filter says otherwise. Errors: INVALID_FIELD, INVALID_PAGE_TOKEN,
-     * SESSION_NOT_FOUND, AMBIGUOUS_SESSION, PERMISSION_DENIED.
+     * Returns the events that answer the query. Everything committed before the call is searched (SEMANTIC: once it is embedded),
+     * archived events included unless the filter says otherwise. Errors: INVALID_FIELD, INVALID_PAGE_TOKEN, SESSION_NOT_FOUND,
+     * AMBIGUOUS_SESSION, PERMISSION_DENIED, EMBEDDER_NOT_CONFIGURED, EMBEDDER_FAILED.
      * </pre>
      */
     public com.google.common.util.concurrent.ListenableFuture<dev.recollect.v1.SearchEventsResponse> searchEvents(

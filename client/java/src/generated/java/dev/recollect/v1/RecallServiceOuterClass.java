@@ -32,6 +32,11 @@ public final class RecallServiceOuterClass {
     com.google.protobuf.GeneratedMessage.FieldAccessorTable
       internal_static_recollect_v1_UserScope_fieldAccessorTable;
   static final com.google.protobuf.Descriptors.Descriptor
+    internal_static_recollect_v1_AppScope_descriptor;
+  static final 
+    com.google.protobuf.GeneratedMessage.FieldAccessorTable
+      internal_static_recollect_v1_AppScope_fieldAccessorTable;
+  static final com.google.protobuf.Descriptors.Descriptor
     internal_static_recollect_v1_SearchEventsRequest_descriptor;
   static final 
     com.google.protobuf.GeneratedMessage.FieldAccessorTable
@@ -56,37 +61,59 @@ public final class RecallServiceOuterClass {
   static {
     java.lang.String[] descriptorData = {
       "\n!recollect/v1/recall_service.proto\022\014rec" +
-      "ollect.v1\032\030recollect/v1/event.proto\032\031rec" +
-      "ollect/v1/filter.proto\032\032recollect/v1/ses" +
-      "sion.proto\"C\n\tUserScope\022\025\n\003app\030\001 \001(\tH\000R\003" +
-      "app\210\001\001\022\027\n\007user_id\030\002 \001(\tR\006userIdB\006\n\004_app\"" +
-      "\266\002\n\023SearchEventsRequest\0224\n\007session\030\001 \001(\013" +
-      "2\030.recollect.v1.SessionRefH\000R\007session\022-\n" +
-      "\004user\030\002 \001(\0132\027.recollect.v1.UserScopeH\000R\004" +
-      "user\022\024\n\005query\030\003 \001(\tR\005query\022,\n\004mode\030\004 \001(\016" +
-      "2\030.recollect.v1.SearchModeR\004mode\0221\n\006filt" +
-      "er\030\005 \001(\0132\031.recollect.v1.EventFilterR\006fil" +
-      "ter\022\033\n\tpage_size\030\006 \001(\005R\010pageSize\022\035\n\npage" +
-      "_token\030\007 \001(\tR\tpageTokenB\007\n\005scope\"q\n\tSear" +
+      "ollect.v1\032\037google/protobuf/timestamp.pro" +
+      "to\032\030recollect/v1/event.proto\032\031recollect/" +
+      "v1/filter.proto\032\031recollect/v1/recall.pro" +
+      "to\032\032recollect/v1/session.proto\"C\n\tUserSc" +
+      "ope\022\025\n\003app\030\001 \001(\tH\000R\003app\210\001\001\022\027\n\007user_id\030\002 " +
+      "\001(\tR\006userIdB\006\n\004_app\"\034\n\010AppScope\022\020\n\003app\030\001" +
+      " \001(\tR\003app\"\273\005\n\023SearchEventsRequest\0224\n\007ses" +
+      "sion\030\001 \001(\0132\030.recollect.v1.SessionRefH\000R\007" +
+      "session\022-\n\004user\030\002 \001(\0132\027.recollect.v1.Use" +
+      "rScopeH\000R\004user\022*\n\003app\030\010 \001(\0132\026.recollect." +
+      "v1.AppScopeH\000R\003app\022\024\n\005query\030\003 \001(\tR\005query" +
+      "\022,\n\004mode\030\004 \001(\0162\030.recollect.v1.SearchMode" +
+      "R\004mode\0221\n\006filter\030\005 \001(\0132\031.recollect.v1.Ev" +
+      "entFilterR\006filter\022\033\n\tpage_size\030\006 \001(\005R\010pa" +
+      "geSize\022\035\n\npage_token\030\007 \001(\tR\tpageToken\0221\n" +
+      "\006fields\030\t \003(\0162\031.recollect.v1.SearchField" +
+      "R\006fields\022\034\n\tneighbors\030\n \001(\005R\tneighbors\0225" +
+      "\n\010grouping\030\013 \001(\0162\031.recollect.v1.HitGroup" +
+      "ingR\010grouping\022/\n\007recency\030\014 \001(\0132\025.recolle" +
+      "ct.v1.RecencyR\007recency\022 \n\tmin_score\030\r \001(" +
+      "\001H\001R\010minScore\210\001\001\022A\n\016reference_time\030\016 \001(\013" +
+      "2\032.google.protobuf.TimestampR\rreferenceT" +
+      "ime\022+\n\021include_synthetic\030\017 \001(\010R\020includeS" +
+      "yntheticB\007\n\005scopeB\014\n\n_min_score\"\305\002\n\tSear" +
       "chHit\0222\n\007session\030\001 \001(\0132\030.recollect.v1.Se" +
       "ssionRefR\007session\0220\n\005event\030\002 \001(\0132\032.recol" +
-      "lect.v1.SessionEventR\005event\"k\n\024SearchEve" +
-      "ntsResponse\022+\n\004hits\030\001 \003(\0132\027.recollect.v1" +
-      ".SearchHitR\004hits\022&\n\017next_page_token\030\002 \001(" +
-      "\tR\rnextPageToken*D\n\nSearchMode\022\033\n\027SEARCH" +
-      "_MODE_UNSPECIFIED\020\000\022\031\n\025SEARCH_MODE_SUBST" +
-      "RING\020\0012k\n\rRecallService\022Z\n\014SearchEvents\022" +
-      "!.recollect.v1.SearchEventsRequest\032\".rec" +
-      "ollect.v1.SearchEventsResponse\"\003\220\002\001BT\n\020d" +
-      "ev.recollect.v1P\001Z>github.com/recollect-" +
-      "dev/recollect-go/recollect/v1;recollectv" +
-      "1b\006proto3"
+      "lect.v1.SessionEventR\005event\022\024\n\005score\030\003 \001" +
+      "(\001R\005score\0227\n\nhighlights\030\004 \003(\0132\027.recollec" +
+      "t.v1.HighlightR\nhighlights\0222\n\006before\030\005 \003" +
+      "(\0132\032.recollect.v1.SessionEventR\006before\0220" +
+      "\n\005after\030\006 \003(\0132\032.recollect.v1.SessionEven" +
+      "tR\005after\022\035\n\ngroup_hits\030\007 \001(\005R\tgroupHits\"" +
+      "\332\001\n\024SearchEventsResponse\022+\n\004hits\030\001 \003(\0132\027" +
+      ".recollect.v1.SearchHitR\004hits\022&\n\017next_pa" +
+      "ge_token\030\002 \001(\tR\rnextPageToken\022,\n\004mode\030\003 " +
+      "\001(\0162\030.recollect.v1.SearchModeR\004mode\022\034\n\tt" +
+      "runcated\030\004 \001(\010R\ttruncated\022!\n\014semantic_la" +
+      "g\030\005 \001(\003R\013semanticLag*\\\n\013HitGrouping\022\034\n\030H" +
+      "IT_GROUPING_UNSPECIFIED\020\000\022\025\n\021HIT_GROUPIN" +
+      "G_TURN\020\001\022\030\n\024HIT_GROUPING_SESSION\020\0022k\n\rRe" +
+      "callService\022Z\n\014SearchEvents\022!.recollect." +
+      "v1.SearchEventsRequest\032\".recollect.v1.Se" +
+      "archEventsResponse\"\003\220\002\001BT\n\020dev.recollect" +
+      ".v1P\001Z>github.com/recollect-dev/recollec" +
+      "t-go/recollect/v1;recollectv1b\006proto3"
     };
     descriptor = com.google.protobuf.Descriptors.FileDescriptor
       .internalBuildGeneratedFileFrom(descriptorData,
         new com.google.protobuf.Descriptors.FileDescriptor[] {
+          com.google.protobuf.TimestampProto.getDescriptor(),
           dev.recollect.v1.Event.getDescriptor(),
           dev.recollect.v1.Filter.getDescriptor(),
+          dev.recollect.v1.Recall.getDescriptor(),
           dev.recollect.v1.SessionOuterClass.getDescriptor(),
         });
     internal_static_recollect_v1_UserScope_descriptor =
@@ -95,27 +122,35 @@ public final class RecallServiceOuterClass {
       com.google.protobuf.GeneratedMessage.FieldAccessorTable(
         internal_static_recollect_v1_UserScope_descriptor,
         new java.lang.String[] { "App", "UserId", });
-    internal_static_recollect_v1_SearchEventsRequest_descriptor =
+    internal_static_recollect_v1_AppScope_descriptor =
       getDescriptor().getMessageTypes().get(1);
+    internal_static_recollect_v1_AppScope_fieldAccessorTable = new
+      com.google.protobuf.GeneratedMessage.FieldAccessorTable(
+        internal_static_recollect_v1_AppScope_descriptor,
+        new java.lang.String[] { "App", });
+    internal_static_recollect_v1_SearchEventsRequest_descriptor =
+      getDescriptor().getMessageTypes().get(2);
     internal_static_recollect_v1_SearchEventsRequest_fieldAccessorTable = new
       com.google.protobuf.GeneratedMessage.FieldAccessorTable(
         internal_static_recollect_v1_SearchEventsRequest_descriptor,
-        new java.lang.String[] { "Session", "User", "Query", "Mode", "Filter", "PageSize", "PageToken", "Scope", });
+        new java.lang.String[] { "Session", "User", "App", "Query", "Mode", "Filter", "PageSize", "PageToken", "Fields", "Neighbors", "Grouping", "Recency", "MinScore", "ReferenceTime", "IncludeSynthetic", "Scope", });
     internal_static_recollect_v1_SearchHit_descriptor =
-      getDescriptor().getMessageTypes().get(2);
+      getDescriptor().getMessageTypes().get(3);
     internal_static_recollect_v1_SearchHit_fieldAccessorTable = new
       com.google.protobuf.GeneratedMessage.FieldAccessorTable(
         internal_static_recollect_v1_SearchHit_descriptor,
-        new java.lang.String[] { "Session", "Event", });
+        new java.lang.String[] { "Session", "Event", "Score", "Highlights", "Before", "After", "GroupHits", });
     internal_static_recollect_v1_SearchEventsResponse_descriptor =
-      getDescriptor().getMessageTypes().get(3);
+      getDescriptor().getMessageTypes().get(4);
     internal_static_recollect_v1_SearchEventsResponse_fieldAccessorTable = new
       com.google.protobuf.GeneratedMessage.FieldAccessorTable(
         internal_static_recollect_v1_SearchEventsResponse_descriptor,
-        new java.lang.String[] { "Hits", "NextPageToken", });
+        new java.lang.String[] { "Hits", "NextPageToken", "Mode", "Truncated", "SemanticLag", });
     descriptor.resolveAllFeaturesImmutable();
+    com.google.protobuf.TimestampProto.getDescriptor();
     dev.recollect.v1.Event.getDescriptor();
     dev.recollect.v1.Filter.getDescriptor();
+    dev.recollect.v1.Recall.getDescriptor();
     dev.recollect.v1.SessionOuterClass.getDescriptor();
   }
 

@@ -35,6 +35,8 @@ private static final long serialVersionUID = 0L;
     query_ = "";
     mode_ = 0;
     pageToken_ = "";
+    fields_ = emptyIntList();
+    grouping_ = 0;
   }
 
   public static final com.google.protobuf.Descriptors.Descriptor
@@ -59,6 +61,7 @@ private static final long serialVersionUID = 0L;
           com.google.protobuf.AbstractMessage.InternalOneOfEnum {
     SESSION(1),
     USER(2),
+    APP(8),
     SCOPE_NOT_SET(0);
     private final int value;
     private ScopeCase(int value) {
@@ -78,6 +81,7 @@ private static final long serialVersionUID = 0L;
       switch (value) {
         case 1: return SESSION;
         case 2: return USER;
+        case 8: return APP;
         case 0: return SCOPE_NOT_SET;
         default: return null;
       }
@@ -179,12 +183,56 @@ private static final long serialVersionUID = 0L;
     return dev.recollect.v1.UserScope.getDefaultInstance();
   }
 
+  public static final int APP_FIELD_NUMBER = 8;
+  /**
+   * <pre>
+   * One app's sessions.
+   * </pre>
+   *
+   * <code>.recollect.v1.AppScope app = 8 [json_name = "app"];</code>
+   * @return Whether the app field is set.
+   */
+  @java.lang.Override
+  public boolean hasApp() {
+    return scopeCase_ == 8;
+  }
+  /**
+   * <pre>
+   * One app's sessions.
+   * </pre>
+   *
+   * <code>.recollect.v1.AppScope app = 8 [json_name = "app"];</code>
+   * @return The app.
+   */
+  @java.lang.Override
+  public dev.recollect.v1.AppScope getApp() {
+    if (scopeCase_ == 8) {
+       return (dev.recollect.v1.AppScope) scope_;
+    }
+    return dev.recollect.v1.AppScope.getDefaultInstance();
+  }
+  /**
+   * <pre>
+   * One app's sessions.
+   * </pre>
+   *
+   * <code>.recollect.v1.AppScope app = 8 [json_name = "app"];</code>
+   */
+  @java.lang.Override
+  public dev.recollect.v1.AppScopeOrBuilder getAppOrBuilder() {
+    if (scopeCase_ == 8) {
+       return (dev.recollect.v1.AppScope) scope_;
+    }
+    return dev.recollect.v1.AppScope.getDefaultInstance();
+  }
+
   public static final int QUERY_FIELD_NUMBER = 3;
   @SuppressWarnings("serial")
   private volatile java.lang.Object query_ = "";
   /**
    * <pre>
-   * What to look for; at most 1,024 characters. REQUIRED and not blank, unless filter has a keyword or keywords.
+   * What to look for; at most 1,024 characters. REQUIRED and not blank, unless mode is SUBSTRING and filter has a keyword or
+   * keywords.
    * </pre>
    *
    * <code>string query = 3 [json_name = "query"];</code>
@@ -205,7 +253,8 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * What to look for; at most 1,024 characters. REQUIRED and not blank, unless filter has a keyword or keywords.
+   * What to look for; at most 1,024 characters. REQUIRED and not blank, unless mode is SUBSTRING and filter has a keyword or
+   * keywords.
    * </pre>
    *
    * <code>string query = 3 [json_name = "query"];</code>
@@ -230,7 +279,7 @@ private static final long serialVersionUID = 0L;
   private int mode_ = 0;
   /**
    * <pre>
-   * How the query is understood.
+   * How the query is understood. Default: SUBSTRING.
    * </pre>
    *
    * <code>.recollect.v1.SearchMode mode = 4 [json_name = "mode"];</code>
@@ -241,7 +290,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * How the query is understood.
+   * How the query is understood. Default: SUBSTRING.
    * </pre>
    *
    * <code>.recollect.v1.SearchMode mode = 4 [json_name = "mode"];</code>
@@ -257,7 +306,7 @@ private static final long serialVersionUID = 0L;
   /**
    * <pre>
    * Further conditions, all to hold beside the query. last_n is refused; a numbered page may stand in for page_size and
-   * page_token.
+   * page_token with SUBSTRING, and is refused with the other modes.
    * </pre>
    *
    * <code>.recollect.v1.EventFilter filter = 5 [json_name = "filter"];</code>
@@ -270,7 +319,7 @@ private static final long serialVersionUID = 0L;
   /**
    * <pre>
    * Further conditions, all to hold beside the query. last_n is refused; a numbered page may stand in for page_size and
-   * page_token.
+   * page_token with SUBSTRING, and is refused with the other modes.
    * </pre>
    *
    * <code>.recollect.v1.EventFilter filter = 5 [json_name = "filter"];</code>
@@ -283,7 +332,7 @@ private static final long serialVersionUID = 0L;
   /**
    * <pre>
    * Further conditions, all to hold beside the query. last_n is refused; a numbered page may stand in for page_size and
-   * page_token.
+   * page_token with SUBSTRING, and is refused with the other modes.
    * </pre>
    *
    * <code>.recollect.v1.EventFilter filter = 5 [json_name = "filter"];</code>
@@ -355,6 +404,250 @@ private static final long serialVersionUID = 0L;
     }
   }
 
+  public static final int FIELDS_FIELD_NUMBER = 9;
+  @SuppressWarnings("serial")
+  private com.google.protobuf.Internal.IntList fields_ =
+      emptyIntList();
+  private static final     com.google.protobuf.Internal.IntListAdapter.IntConverter<
+      dev.recollect.v1.SearchField> fields_converter_ =
+          new com.google.protobuf.Internal.IntListAdapter.IntConverter<
+              dev.recollect.v1.SearchField>() {
+            public dev.recollect.v1.SearchField convert(int from) {
+              dev.recollect.v1.SearchField result = dev.recollect.v1.SearchField.forNumber(from);
+              return result == null ? dev.recollect.v1.SearchField.UNRECOGNIZED : result;
+            }
+          };
+  /**
+   * <pre>
+   * Which fields are searched. Default: with SUBSTRING the text, which is all that it looks at; with the other modes all of
+   * them.
+   * </pre>
+   *
+   * <code>repeated .recollect.v1.SearchField fields = 9 [json_name = "fields"];</code>
+   * @return A list containing the fields.
+   */
+  @java.lang.Override
+  public java.util.List<dev.recollect.v1.SearchField> getFieldsList() {
+    return new com.google.protobuf.Internal.IntListAdapter<
+        dev.recollect.v1.SearchField>(fields_, fields_converter_);
+  }
+  /**
+   * <pre>
+   * Which fields are searched. Default: with SUBSTRING the text, which is all that it looks at; with the other modes all of
+   * them.
+   * </pre>
+   *
+   * <code>repeated .recollect.v1.SearchField fields = 9 [json_name = "fields"];</code>
+   * @return The count of fields.
+   */
+  @java.lang.Override
+  public int getFieldsCount() {
+    return fields_.size();
+  }
+  /**
+   * <pre>
+   * Which fields are searched. Default: with SUBSTRING the text, which is all that it looks at; with the other modes all of
+   * them.
+   * </pre>
+   *
+   * <code>repeated .recollect.v1.SearchField fields = 9 [json_name = "fields"];</code>
+   * @param index The index of the element to return.
+   * @return The fields at the given index.
+   */
+  @java.lang.Override
+  public dev.recollect.v1.SearchField getFields(int index) {
+    return fields_converter_.convert(fields_.getInt(index));
+  }
+  /**
+   * <pre>
+   * Which fields are searched. Default: with SUBSTRING the text, which is all that it looks at; with the other modes all of
+   * them.
+   * </pre>
+   *
+   * <code>repeated .recollect.v1.SearchField fields = 9 [json_name = "fields"];</code>
+   * @return A list containing the enum numeric values on the wire for fields.
+   */
+  @java.lang.Override
+  public java.util.List<java.lang.Integer>
+  getFieldsValueList() {
+    return fields_;
+  }
+  /**
+   * <pre>
+   * Which fields are searched. Default: with SUBSTRING the text, which is all that it looks at; with the other modes all of
+   * them.
+   * </pre>
+   *
+   * <code>repeated .recollect.v1.SearchField fields = 9 [json_name = "fields"];</code>
+   * @param index The index of the value to return.
+   * @return The enum numeric value on the wire of fields at the given index.
+   */
+  @java.lang.Override
+  public int getFieldsValue(int index) {
+    return fields_.getInt(index);
+  }
+  private int fieldsMemoizedSerializedSize;
+
+  public static final int NEIGHBORS_FIELD_NUMBER = 10;
+  private int neighbors_ = 0;
+  /**
+   * <pre>
+   * How many events before and after each hit, in the order of its session, come with it: at most 10. They satisfy the filter's
+   * view and branch; its other conditions do not matter. Negative is refused.
+   * </pre>
+   *
+   * <code>int32 neighbors = 10 [json_name = "neighbors"];</code>
+   * @return The neighbors.
+   */
+  @java.lang.Override
+  public int getNeighbors() {
+    return neighbors_;
+  }
+
+  public static final int GROUPING_FIELD_NUMBER = 11;
+  private int grouping_ = 0;
+  /**
+   * <pre>
+   * One hit for each turn or session. Not with SUBSTRING.
+   * </pre>
+   *
+   * <code>.recollect.v1.HitGrouping grouping = 11 [json_name = "grouping"];</code>
+   * @return The enum numeric value on the wire for grouping.
+   */
+  @java.lang.Override public int getGroupingValue() {
+    return grouping_;
+  }
+  /**
+   * <pre>
+   * One hit for each turn or session. Not with SUBSTRING.
+   * </pre>
+   *
+   * <code>.recollect.v1.HitGrouping grouping = 11 [json_name = "grouping"];</code>
+   * @return The grouping.
+   */
+  @java.lang.Override public dev.recollect.v1.HitGrouping getGrouping() {
+    dev.recollect.v1.HitGrouping result = dev.recollect.v1.HitGrouping.forNumber(grouping_);
+    return result == null ? dev.recollect.v1.HitGrouping.UNRECOGNIZED : result;
+  }
+
+  public static final int RECENCY_FIELD_NUMBER = 12;
+  private dev.recollect.v1.Recency recency_;
+  /**
+   * <pre>
+   * Lifts newer events. Default: age does not matter. Not with SUBSTRING.
+   * </pre>
+   *
+   * <code>.recollect.v1.Recency recency = 12 [json_name = "recency"];</code>
+   * @return Whether the recency field is set.
+   */
+  @java.lang.Override
+  public boolean hasRecency() {
+    return ((bitField0_ & 0x00000002) != 0);
+  }
+  /**
+   * <pre>
+   * Lifts newer events. Default: age does not matter. Not with SUBSTRING.
+   * </pre>
+   *
+   * <code>.recollect.v1.Recency recency = 12 [json_name = "recency"];</code>
+   * @return The recency.
+   */
+  @java.lang.Override
+  public dev.recollect.v1.Recency getRecency() {
+    return recency_ == null ? dev.recollect.v1.Recency.getDefaultInstance() : recency_;
+  }
+  /**
+   * <pre>
+   * Lifts newer events. Default: age does not matter. Not with SUBSTRING.
+   * </pre>
+   *
+   * <code>.recollect.v1.Recency recency = 12 [json_name = "recency"];</code>
+   */
+  @java.lang.Override
+  public dev.recollect.v1.RecencyOrBuilder getRecencyOrBuilder() {
+    return recency_ == null ? dev.recollect.v1.Recency.getDefaultInstance() : recency_;
+  }
+
+  public static final int MIN_SCORE_FIELD_NUMBER = 13;
+  private double minScore_ = 0D;
+  /**
+   * <pre>
+   * SEMANTIC only: the least cosine of a hit, from -1 to 1. Default: none.
+   * </pre>
+   *
+   * <code>optional double min_score = 13 [json_name = "minScore"];</code>
+   * @return Whether the minScore field is set.
+   */
+  @java.lang.Override
+  public boolean hasMinScore() {
+    return ((bitField0_ & 0x00000004) != 0);
+  }
+  /**
+   * <pre>
+   * SEMANTIC only: the least cosine of a hit, from -1 to 1. Default: none.
+   * </pre>
+   *
+   * <code>optional double min_score = 13 [json_name = "minScore"];</code>
+   * @return The minScore.
+   */
+  @java.lang.Override
+  public double getMinScore() {
+    return minScore_;
+  }
+
+  public static final int REFERENCE_TIME_FIELD_NUMBER = 14;
+  private com.google.protobuf.Timestamp referenceTime_;
+  /**
+   * <pre>
+   * What "yesterday" and "last week" in the query refer to, and what recency counts from. Default: now. Not with SUBSTRING.
+   * </pre>
+   *
+   * <code>.google.protobuf.Timestamp reference_time = 14 [json_name = "referenceTime"];</code>
+   * @return Whether the referenceTime field is set.
+   */
+  @java.lang.Override
+  public boolean hasReferenceTime() {
+    return ((bitField0_ & 0x00000008) != 0);
+  }
+  /**
+   * <pre>
+   * What "yesterday" and "last week" in the query refer to, and what recency counts from. Default: now. Not with SUBSTRING.
+   * </pre>
+   *
+   * <code>.google.protobuf.Timestamp reference_time = 14 [json_name = "referenceTime"];</code>
+   * @return The referenceTime.
+   */
+  @java.lang.Override
+  public com.google.protobuf.Timestamp getReferenceTime() {
+    return referenceTime_ == null ? com.google.protobuf.Timestamp.getDefaultInstance() : referenceTime_;
+  }
+  /**
+   * <pre>
+   * What "yesterday" and "last week" in the query refer to, and what recency counts from. Default: now. Not with SUBSTRING.
+   * </pre>
+   *
+   * <code>.google.protobuf.Timestamp reference_time = 14 [json_name = "referenceTime"];</code>
+   */
+  @java.lang.Override
+  public com.google.protobuf.TimestampOrBuilder getReferenceTimeOrBuilder() {
+    return referenceTime_ == null ? com.google.protobuf.Timestamp.getDefaultInstance() : referenceTime_;
+  }
+
+  public static final int INCLUDE_SYNTHETIC_FIELD_NUMBER = 15;
+  private boolean includeSynthetic_ = false;
+  /**
+   * <pre>
+   * Look at synthetic events (summaries and stand-ins) too, with the modes that leave them out: RANKED, SEMANTIC and HYBRID.
+   * </pre>
+   *
+   * <code>bool include_synthetic = 15 [json_name = "includeSynthetic"];</code>
+   * @return The includeSynthetic.
+   */
+  @java.lang.Override
+  public boolean getIncludeSynthetic() {
+    return includeSynthetic_;
+  }
+
   private byte memoizedIsInitialized = -1;
   @java.lang.Override
   public final boolean isInitialized() {
@@ -369,6 +662,7 @@ private static final long serialVersionUID = 0L;
   @java.lang.Override
   public void writeTo(com.google.protobuf.CodedOutputStream output)
                       throws java.io.IOException {
+    getSerializedSize();
     if (scopeCase_ == 1) {
       output.writeMessage(1, (dev.recollect.v1.SessionRef) scope_);
     }
@@ -389,6 +683,34 @@ private static final long serialVersionUID = 0L;
     }
     if (!com.google.protobuf.GeneratedMessage.isStringEmpty(pageToken_)) {
       com.google.protobuf.GeneratedMessage.writeString(output, 7, pageToken_);
+    }
+    if (scopeCase_ == 8) {
+      output.writeMessage(8, (dev.recollect.v1.AppScope) scope_);
+    }
+    if (getFieldsList().size() > 0) {
+      output.writeUInt32NoTag(74);
+      output.writeUInt32NoTag(fieldsMemoizedSerializedSize);
+    }
+    for (int i = 0; i < fields_.size(); i++) {
+      output.writeEnumNoTag(fields_.getInt(i));
+    }
+    if (neighbors_ != 0) {
+      output.writeInt32(10, neighbors_);
+    }
+    if (grouping_ != dev.recollect.v1.HitGrouping.HIT_GROUPING_UNSPECIFIED.getNumber()) {
+      output.writeEnum(11, grouping_);
+    }
+    if (((bitField0_ & 0x00000002) != 0)) {
+      output.writeMessage(12, getRecency());
+    }
+    if (((bitField0_ & 0x00000004) != 0)) {
+      output.writeDouble(13, minScore_);
+    }
+    if (((bitField0_ & 0x00000008) != 0)) {
+      output.writeMessage(14, getReferenceTime());
+    }
+    if (includeSynthetic_ != false) {
+      output.writeBool(15, includeSynthetic_);
     }
     getUnknownFields().writeTo(output);
   }
@@ -425,6 +747,46 @@ private static final long serialVersionUID = 0L;
     if (!com.google.protobuf.GeneratedMessage.isStringEmpty(pageToken_)) {
       size += com.google.protobuf.GeneratedMessage.computeStringSize(7, pageToken_);
     }
+    if (scopeCase_ == 8) {
+      size += com.google.protobuf.CodedOutputStream
+        .computeMessageSize(8, (dev.recollect.v1.AppScope) scope_);
+    }
+    {
+      int dataSize = 0;
+      for (int i = 0; i < fields_.size(); i++) {
+        dataSize += com.google.protobuf.CodedOutputStream
+          .computeEnumSizeNoTag(fields_.getInt(i));
+      }
+      size += dataSize;
+      if (!getFieldsList().isEmpty()) {  size += 1;
+        size += com.google.protobuf.CodedOutputStream
+          .computeUInt32SizeNoTag(dataSize);
+      }fieldsMemoizedSerializedSize = dataSize;
+    }
+    if (neighbors_ != 0) {
+      size += com.google.protobuf.CodedOutputStream
+        .computeInt32Size(10, neighbors_);
+    }
+    if (grouping_ != dev.recollect.v1.HitGrouping.HIT_GROUPING_UNSPECIFIED.getNumber()) {
+      size += com.google.protobuf.CodedOutputStream
+        .computeEnumSize(11, grouping_);
+    }
+    if (((bitField0_ & 0x00000002) != 0)) {
+      size += com.google.protobuf.CodedOutputStream
+        .computeMessageSize(12, getRecency());
+    }
+    if (((bitField0_ & 0x00000004) != 0)) {
+      size += com.google.protobuf.CodedOutputStream
+        .computeDoubleSize(13, minScore_);
+    }
+    if (((bitField0_ & 0x00000008) != 0)) {
+      size += com.google.protobuf.CodedOutputStream
+        .computeMessageSize(14, getReferenceTime());
+    }
+    if (includeSynthetic_ != false) {
+      size += com.google.protobuf.CodedOutputStream
+        .computeBoolSize(15, includeSynthetic_);
+    }
     size += getUnknownFields().getSerializedSize();
     memoizedSize = size;
     return size;
@@ -452,6 +814,28 @@ private static final long serialVersionUID = 0L;
         != other.getPageSize()) return false;
     if (!getPageToken()
         .equals(other.getPageToken())) return false;
+    if (!fields_.equals(other.fields_)) return false;
+    if (getNeighbors()
+        != other.getNeighbors()) return false;
+    if (grouping_ != other.grouping_) return false;
+    if (hasRecency() != other.hasRecency()) return false;
+    if (hasRecency()) {
+      if (!getRecency()
+          .equals(other.getRecency())) return false;
+    }
+    if (hasMinScore() != other.hasMinScore()) return false;
+    if (hasMinScore()) {
+      if (java.lang.Double.doubleToLongBits(getMinScore())
+          != java.lang.Double.doubleToLongBits(
+              other.getMinScore())) return false;
+    }
+    if (hasReferenceTime() != other.hasReferenceTime()) return false;
+    if (hasReferenceTime()) {
+      if (!getReferenceTime()
+          .equals(other.getReferenceTime())) return false;
+    }
+    if (getIncludeSynthetic()
+        != other.getIncludeSynthetic()) return false;
     if (!getScopeCase().equals(other.getScopeCase())) return false;
     switch (scopeCase_) {
       case 1:
@@ -461,6 +845,10 @@ private static final long serialVersionUID = 0L;
       case 2:
         if (!getUser()
             .equals(other.getUser())) return false;
+        break;
+      case 8:
+        if (!getApp()
+            .equals(other.getApp())) return false;
         break;
       case 0:
       default:
@@ -488,6 +876,30 @@ private static final long serialVersionUID = 0L;
     hash = (53 * hash) + getPageSize();
     hash = (37 * hash) + PAGE_TOKEN_FIELD_NUMBER;
     hash = (53 * hash) + getPageToken().hashCode();
+    if (getFieldsCount() > 0) {
+      hash = (37 * hash) + FIELDS_FIELD_NUMBER;
+      hash = (53 * hash) + fields_.hashCode();
+    }
+    hash = (37 * hash) + NEIGHBORS_FIELD_NUMBER;
+    hash = (53 * hash) + getNeighbors();
+    hash = (37 * hash) + GROUPING_FIELD_NUMBER;
+    hash = (53 * hash) + grouping_;
+    if (hasRecency()) {
+      hash = (37 * hash) + RECENCY_FIELD_NUMBER;
+      hash = (53 * hash) + getRecency().hashCode();
+    }
+    if (hasMinScore()) {
+      hash = (37 * hash) + MIN_SCORE_FIELD_NUMBER;
+      hash = (53 * hash) + com.google.protobuf.Internal.hashLong(
+          java.lang.Double.doubleToLongBits(getMinScore()));
+    }
+    if (hasReferenceTime()) {
+      hash = (37 * hash) + REFERENCE_TIME_FIELD_NUMBER;
+      hash = (53 * hash) + getReferenceTime().hashCode();
+    }
+    hash = (37 * hash) + INCLUDE_SYNTHETIC_FIELD_NUMBER;
+    hash = (53 * hash) + com.google.protobuf.Internal.hashBoolean(
+        getIncludeSynthetic());
     switch (scopeCase_) {
       case 1:
         hash = (37 * hash) + SESSION_FIELD_NUMBER;
@@ -496,6 +908,10 @@ private static final long serialVersionUID = 0L;
       case 2:
         hash = (37 * hash) + USER_FIELD_NUMBER;
         hash = (53 * hash) + getUser().hashCode();
+        break;
+      case 8:
+        hash = (37 * hash) + APP_FIELD_NUMBER;
+        hash = (53 * hash) + getApp().hashCode();
         break;
       case 0:
       default:
@@ -635,6 +1051,8 @@ private static final long serialVersionUID = 0L;
       if (com.google.protobuf.GeneratedMessage
               .alwaysUseFieldBuilders) {
         internalGetFilterFieldBuilder();
+        internalGetRecencyFieldBuilder();
+        internalGetReferenceTimeFieldBuilder();
       }
     }
     @java.lang.Override
@@ -647,6 +1065,9 @@ private static final long serialVersionUID = 0L;
       if (userBuilder_ != null) {
         userBuilder_.clear();
       }
+      if (appBuilder_ != null) {
+        appBuilder_.clear();
+      }
       query_ = "";
       mode_ = 0;
       filter_ = null;
@@ -656,6 +1077,21 @@ private static final long serialVersionUID = 0L;
       }
       pageSize_ = 0;
       pageToken_ = "";
+      fields_ = emptyIntList();
+      neighbors_ = 0;
+      grouping_ = 0;
+      recency_ = null;
+      if (recencyBuilder_ != null) {
+        recencyBuilder_.dispose();
+        recencyBuilder_ = null;
+      }
+      minScore_ = 0D;
+      referenceTime_ = null;
+      if (referenceTimeBuilder_ != null) {
+        referenceTimeBuilder_.dispose();
+        referenceTimeBuilder_ = null;
+      }
+      includeSynthetic_ = false;
       scopeCase_ = 0;
       scope_ = null;
       return this;
@@ -692,24 +1128,53 @@ private static final long serialVersionUID = 0L;
 
     private void buildPartial0(dev.recollect.v1.SearchEventsRequest result) {
       int from_bitField0_ = bitField0_;
-      if (((from_bitField0_ & 0x00000004) != 0)) {
+      if (((from_bitField0_ & 0x00000008) != 0)) {
         result.query_ = query_;
       }
-      if (((from_bitField0_ & 0x00000008) != 0)) {
+      if (((from_bitField0_ & 0x00000010) != 0)) {
         result.mode_ = mode_;
       }
       int to_bitField0_ = 0;
-      if (((from_bitField0_ & 0x00000010) != 0)) {
+      if (((from_bitField0_ & 0x00000020) != 0)) {
         result.filter_ = filterBuilder_ == null
             ? filter_
             : filterBuilder_.build();
         to_bitField0_ |= 0x00000001;
       }
-      if (((from_bitField0_ & 0x00000020) != 0)) {
+      if (((from_bitField0_ & 0x00000040) != 0)) {
         result.pageSize_ = pageSize_;
       }
-      if (((from_bitField0_ & 0x00000040) != 0)) {
+      if (((from_bitField0_ & 0x00000080) != 0)) {
         result.pageToken_ = pageToken_;
+      }
+      if (((from_bitField0_ & 0x00000100) != 0)) {
+        fields_.makeImmutable();
+        result.fields_ = fields_;
+      }
+      if (((from_bitField0_ & 0x00000200) != 0)) {
+        result.neighbors_ = neighbors_;
+      }
+      if (((from_bitField0_ & 0x00000400) != 0)) {
+        result.grouping_ = grouping_;
+      }
+      if (((from_bitField0_ & 0x00000800) != 0)) {
+        result.recency_ = recencyBuilder_ == null
+            ? recency_
+            : recencyBuilder_.build();
+        to_bitField0_ |= 0x00000002;
+      }
+      if (((from_bitField0_ & 0x00001000) != 0)) {
+        result.minScore_ = minScore_;
+        to_bitField0_ |= 0x00000004;
+      }
+      if (((from_bitField0_ & 0x00002000) != 0)) {
+        result.referenceTime_ = referenceTimeBuilder_ == null
+            ? referenceTime_
+            : referenceTimeBuilder_.build();
+        to_bitField0_ |= 0x00000008;
+      }
+      if (((from_bitField0_ & 0x00004000) != 0)) {
+        result.includeSynthetic_ = includeSynthetic_;
       }
       result.bitField0_ |= to_bitField0_;
     }
@@ -724,6 +1189,10 @@ private static final long serialVersionUID = 0L;
       if (scopeCase_ == 2 &&
           userBuilder_ != null) {
         result.scope_ = userBuilder_.build();
+      }
+      if (scopeCase_ == 8 &&
+          appBuilder_ != null) {
+        result.scope_ = appBuilder_.build();
       }
     }
 
@@ -741,7 +1210,7 @@ private static final long serialVersionUID = 0L;
       if (other == dev.recollect.v1.SearchEventsRequest.getDefaultInstance()) return this;
       if (!other.getQuery().isEmpty()) {
         query_ = other.query_;
-        bitField0_ |= 0x00000004;
+        bitField0_ |= 0x00000008;
         onChanged();
       }
       if (other.mode_ != 0) {
@@ -755,8 +1224,37 @@ private static final long serialVersionUID = 0L;
       }
       if (!other.getPageToken().isEmpty()) {
         pageToken_ = other.pageToken_;
-        bitField0_ |= 0x00000040;
+        bitField0_ |= 0x00000080;
         onChanged();
+      }
+      if (!other.fields_.isEmpty()) {
+        if (fields_.isEmpty()) {
+          fields_ = other.fields_;
+          fields_.makeImmutable();
+          bitField0_ |= 0x00000100;
+        } else {
+          ensureFieldsIsMutable();
+          fields_.addAll(other.fields_);
+        }
+        onChanged();
+      }
+      if (other.getNeighbors() != 0) {
+        setNeighbors(other.getNeighbors());
+      }
+      if (other.grouping_ != 0) {
+        setGroupingValue(other.getGroupingValue());
+      }
+      if (other.hasRecency()) {
+        mergeRecency(other.getRecency());
+      }
+      if (other.hasMinScore()) {
+        setMinScore(other.getMinScore());
+      }
+      if (other.hasReferenceTime()) {
+        mergeReferenceTime(other.getReferenceTime());
+      }
+      if (other.getIncludeSynthetic() != false) {
+        setIncludeSynthetic(other.getIncludeSynthetic());
       }
       switch (other.getScopeCase()) {
         case SESSION: {
@@ -765,6 +1263,10 @@ private static final long serialVersionUID = 0L;
         }
         case USER: {
           mergeUser(other.getUser());
+          break;
+        }
+        case APP: {
+          mergeApp(other.getApp());
           break;
         }
         case SCOPE_NOT_SET: {
@@ -813,31 +1315,88 @@ private static final long serialVersionUID = 0L;
             } // case 18
             case 26: {
               query_ = input.readStringRequireUtf8();
-              bitField0_ |= 0x00000004;
+              bitField0_ |= 0x00000008;
               break;
             } // case 26
             case 32: {
               mode_ = input.readEnum();
-              bitField0_ |= 0x00000008;
+              bitField0_ |= 0x00000010;
               break;
             } // case 32
             case 42: {
               input.readMessage(
                   internalGetFilterFieldBuilder().getBuilder(),
                   extensionRegistry);
-              bitField0_ |= 0x00000010;
+              bitField0_ |= 0x00000020;
               break;
             } // case 42
             case 48: {
               pageSize_ = input.readInt32();
-              bitField0_ |= 0x00000020;
+              bitField0_ |= 0x00000040;
               break;
             } // case 48
             case 58: {
               pageToken_ = input.readStringRequireUtf8();
-              bitField0_ |= 0x00000040;
+              bitField0_ |= 0x00000080;
               break;
             } // case 58
+            case 66: {
+              input.readMessage(
+                  internalGetAppFieldBuilder().getBuilder(),
+                  extensionRegistry);
+              scopeCase_ = 8;
+              break;
+            } // case 66
+            case 72: {
+              int tmpRaw = input.readEnum();
+              ensureFieldsIsMutable();
+              fields_.addInt(tmpRaw);
+              break;
+            } // case 72
+            case 74: {
+              int length = input.readRawVarint32();
+              int limit = input.pushLimit(length);
+              ensureFieldsIsMutable();
+              while (input.getBytesUntilLimit() > 0) {
+                fields_.addInt(input.readEnum());
+              }
+              input.popLimit(limit);
+              break;
+            } // case 74
+            case 80: {
+              neighbors_ = input.readInt32();
+              bitField0_ |= 0x00000200;
+              break;
+            } // case 80
+            case 88: {
+              grouping_ = input.readEnum();
+              bitField0_ |= 0x00000400;
+              break;
+            } // case 88
+            case 98: {
+              input.readMessage(
+                  internalGetRecencyFieldBuilder().getBuilder(),
+                  extensionRegistry);
+              bitField0_ |= 0x00000800;
+              break;
+            } // case 98
+            case 105: {
+              minScore_ = input.readDouble();
+              bitField0_ |= 0x00001000;
+              break;
+            } // case 105
+            case 114: {
+              input.readMessage(
+                  internalGetReferenceTimeFieldBuilder().getBuilder(),
+                  extensionRegistry);
+              bitField0_ |= 0x00002000;
+              break;
+            } // case 114
+            case 120: {
+              includeSynthetic_ = input.readBool();
+              bitField0_ |= 0x00004000;
+              break;
+            } // case 120
             default: {
               if (!super.parseUnknownField(input, extensionRegistry, tag)) {
                 done = true; // was an endgroup tag
@@ -1226,10 +1785,189 @@ private static final long serialVersionUID = 0L;
       return userBuilder_;
     }
 
+    private com.google.protobuf.SingleFieldBuilder<
+        dev.recollect.v1.AppScope, dev.recollect.v1.AppScope.Builder, dev.recollect.v1.AppScopeOrBuilder> appBuilder_;
+    /**
+     * <pre>
+     * One app's sessions.
+     * </pre>
+     *
+     * <code>.recollect.v1.AppScope app = 8 [json_name = "app"];</code>
+     * @return Whether the app field is set.
+     */
+    @java.lang.Override
+    public boolean hasApp() {
+      return scopeCase_ == 8;
+    }
+    /**
+     * <pre>
+     * One app's sessions.
+     * </pre>
+     *
+     * <code>.recollect.v1.AppScope app = 8 [json_name = "app"];</code>
+     * @return The app.
+     */
+    @java.lang.Override
+    public dev.recollect.v1.AppScope getApp() {
+      if (appBuilder_ == null) {
+        if (scopeCase_ == 8) {
+          return (dev.recollect.v1.AppScope) scope_;
+        }
+        return dev.recollect.v1.AppScope.getDefaultInstance();
+      } else {
+        if (scopeCase_ == 8) {
+          return appBuilder_.getMessage();
+        }
+        return dev.recollect.v1.AppScope.getDefaultInstance();
+      }
+    }
+    /**
+     * <pre>
+     * One app's sessions.
+     * </pre>
+     *
+     * <code>.recollect.v1.AppScope app = 8 [json_name = "app"];</code>
+     */
+    public Builder setApp(dev.recollect.v1.AppScope value) {
+      if (appBuilder_ == null) {
+        if (value == null) {
+          throw new NullPointerException();
+        }
+        scope_ = value;
+        onChanged();
+      } else {
+        appBuilder_.setMessage(value);
+      }
+      scopeCase_ = 8;
+      return this;
+    }
+    /**
+     * <pre>
+     * One app's sessions.
+     * </pre>
+     *
+     * <code>.recollect.v1.AppScope app = 8 [json_name = "app"];</code>
+     */
+    public Builder setApp(
+        dev.recollect.v1.AppScope.Builder builderForValue) {
+      if (appBuilder_ == null) {
+        scope_ = builderForValue.build();
+        onChanged();
+      } else {
+        appBuilder_.setMessage(builderForValue.build());
+      }
+      scopeCase_ = 8;
+      return this;
+    }
+    /**
+     * <pre>
+     * One app's sessions.
+     * </pre>
+     *
+     * <code>.recollect.v1.AppScope app = 8 [json_name = "app"];</code>
+     */
+    public Builder mergeApp(dev.recollect.v1.AppScope value) {
+      if (appBuilder_ == null) {
+        if (scopeCase_ == 8 &&
+            scope_ != dev.recollect.v1.AppScope.getDefaultInstance()) {
+          scope_ = dev.recollect.v1.AppScope.newBuilder((dev.recollect.v1.AppScope) scope_)
+              .mergeFrom(value).buildPartial();
+        } else {
+          scope_ = value;
+        }
+        onChanged();
+      } else {
+        if (scopeCase_ == 8) {
+          appBuilder_.mergeFrom(value);
+        } else {
+          appBuilder_.setMessage(value);
+        }
+      }
+      scopeCase_ = 8;
+      return this;
+    }
+    /**
+     * <pre>
+     * One app's sessions.
+     * </pre>
+     *
+     * <code>.recollect.v1.AppScope app = 8 [json_name = "app"];</code>
+     */
+    public Builder clearApp() {
+      if (appBuilder_ == null) {
+        if (scopeCase_ == 8) {
+          scopeCase_ = 0;
+          scope_ = null;
+          onChanged();
+        }
+      } else {
+        if (scopeCase_ == 8) {
+          scopeCase_ = 0;
+          scope_ = null;
+        }
+        appBuilder_.clear();
+      }
+      return this;
+    }
+    /**
+     * <pre>
+     * One app's sessions.
+     * </pre>
+     *
+     * <code>.recollect.v1.AppScope app = 8 [json_name = "app"];</code>
+     */
+    public dev.recollect.v1.AppScope.Builder getAppBuilder() {
+      return internalGetAppFieldBuilder().getBuilder();
+    }
+    /**
+     * <pre>
+     * One app's sessions.
+     * </pre>
+     *
+     * <code>.recollect.v1.AppScope app = 8 [json_name = "app"];</code>
+     */
+    @java.lang.Override
+    public dev.recollect.v1.AppScopeOrBuilder getAppOrBuilder() {
+      if ((scopeCase_ == 8) && (appBuilder_ != null)) {
+        return appBuilder_.getMessageOrBuilder();
+      } else {
+        if (scopeCase_ == 8) {
+          return (dev.recollect.v1.AppScope) scope_;
+        }
+        return dev.recollect.v1.AppScope.getDefaultInstance();
+      }
+    }
+    /**
+     * <pre>
+     * One app's sessions.
+     * </pre>
+     *
+     * <code>.recollect.v1.AppScope app = 8 [json_name = "app"];</code>
+     */
+    private com.google.protobuf.SingleFieldBuilder<
+        dev.recollect.v1.AppScope, dev.recollect.v1.AppScope.Builder, dev.recollect.v1.AppScopeOrBuilder> 
+        internalGetAppFieldBuilder() {
+      if (appBuilder_ == null) {
+        if (!(scopeCase_ == 8)) {
+          scope_ = dev.recollect.v1.AppScope.getDefaultInstance();
+        }
+        appBuilder_ = new com.google.protobuf.SingleFieldBuilder<
+            dev.recollect.v1.AppScope, dev.recollect.v1.AppScope.Builder, dev.recollect.v1.AppScopeOrBuilder>(
+                (dev.recollect.v1.AppScope) scope_,
+                getParentForChildren(),
+                isClean());
+        scope_ = null;
+      }
+      scopeCase_ = 8;
+      onChanged();
+      return appBuilder_;
+    }
+
     private java.lang.Object query_ = "";
     /**
      * <pre>
-     * What to look for; at most 1,024 characters. REQUIRED and not blank, unless filter has a keyword or keywords.
+     * What to look for; at most 1,024 characters. REQUIRED and not blank, unless mode is SUBSTRING and filter has a keyword or
+     * keywords.
      * </pre>
      *
      * <code>string query = 3 [json_name = "query"];</code>
@@ -1249,7 +1987,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * What to look for; at most 1,024 characters. REQUIRED and not blank, unless filter has a keyword or keywords.
+     * What to look for; at most 1,024 characters. REQUIRED and not blank, unless mode is SUBSTRING and filter has a keyword or
+     * keywords.
      * </pre>
      *
      * <code>string query = 3 [json_name = "query"];</code>
@@ -1270,7 +2009,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * What to look for; at most 1,024 characters. REQUIRED and not blank, unless filter has a keyword or keywords.
+     * What to look for; at most 1,024 characters. REQUIRED and not blank, unless mode is SUBSTRING and filter has a keyword or
+     * keywords.
      * </pre>
      *
      * <code>string query = 3 [json_name = "query"];</code>
@@ -1281,13 +2021,14 @@ private static final long serialVersionUID = 0L;
         java.lang.String value) {
       if (value == null) { throw new NullPointerException(); }
       query_ = value;
-      bitField0_ |= 0x00000004;
+      bitField0_ |= 0x00000008;
       onChanged();
       return this;
     }
     /**
      * <pre>
-     * What to look for; at most 1,024 characters. REQUIRED and not blank, unless filter has a keyword or keywords.
+     * What to look for; at most 1,024 characters. REQUIRED and not blank, unless mode is SUBSTRING and filter has a keyword or
+     * keywords.
      * </pre>
      *
      * <code>string query = 3 [json_name = "query"];</code>
@@ -1295,13 +2036,14 @@ private static final long serialVersionUID = 0L;
      */
     public Builder clearQuery() {
       query_ = getDefaultInstance().getQuery();
-      bitField0_ = (bitField0_ & ~0x00000004);
+      bitField0_ = (bitField0_ & ~0x00000008);
       onChanged();
       return this;
     }
     /**
      * <pre>
-     * What to look for; at most 1,024 characters. REQUIRED and not blank, unless filter has a keyword or keywords.
+     * What to look for; at most 1,024 characters. REQUIRED and not blank, unless mode is SUBSTRING and filter has a keyword or
+     * keywords.
      * </pre>
      *
      * <code>string query = 3 [json_name = "query"];</code>
@@ -1313,7 +2055,7 @@ private static final long serialVersionUID = 0L;
       if (value == null) { throw new NullPointerException(); }
       checkByteStringIsUtf8(value);
       query_ = value;
-      bitField0_ |= 0x00000004;
+      bitField0_ |= 0x00000008;
       onChanged();
       return this;
     }
@@ -1321,7 +2063,7 @@ private static final long serialVersionUID = 0L;
     private int mode_ = 0;
     /**
      * <pre>
-     * How the query is understood.
+     * How the query is understood. Default: SUBSTRING.
      * </pre>
      *
      * <code>.recollect.v1.SearchMode mode = 4 [json_name = "mode"];</code>
@@ -1332,7 +2074,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * How the query is understood.
+     * How the query is understood. Default: SUBSTRING.
      * </pre>
      *
      * <code>.recollect.v1.SearchMode mode = 4 [json_name = "mode"];</code>
@@ -1341,13 +2083,13 @@ private static final long serialVersionUID = 0L;
      */
     public Builder setModeValue(int value) {
       mode_ = value;
-      bitField0_ |= 0x00000008;
+      bitField0_ |= 0x00000010;
       onChanged();
       return this;
     }
     /**
      * <pre>
-     * How the query is understood.
+     * How the query is understood. Default: SUBSTRING.
      * </pre>
      *
      * <code>.recollect.v1.SearchMode mode = 4 [json_name = "mode"];</code>
@@ -1360,7 +2102,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * How the query is understood.
+     * How the query is understood. Default: SUBSTRING.
      * </pre>
      *
      * <code>.recollect.v1.SearchMode mode = 4 [json_name = "mode"];</code>
@@ -1369,21 +2111,21 @@ private static final long serialVersionUID = 0L;
      */
     public Builder setMode(dev.recollect.v1.SearchMode value) {
       if (value == null) { throw new NullPointerException(); }
-      bitField0_ |= 0x00000008;
+      bitField0_ |= 0x00000010;
       mode_ = value.getNumber();
       onChanged();
       return this;
     }
     /**
      * <pre>
-     * How the query is understood.
+     * How the query is understood. Default: SUBSTRING.
      * </pre>
      *
      * <code>.recollect.v1.SearchMode mode = 4 [json_name = "mode"];</code>
      * @return This builder for chaining.
      */
     public Builder clearMode() {
-      bitField0_ = (bitField0_ & ~0x00000008);
+      bitField0_ = (bitField0_ & ~0x00000010);
       mode_ = 0;
       onChanged();
       return this;
@@ -1395,19 +2137,19 @@ private static final long serialVersionUID = 0L;
     /**
      * <pre>
      * Further conditions, all to hold beside the query. last_n is refused; a numbered page may stand in for page_size and
-     * page_token.
+     * page_token with SUBSTRING, and is refused with the other modes.
      * </pre>
      *
      * <code>.recollect.v1.EventFilter filter = 5 [json_name = "filter"];</code>
      * @return Whether the filter field is set.
      */
     public boolean hasFilter() {
-      return ((bitField0_ & 0x00000010) != 0);
+      return ((bitField0_ & 0x00000020) != 0);
     }
     /**
      * <pre>
      * Further conditions, all to hold beside the query. last_n is refused; a numbered page may stand in for page_size and
-     * page_token.
+     * page_token with SUBSTRING, and is refused with the other modes.
      * </pre>
      *
      * <code>.recollect.v1.EventFilter filter = 5 [json_name = "filter"];</code>
@@ -1423,7 +2165,7 @@ private static final long serialVersionUID = 0L;
     /**
      * <pre>
      * Further conditions, all to hold beside the query. last_n is refused; a numbered page may stand in for page_size and
-     * page_token.
+     * page_token with SUBSTRING, and is refused with the other modes.
      * </pre>
      *
      * <code>.recollect.v1.EventFilter filter = 5 [json_name = "filter"];</code>
@@ -1437,14 +2179,14 @@ private static final long serialVersionUID = 0L;
       } else {
         filterBuilder_.setMessage(value);
       }
-      bitField0_ |= 0x00000010;
+      bitField0_ |= 0x00000020;
       onChanged();
       return this;
     }
     /**
      * <pre>
      * Further conditions, all to hold beside the query. last_n is refused; a numbered page may stand in for page_size and
-     * page_token.
+     * page_token with SUBSTRING, and is refused with the other modes.
      * </pre>
      *
      * <code>.recollect.v1.EventFilter filter = 5 [json_name = "filter"];</code>
@@ -1456,21 +2198,21 @@ private static final long serialVersionUID = 0L;
       } else {
         filterBuilder_.setMessage(builderForValue.build());
       }
-      bitField0_ |= 0x00000010;
+      bitField0_ |= 0x00000020;
       onChanged();
       return this;
     }
     /**
      * <pre>
      * Further conditions, all to hold beside the query. last_n is refused; a numbered page may stand in for page_size and
-     * page_token.
+     * page_token with SUBSTRING, and is refused with the other modes.
      * </pre>
      *
      * <code>.recollect.v1.EventFilter filter = 5 [json_name = "filter"];</code>
      */
     public Builder mergeFilter(dev.recollect.v1.EventFilter value) {
       if (filterBuilder_ == null) {
-        if (((bitField0_ & 0x00000010) != 0) &&
+        if (((bitField0_ & 0x00000020) != 0) &&
           filter_ != null &&
           filter_ != dev.recollect.v1.EventFilter.getDefaultInstance()) {
           getFilterBuilder().mergeFrom(value);
@@ -1481,7 +2223,7 @@ private static final long serialVersionUID = 0L;
         filterBuilder_.mergeFrom(value);
       }
       if (filter_ != null) {
-        bitField0_ |= 0x00000010;
+        bitField0_ |= 0x00000020;
         onChanged();
       }
       return this;
@@ -1489,13 +2231,13 @@ private static final long serialVersionUID = 0L;
     /**
      * <pre>
      * Further conditions, all to hold beside the query. last_n is refused; a numbered page may stand in for page_size and
-     * page_token.
+     * page_token with SUBSTRING, and is refused with the other modes.
      * </pre>
      *
      * <code>.recollect.v1.EventFilter filter = 5 [json_name = "filter"];</code>
      */
     public Builder clearFilter() {
-      bitField0_ = (bitField0_ & ~0x00000010);
+      bitField0_ = (bitField0_ & ~0x00000020);
       filter_ = null;
       if (filterBuilder_ != null) {
         filterBuilder_.dispose();
@@ -1507,20 +2249,20 @@ private static final long serialVersionUID = 0L;
     /**
      * <pre>
      * Further conditions, all to hold beside the query. last_n is refused; a numbered page may stand in for page_size and
-     * page_token.
+     * page_token with SUBSTRING, and is refused with the other modes.
      * </pre>
      *
      * <code>.recollect.v1.EventFilter filter = 5 [json_name = "filter"];</code>
      */
     public dev.recollect.v1.EventFilter.Builder getFilterBuilder() {
-      bitField0_ |= 0x00000010;
+      bitField0_ |= 0x00000020;
       onChanged();
       return internalGetFilterFieldBuilder().getBuilder();
     }
     /**
      * <pre>
      * Further conditions, all to hold beside the query. last_n is refused; a numbered page may stand in for page_size and
-     * page_token.
+     * page_token with SUBSTRING, and is refused with the other modes.
      * </pre>
      *
      * <code>.recollect.v1.EventFilter filter = 5 [json_name = "filter"];</code>
@@ -1536,7 +2278,7 @@ private static final long serialVersionUID = 0L;
     /**
      * <pre>
      * Further conditions, all to hold beside the query. last_n is refused; a numbered page may stand in for page_size and
-     * page_token.
+     * page_token with SUBSTRING, and is refused with the other modes.
      * </pre>
      *
      * <code>.recollect.v1.EventFilter filter = 5 [json_name = "filter"];</code>
@@ -1580,7 +2322,7 @@ private static final long serialVersionUID = 0L;
     public Builder setPageSize(int value) {
 
       pageSize_ = value;
-      bitField0_ |= 0x00000020;
+      bitField0_ |= 0x00000040;
       onChanged();
       return this;
     }
@@ -1593,7 +2335,7 @@ private static final long serialVersionUID = 0L;
      * @return This builder for chaining.
      */
     public Builder clearPageSize() {
-      bitField0_ = (bitField0_ & ~0x00000020);
+      bitField0_ = (bitField0_ & ~0x00000040);
       pageSize_ = 0;
       onChanged();
       return this;
@@ -1654,7 +2396,7 @@ private static final long serialVersionUID = 0L;
         java.lang.String value) {
       if (value == null) { throw new NullPointerException(); }
       pageToken_ = value;
-      bitField0_ |= 0x00000040;
+      bitField0_ |= 0x00000080;
       onChanged();
       return this;
     }
@@ -1668,7 +2410,7 @@ private static final long serialVersionUID = 0L;
      */
     public Builder clearPageToken() {
       pageToken_ = getDefaultInstance().getPageToken();
-      bitField0_ = (bitField0_ & ~0x00000040);
+      bitField0_ = (bitField0_ & ~0x00000080);
       onChanged();
       return this;
     }
@@ -1686,7 +2428,735 @@ private static final long serialVersionUID = 0L;
       if (value == null) { throw new NullPointerException(); }
       checkByteStringIsUtf8(value);
       pageToken_ = value;
-      bitField0_ |= 0x00000040;
+      bitField0_ |= 0x00000080;
+      onChanged();
+      return this;
+    }
+
+    private com.google.protobuf.Internal.IntList fields_ = emptyIntList();
+    private void ensureFieldsIsMutable() {
+      if (!fields_.isModifiable()) {
+        fields_ = makeMutableCopy(fields_);
+      }
+      bitField0_ |= 0x00000100;
+    }
+    /**
+     * <pre>
+     * Which fields are searched. Default: with SUBSTRING the text, which is all that it looks at; with the other modes all of
+     * them.
+     * </pre>
+     *
+     * <code>repeated .recollect.v1.SearchField fields = 9 [json_name = "fields"];</code>
+     * @return A list containing the fields.
+     */
+    public java.util.List<dev.recollect.v1.SearchField> getFieldsList() {
+      return new com.google.protobuf.Internal.IntListAdapter<
+          dev.recollect.v1.SearchField>(fields_, fields_converter_);
+    }
+    /**
+     * <pre>
+     * Which fields are searched. Default: with SUBSTRING the text, which is all that it looks at; with the other modes all of
+     * them.
+     * </pre>
+     *
+     * <code>repeated .recollect.v1.SearchField fields = 9 [json_name = "fields"];</code>
+     * @return The count of fields.
+     */
+    public int getFieldsCount() {
+      return fields_.size();
+    }
+    /**
+     * <pre>
+     * Which fields are searched. Default: with SUBSTRING the text, which is all that it looks at; with the other modes all of
+     * them.
+     * </pre>
+     *
+     * <code>repeated .recollect.v1.SearchField fields = 9 [json_name = "fields"];</code>
+     * @param index The index of the element to return.
+     * @return The fields at the given index.
+     */
+    public dev.recollect.v1.SearchField getFields(int index) {
+      return fields_converter_.convert(fields_.getInt(index));
+    }
+    /**
+     * <pre>
+     * Which fields are searched. Default: with SUBSTRING the text, which is all that it looks at; with the other modes all of
+     * them.
+     * </pre>
+     *
+     * <code>repeated .recollect.v1.SearchField fields = 9 [json_name = "fields"];</code>
+     * @param index The index to set the value at.
+     * @param value The fields to set.
+     * @return This builder for chaining.
+     */
+    public Builder setFields(
+        int index, dev.recollect.v1.SearchField value) {
+      if (value == null) { throw new NullPointerException(); }
+      ensureFieldsIsMutable();
+      fields_.setInt(index, value.getNumber());
+      onChanged();
+      return this;
+    }
+    /**
+     * <pre>
+     * Which fields are searched. Default: with SUBSTRING the text, which is all that it looks at; with the other modes all of
+     * them.
+     * </pre>
+     *
+     * <code>repeated .recollect.v1.SearchField fields = 9 [json_name = "fields"];</code>
+     * @param value The fields to add.
+     * @return This builder for chaining.
+     */
+    public Builder addFields(dev.recollect.v1.SearchField value) {
+      if (value == null) { throw new NullPointerException(); }
+      ensureFieldsIsMutable();
+      fields_.addInt(value.getNumber());
+      onChanged();
+      return this;
+    }
+    /**
+     * <pre>
+     * Which fields are searched. Default: with SUBSTRING the text, which is all that it looks at; with the other modes all of
+     * them.
+     * </pre>
+     *
+     * <code>repeated .recollect.v1.SearchField fields = 9 [json_name = "fields"];</code>
+     * @param values The fields to add.
+     * @return This builder for chaining.
+     */
+    public Builder addAllFields(
+        java.lang.Iterable<? extends dev.recollect.v1.SearchField> values) {
+      ensureFieldsIsMutable();
+      for (dev.recollect.v1.SearchField value : values) {
+        fields_.addInt(value.getNumber());
+      }
+      onChanged();
+      return this;
+    }
+    /**
+     * <pre>
+     * Which fields are searched. Default: with SUBSTRING the text, which is all that it looks at; with the other modes all of
+     * them.
+     * </pre>
+     *
+     * <code>repeated .recollect.v1.SearchField fields = 9 [json_name = "fields"];</code>
+     * @return This builder for chaining.
+     */
+    public Builder clearFields() {
+      fields_ = emptyIntList();
+      bitField0_ = (bitField0_ & ~0x00000100);
+      onChanged();
+      return this;
+    }
+    /**
+     * <pre>
+     * Which fields are searched. Default: with SUBSTRING the text, which is all that it looks at; with the other modes all of
+     * them.
+     * </pre>
+     *
+     * <code>repeated .recollect.v1.SearchField fields = 9 [json_name = "fields"];</code>
+     * @return A list containing the enum numeric values on the wire for fields.
+     */
+    public java.util.List<java.lang.Integer>
+    getFieldsValueList() {
+      fields_.makeImmutable();
+      return fields_;
+    }
+    /**
+     * <pre>
+     * Which fields are searched. Default: with SUBSTRING the text, which is all that it looks at; with the other modes all of
+     * them.
+     * </pre>
+     *
+     * <code>repeated .recollect.v1.SearchField fields = 9 [json_name = "fields"];</code>
+     * @param index The index of the value to return.
+     * @return The enum numeric value on the wire of fields at the given index.
+     */
+    public int getFieldsValue(int index) {
+      return fields_.getInt(index);
+    }
+    /**
+     * <pre>
+     * Which fields are searched. Default: with SUBSTRING the text, which is all that it looks at; with the other modes all of
+     * them.
+     * </pre>
+     *
+     * <code>repeated .recollect.v1.SearchField fields = 9 [json_name = "fields"];</code>
+     * @param index The index to set the value at.
+     * @param value The enum numeric value on the wire for fields to set.
+     * @return This builder for chaining.
+     */
+    public Builder setFieldsValue(
+        int index, int value) {
+      ensureFieldsIsMutable();
+      fields_.setInt(index, value);
+      onChanged();
+      return this;
+    }
+    /**
+     * <pre>
+     * Which fields are searched. Default: with SUBSTRING the text, which is all that it looks at; with the other modes all of
+     * them.
+     * </pre>
+     *
+     * <code>repeated .recollect.v1.SearchField fields = 9 [json_name = "fields"];</code>
+     * @param value The enum numeric value on the wire for fields to add.
+     * @return This builder for chaining.
+     */
+    public Builder addFieldsValue(int value) {
+      ensureFieldsIsMutable();
+      fields_.addInt(value);
+      onChanged();
+      return this;
+    }
+    /**
+     * <pre>
+     * Which fields are searched. Default: with SUBSTRING the text, which is all that it looks at; with the other modes all of
+     * them.
+     * </pre>
+     *
+     * <code>repeated .recollect.v1.SearchField fields = 9 [json_name = "fields"];</code>
+     * @param values The enum numeric values on the wire for fields to add.
+     * @return This builder for chaining.
+     */
+    public Builder addAllFieldsValue(
+        java.lang.Iterable<java.lang.Integer> values) {
+      ensureFieldsIsMutable();
+      for (int value : values) {
+        fields_.addInt(value);
+      }
+      onChanged();
+      return this;
+    }
+
+    private int neighbors_ ;
+    /**
+     * <pre>
+     * How many events before and after each hit, in the order of its session, come with it: at most 10. They satisfy the filter's
+     * view and branch; its other conditions do not matter. Negative is refused.
+     * </pre>
+     *
+     * <code>int32 neighbors = 10 [json_name = "neighbors"];</code>
+     * @return The neighbors.
+     */
+    @java.lang.Override
+    public int getNeighbors() {
+      return neighbors_;
+    }
+    /**
+     * <pre>
+     * How many events before and after each hit, in the order of its session, come with it: at most 10. They satisfy the filter's
+     * view and branch; its other conditions do not matter. Negative is refused.
+     * </pre>
+     *
+     * <code>int32 neighbors = 10 [json_name = "neighbors"];</code>
+     * @param value The neighbors to set.
+     * @return This builder for chaining.
+     */
+    public Builder setNeighbors(int value) {
+
+      neighbors_ = value;
+      bitField0_ |= 0x00000200;
+      onChanged();
+      return this;
+    }
+    /**
+     * <pre>
+     * How many events before and after each hit, in the order of its session, come with it: at most 10. They satisfy the filter's
+     * view and branch; its other conditions do not matter. Negative is refused.
+     * </pre>
+     *
+     * <code>int32 neighbors = 10 [json_name = "neighbors"];</code>
+     * @return This builder for chaining.
+     */
+    public Builder clearNeighbors() {
+      bitField0_ = (bitField0_ & ~0x00000200);
+      neighbors_ = 0;
+      onChanged();
+      return this;
+    }
+
+    private int grouping_ = 0;
+    /**
+     * <pre>
+     * One hit for each turn or session. Not with SUBSTRING.
+     * </pre>
+     *
+     * <code>.recollect.v1.HitGrouping grouping = 11 [json_name = "grouping"];</code>
+     * @return The enum numeric value on the wire for grouping.
+     */
+    @java.lang.Override public int getGroupingValue() {
+      return grouping_;
+    }
+    /**
+     * <pre>
+     * One hit for each turn or session. Not with SUBSTRING.
+     * </pre>
+     *
+     * <code>.recollect.v1.HitGrouping grouping = 11 [json_name = "grouping"];</code>
+     * @param value The enum numeric value on the wire for grouping to set.
+     * @return This builder for chaining.
+     */
+    public Builder setGroupingValue(int value) {
+      grouping_ = value;
+      bitField0_ |= 0x00000400;
+      onChanged();
+      return this;
+    }
+    /**
+     * <pre>
+     * One hit for each turn or session. Not with SUBSTRING.
+     * </pre>
+     *
+     * <code>.recollect.v1.HitGrouping grouping = 11 [json_name = "grouping"];</code>
+     * @return The grouping.
+     */
+    @java.lang.Override
+    public dev.recollect.v1.HitGrouping getGrouping() {
+      dev.recollect.v1.HitGrouping result = dev.recollect.v1.HitGrouping.forNumber(grouping_);
+      return result == null ? dev.recollect.v1.HitGrouping.UNRECOGNIZED : result;
+    }
+    /**
+     * <pre>
+     * One hit for each turn or session. Not with SUBSTRING.
+     * </pre>
+     *
+     * <code>.recollect.v1.HitGrouping grouping = 11 [json_name = "grouping"];</code>
+     * @param value The grouping to set.
+     * @return This builder for chaining.
+     */
+    public Builder setGrouping(dev.recollect.v1.HitGrouping value) {
+      if (value == null) { throw new NullPointerException(); }
+      bitField0_ |= 0x00000400;
+      grouping_ = value.getNumber();
+      onChanged();
+      return this;
+    }
+    /**
+     * <pre>
+     * One hit for each turn or session. Not with SUBSTRING.
+     * </pre>
+     *
+     * <code>.recollect.v1.HitGrouping grouping = 11 [json_name = "grouping"];</code>
+     * @return This builder for chaining.
+     */
+    public Builder clearGrouping() {
+      bitField0_ = (bitField0_ & ~0x00000400);
+      grouping_ = 0;
+      onChanged();
+      return this;
+    }
+
+    private dev.recollect.v1.Recency recency_;
+    private com.google.protobuf.SingleFieldBuilder<
+        dev.recollect.v1.Recency, dev.recollect.v1.Recency.Builder, dev.recollect.v1.RecencyOrBuilder> recencyBuilder_;
+    /**
+     * <pre>
+     * Lifts newer events. Default: age does not matter. Not with SUBSTRING.
+     * </pre>
+     *
+     * <code>.recollect.v1.Recency recency = 12 [json_name = "recency"];</code>
+     * @return Whether the recency field is set.
+     */
+    public boolean hasRecency() {
+      return ((bitField0_ & 0x00000800) != 0);
+    }
+    /**
+     * <pre>
+     * Lifts newer events. Default: age does not matter. Not with SUBSTRING.
+     * </pre>
+     *
+     * <code>.recollect.v1.Recency recency = 12 [json_name = "recency"];</code>
+     * @return The recency.
+     */
+    public dev.recollect.v1.Recency getRecency() {
+      if (recencyBuilder_ == null) {
+        return recency_ == null ? dev.recollect.v1.Recency.getDefaultInstance() : recency_;
+      } else {
+        return recencyBuilder_.getMessage();
+      }
+    }
+    /**
+     * <pre>
+     * Lifts newer events. Default: age does not matter. Not with SUBSTRING.
+     * </pre>
+     *
+     * <code>.recollect.v1.Recency recency = 12 [json_name = "recency"];</code>
+     */
+    public Builder setRecency(dev.recollect.v1.Recency value) {
+      if (recencyBuilder_ == null) {
+        if (value == null) {
+          throw new NullPointerException();
+        }
+        recency_ = value;
+      } else {
+        recencyBuilder_.setMessage(value);
+      }
+      bitField0_ |= 0x00000800;
+      onChanged();
+      return this;
+    }
+    /**
+     * <pre>
+     * Lifts newer events. Default: age does not matter. Not with SUBSTRING.
+     * </pre>
+     *
+     * <code>.recollect.v1.Recency recency = 12 [json_name = "recency"];</code>
+     */
+    public Builder setRecency(
+        dev.recollect.v1.Recency.Builder builderForValue) {
+      if (recencyBuilder_ == null) {
+        recency_ = builderForValue.build();
+      } else {
+        recencyBuilder_.setMessage(builderForValue.build());
+      }
+      bitField0_ |= 0x00000800;
+      onChanged();
+      return this;
+    }
+    /**
+     * <pre>
+     * Lifts newer events. Default: age does not matter. Not with SUBSTRING.
+     * </pre>
+     *
+     * <code>.recollect.v1.Recency recency = 12 [json_name = "recency"];</code>
+     */
+    public Builder mergeRecency(dev.recollect.v1.Recency value) {
+      if (recencyBuilder_ == null) {
+        if (((bitField0_ & 0x00000800) != 0) &&
+          recency_ != null &&
+          recency_ != dev.recollect.v1.Recency.getDefaultInstance()) {
+          getRecencyBuilder().mergeFrom(value);
+        } else {
+          recency_ = value;
+        }
+      } else {
+        recencyBuilder_.mergeFrom(value);
+      }
+      if (recency_ != null) {
+        bitField0_ |= 0x00000800;
+        onChanged();
+      }
+      return this;
+    }
+    /**
+     * <pre>
+     * Lifts newer events. Default: age does not matter. Not with SUBSTRING.
+     * </pre>
+     *
+     * <code>.recollect.v1.Recency recency = 12 [json_name = "recency"];</code>
+     */
+    public Builder clearRecency() {
+      bitField0_ = (bitField0_ & ~0x00000800);
+      recency_ = null;
+      if (recencyBuilder_ != null) {
+        recencyBuilder_.dispose();
+        recencyBuilder_ = null;
+      }
+      onChanged();
+      return this;
+    }
+    /**
+     * <pre>
+     * Lifts newer events. Default: age does not matter. Not with SUBSTRING.
+     * </pre>
+     *
+     * <code>.recollect.v1.Recency recency = 12 [json_name = "recency"];</code>
+     */
+    public dev.recollect.v1.Recency.Builder getRecencyBuilder() {
+      bitField0_ |= 0x00000800;
+      onChanged();
+      return internalGetRecencyFieldBuilder().getBuilder();
+    }
+    /**
+     * <pre>
+     * Lifts newer events. Default: age does not matter. Not with SUBSTRING.
+     * </pre>
+     *
+     * <code>.recollect.v1.Recency recency = 12 [json_name = "recency"];</code>
+     */
+    public dev.recollect.v1.RecencyOrBuilder getRecencyOrBuilder() {
+      if (recencyBuilder_ != null) {
+        return recencyBuilder_.getMessageOrBuilder();
+      } else {
+        return recency_ == null ?
+            dev.recollect.v1.Recency.getDefaultInstance() : recency_;
+      }
+    }
+    /**
+     * <pre>
+     * Lifts newer events. Default: age does not matter. Not with SUBSTRING.
+     * </pre>
+     *
+     * <code>.recollect.v1.Recency recency = 12 [json_name = "recency"];</code>
+     */
+    private com.google.protobuf.SingleFieldBuilder<
+        dev.recollect.v1.Recency, dev.recollect.v1.Recency.Builder, dev.recollect.v1.RecencyOrBuilder> 
+        internalGetRecencyFieldBuilder() {
+      if (recencyBuilder_ == null) {
+        recencyBuilder_ = new com.google.protobuf.SingleFieldBuilder<
+            dev.recollect.v1.Recency, dev.recollect.v1.Recency.Builder, dev.recollect.v1.RecencyOrBuilder>(
+                getRecency(),
+                getParentForChildren(),
+                isClean());
+        recency_ = null;
+      }
+      return recencyBuilder_;
+    }
+
+    private double minScore_ ;
+    /**
+     * <pre>
+     * SEMANTIC only: the least cosine of a hit, from -1 to 1. Default: none.
+     * </pre>
+     *
+     * <code>optional double min_score = 13 [json_name = "minScore"];</code>
+     * @return Whether the minScore field is set.
+     */
+    @java.lang.Override
+    public boolean hasMinScore() {
+      return ((bitField0_ & 0x00001000) != 0);
+    }
+    /**
+     * <pre>
+     * SEMANTIC only: the least cosine of a hit, from -1 to 1. Default: none.
+     * </pre>
+     *
+     * <code>optional double min_score = 13 [json_name = "minScore"];</code>
+     * @return The minScore.
+     */
+    @java.lang.Override
+    public double getMinScore() {
+      return minScore_;
+    }
+    /**
+     * <pre>
+     * SEMANTIC only: the least cosine of a hit, from -1 to 1. Default: none.
+     * </pre>
+     *
+     * <code>optional double min_score = 13 [json_name = "minScore"];</code>
+     * @param value The minScore to set.
+     * @return This builder for chaining.
+     */
+    public Builder setMinScore(double value) {
+
+      minScore_ = value;
+      bitField0_ |= 0x00001000;
+      onChanged();
+      return this;
+    }
+    /**
+     * <pre>
+     * SEMANTIC only: the least cosine of a hit, from -1 to 1. Default: none.
+     * </pre>
+     *
+     * <code>optional double min_score = 13 [json_name = "minScore"];</code>
+     * @return This builder for chaining.
+     */
+    public Builder clearMinScore() {
+      bitField0_ = (bitField0_ & ~0x00001000);
+      minScore_ = 0D;
+      onChanged();
+      return this;
+    }
+
+    private com.google.protobuf.Timestamp referenceTime_;
+    private com.google.protobuf.SingleFieldBuilder<
+        com.google.protobuf.Timestamp, com.google.protobuf.Timestamp.Builder, com.google.protobuf.TimestampOrBuilder> referenceTimeBuilder_;
+    /**
+     * <pre>
+     * What "yesterday" and "last week" in the query refer to, and what recency counts from. Default: now. Not with SUBSTRING.
+     * </pre>
+     *
+     * <code>.google.protobuf.Timestamp reference_time = 14 [json_name = "referenceTime"];</code>
+     * @return Whether the referenceTime field is set.
+     */
+    public boolean hasReferenceTime() {
+      return ((bitField0_ & 0x00002000) != 0);
+    }
+    /**
+     * <pre>
+     * What "yesterday" and "last week" in the query refer to, and what recency counts from. Default: now. Not with SUBSTRING.
+     * </pre>
+     *
+     * <code>.google.protobuf.Timestamp reference_time = 14 [json_name = "referenceTime"];</code>
+     * @return The referenceTime.
+     */
+    public com.google.protobuf.Timestamp getReferenceTime() {
+      if (referenceTimeBuilder_ == null) {
+        return referenceTime_ == null ? com.google.protobuf.Timestamp.getDefaultInstance() : referenceTime_;
+      } else {
+        return referenceTimeBuilder_.getMessage();
+      }
+    }
+    /**
+     * <pre>
+     * What "yesterday" and "last week" in the query refer to, and what recency counts from. Default: now. Not with SUBSTRING.
+     * </pre>
+     *
+     * <code>.google.protobuf.Timestamp reference_time = 14 [json_name = "referenceTime"];</code>
+     */
+    public Builder setReferenceTime(com.google.protobuf.Timestamp value) {
+      if (referenceTimeBuilder_ == null) {
+        if (value == null) {
+          throw new NullPointerException();
+        }
+        referenceTime_ = value;
+      } else {
+        referenceTimeBuilder_.setMessage(value);
+      }
+      bitField0_ |= 0x00002000;
+      onChanged();
+      return this;
+    }
+    /**
+     * <pre>
+     * What "yesterday" and "last week" in the query refer to, and what recency counts from. Default: now. Not with SUBSTRING.
+     * </pre>
+     *
+     * <code>.google.protobuf.Timestamp reference_time = 14 [json_name = "referenceTime"];</code>
+     */
+    public Builder setReferenceTime(
+        com.google.protobuf.Timestamp.Builder builderForValue) {
+      if (referenceTimeBuilder_ == null) {
+        referenceTime_ = builderForValue.build();
+      } else {
+        referenceTimeBuilder_.setMessage(builderForValue.build());
+      }
+      bitField0_ |= 0x00002000;
+      onChanged();
+      return this;
+    }
+    /**
+     * <pre>
+     * What "yesterday" and "last week" in the query refer to, and what recency counts from. Default: now. Not with SUBSTRING.
+     * </pre>
+     *
+     * <code>.google.protobuf.Timestamp reference_time = 14 [json_name = "referenceTime"];</code>
+     */
+    public Builder mergeReferenceTime(com.google.protobuf.Timestamp value) {
+      if (referenceTimeBuilder_ == null) {
+        if (((bitField0_ & 0x00002000) != 0) &&
+          referenceTime_ != null &&
+          referenceTime_ != com.google.protobuf.Timestamp.getDefaultInstance()) {
+          getReferenceTimeBuilder().mergeFrom(value);
+        } else {
+          referenceTime_ = value;
+        }
+      } else {
+        referenceTimeBuilder_.mergeFrom(value);
+      }
+      if (referenceTime_ != null) {
+        bitField0_ |= 0x00002000;
+        onChanged();
+      }
+      return this;
+    }
+    /**
+     * <pre>
+     * What "yesterday" and "last week" in the query refer to, and what recency counts from. Default: now. Not with SUBSTRING.
+     * </pre>
+     *
+     * <code>.google.protobuf.Timestamp reference_time = 14 [json_name = "referenceTime"];</code>
+     */
+    public Builder clearReferenceTime() {
+      bitField0_ = (bitField0_ & ~0x00002000);
+      referenceTime_ = null;
+      if (referenceTimeBuilder_ != null) {
+        referenceTimeBuilder_.dispose();
+        referenceTimeBuilder_ = null;
+      }
+      onChanged();
+      return this;
+    }
+    /**
+     * <pre>
+     * What "yesterday" and "last week" in the query refer to, and what recency counts from. Default: now. Not with SUBSTRING.
+     * </pre>
+     *
+     * <code>.google.protobuf.Timestamp reference_time = 14 [json_name = "referenceTime"];</code>
+     */
+    public com.google.protobuf.Timestamp.Builder getReferenceTimeBuilder() {
+      bitField0_ |= 0x00002000;
+      onChanged();
+      return internalGetReferenceTimeFieldBuilder().getBuilder();
+    }
+    /**
+     * <pre>
+     * What "yesterday" and "last week" in the query refer to, and what recency counts from. Default: now. Not with SUBSTRING.
+     * </pre>
+     *
+     * <code>.google.protobuf.Timestamp reference_time = 14 [json_name = "referenceTime"];</code>
+     */
+    public com.google.protobuf.TimestampOrBuilder getReferenceTimeOrBuilder() {
+      if (referenceTimeBuilder_ != null) {
+        return referenceTimeBuilder_.getMessageOrBuilder();
+      } else {
+        return referenceTime_ == null ?
+            com.google.protobuf.Timestamp.getDefaultInstance() : referenceTime_;
+      }
+    }
+    /**
+     * <pre>
+     * What "yesterday" and "last week" in the query refer to, and what recency counts from. Default: now. Not with SUBSTRING.
+     * </pre>
+     *
+     * <code>.google.protobuf.Timestamp reference_time = 14 [json_name = "referenceTime"];</code>
+     */
+    private com.google.protobuf.SingleFieldBuilder<
+        com.google.protobuf.Timestamp, com.google.protobuf.Timestamp.Builder, com.google.protobuf.TimestampOrBuilder> 
+        internalGetReferenceTimeFieldBuilder() {
+      if (referenceTimeBuilder_ == null) {
+        referenceTimeBuilder_ = new com.google.protobuf.SingleFieldBuilder<
+            com.google.protobuf.Timestamp, com.google.protobuf.Timestamp.Builder, com.google.protobuf.TimestampOrBuilder>(
+                getReferenceTime(),
+                getParentForChildren(),
+                isClean());
+        referenceTime_ = null;
+      }
+      return referenceTimeBuilder_;
+    }
+
+    private boolean includeSynthetic_ ;
+    /**
+     * <pre>
+     * Look at synthetic events (summaries and stand-ins) too, with the modes that leave them out: RANKED, SEMANTIC and HYBRID.
+     * </pre>
+     *
+     * <code>bool include_synthetic = 15 [json_name = "includeSynthetic"];</code>
+     * @return The includeSynthetic.
+     */
+    @java.lang.Override
+    public boolean getIncludeSynthetic() {
+      return includeSynthetic_;
+    }
+    /**
+     * <pre>
+     * Look at synthetic events (summaries and stand-ins) too, with the modes that leave them out: RANKED, SEMANTIC and HYBRID.
+     * </pre>
+     *
+     * <code>bool include_synthetic = 15 [json_name = "includeSynthetic"];</code>
+     * @param value The includeSynthetic to set.
+     * @return This builder for chaining.
+     */
+    public Builder setIncludeSynthetic(boolean value) {
+
+      includeSynthetic_ = value;
+      bitField0_ |= 0x00004000;
+      onChanged();
+      return this;
+    }
+    /**
+     * <pre>
+     * Look at synthetic events (summaries and stand-ins) too, with the modes that leave them out: RANKED, SEMANTIC and HYBRID.
+     * </pre>
+     *
+     * <code>bool include_synthetic = 15 [json_name = "includeSynthetic"];</code>
+     * @return This builder for chaining.
+     */
+    public Builder clearIncludeSynthetic() {
+      bitField0_ = (bitField0_ & ~0x00004000);
+      includeSynthetic_ = false;
       onChanged();
       return this;
     }

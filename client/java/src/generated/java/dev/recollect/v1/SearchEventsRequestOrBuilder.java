@@ -66,7 +66,35 @@ public interface SearchEventsRequestOrBuilder extends
 
   /**
    * <pre>
-   * What to look for; at most 1,024 characters. REQUIRED and not blank, unless filter has a keyword or keywords.
+   * One app's sessions.
+   * </pre>
+   *
+   * <code>.recollect.v1.AppScope app = 8 [json_name = "app"];</code>
+   * @return Whether the app field is set.
+   */
+  boolean hasApp();
+  /**
+   * <pre>
+   * One app's sessions.
+   * </pre>
+   *
+   * <code>.recollect.v1.AppScope app = 8 [json_name = "app"];</code>
+   * @return The app.
+   */
+  dev.recollect.v1.AppScope getApp();
+  /**
+   * <pre>
+   * One app's sessions.
+   * </pre>
+   *
+   * <code>.recollect.v1.AppScope app = 8 [json_name = "app"];</code>
+   */
+  dev.recollect.v1.AppScopeOrBuilder getAppOrBuilder();
+
+  /**
+   * <pre>
+   * What to look for; at most 1,024 characters. REQUIRED and not blank, unless mode is SUBSTRING and filter has a keyword or
+   * keywords.
    * </pre>
    *
    * <code>string query = 3 [json_name = "query"];</code>
@@ -75,7 +103,8 @@ public interface SearchEventsRequestOrBuilder extends
   java.lang.String getQuery();
   /**
    * <pre>
-   * What to look for; at most 1,024 characters. REQUIRED and not blank, unless filter has a keyword or keywords.
+   * What to look for; at most 1,024 characters. REQUIRED and not blank, unless mode is SUBSTRING and filter has a keyword or
+   * keywords.
    * </pre>
    *
    * <code>string query = 3 [json_name = "query"];</code>
@@ -86,7 +115,7 @@ public interface SearchEventsRequestOrBuilder extends
 
   /**
    * <pre>
-   * How the query is understood.
+   * How the query is understood. Default: SUBSTRING.
    * </pre>
    *
    * <code>.recollect.v1.SearchMode mode = 4 [json_name = "mode"];</code>
@@ -95,7 +124,7 @@ public interface SearchEventsRequestOrBuilder extends
   int getModeValue();
   /**
    * <pre>
-   * How the query is understood.
+   * How the query is understood. Default: SUBSTRING.
    * </pre>
    *
    * <code>.recollect.v1.SearchMode mode = 4 [json_name = "mode"];</code>
@@ -106,7 +135,7 @@ public interface SearchEventsRequestOrBuilder extends
   /**
    * <pre>
    * Further conditions, all to hold beside the query. last_n is refused; a numbered page may stand in for page_size and
-   * page_token.
+   * page_token with SUBSTRING, and is refused with the other modes.
    * </pre>
    *
    * <code>.recollect.v1.EventFilter filter = 5 [json_name = "filter"];</code>
@@ -116,7 +145,7 @@ public interface SearchEventsRequestOrBuilder extends
   /**
    * <pre>
    * Further conditions, all to hold beside the query. last_n is refused; a numbered page may stand in for page_size and
-   * page_token.
+   * page_token with SUBSTRING, and is refused with the other modes.
    * </pre>
    *
    * <code>.recollect.v1.EventFilter filter = 5 [json_name = "filter"];</code>
@@ -126,7 +155,7 @@ public interface SearchEventsRequestOrBuilder extends
   /**
    * <pre>
    * Further conditions, all to hold beside the query. last_n is refused; a numbered page may stand in for page_size and
-   * page_token.
+   * page_token with SUBSTRING, and is refused with the other modes.
    * </pre>
    *
    * <code>.recollect.v1.EventFilter filter = 5 [json_name = "filter"];</code>
@@ -162,6 +191,173 @@ public interface SearchEventsRequestOrBuilder extends
    */
   com.google.protobuf.ByteString
       getPageTokenBytes();
+
+  /**
+   * <pre>
+   * Which fields are searched. Default: with SUBSTRING the text, which is all that it looks at; with the other modes all of
+   * them.
+   * </pre>
+   *
+   * <code>repeated .recollect.v1.SearchField fields = 9 [json_name = "fields"];</code>
+   * @return A list containing the fields.
+   */
+  java.util.List<dev.recollect.v1.SearchField> getFieldsList();
+  /**
+   * <pre>
+   * Which fields are searched. Default: with SUBSTRING the text, which is all that it looks at; with the other modes all of
+   * them.
+   * </pre>
+   *
+   * <code>repeated .recollect.v1.SearchField fields = 9 [json_name = "fields"];</code>
+   * @return The count of fields.
+   */
+  int getFieldsCount();
+  /**
+   * <pre>
+   * Which fields are searched. Default: with SUBSTRING the text, which is all that it looks at; with the other modes all of
+   * them.
+   * </pre>
+   *
+   * <code>repeated .recollect.v1.SearchField fields = 9 [json_name = "fields"];</code>
+   * @param index The index of the element to return.
+   * @return The fields at the given index.
+   */
+  dev.recollect.v1.SearchField getFields(int index);
+  /**
+   * <pre>
+   * Which fields are searched. Default: with SUBSTRING the text, which is all that it looks at; with the other modes all of
+   * them.
+   * </pre>
+   *
+   * <code>repeated .recollect.v1.SearchField fields = 9 [json_name = "fields"];</code>
+   * @return A list containing the enum numeric values on the wire for fields.
+   */
+  java.util.List<java.lang.Integer>
+  getFieldsValueList();
+  /**
+   * <pre>
+   * Which fields are searched. Default: with SUBSTRING the text, which is all that it looks at; with the other modes all of
+   * them.
+   * </pre>
+   *
+   * <code>repeated .recollect.v1.SearchField fields = 9 [json_name = "fields"];</code>
+   * @param index The index of the value to return.
+   * @return The enum numeric value on the wire of fields at the given index.
+   */
+  int getFieldsValue(int index);
+
+  /**
+   * <pre>
+   * How many events before and after each hit, in the order of its session, come with it: at most 10. They satisfy the filter's
+   * view and branch; its other conditions do not matter. Negative is refused.
+   * </pre>
+   *
+   * <code>int32 neighbors = 10 [json_name = "neighbors"];</code>
+   * @return The neighbors.
+   */
+  int getNeighbors();
+
+  /**
+   * <pre>
+   * One hit for each turn or session. Not with SUBSTRING.
+   * </pre>
+   *
+   * <code>.recollect.v1.HitGrouping grouping = 11 [json_name = "grouping"];</code>
+   * @return The enum numeric value on the wire for grouping.
+   */
+  int getGroupingValue();
+  /**
+   * <pre>
+   * One hit for each turn or session. Not with SUBSTRING.
+   * </pre>
+   *
+   * <code>.recollect.v1.HitGrouping grouping = 11 [json_name = "grouping"];</code>
+   * @return The grouping.
+   */
+  dev.recollect.v1.HitGrouping getGrouping();
+
+  /**
+   * <pre>
+   * Lifts newer events. Default: age does not matter. Not with SUBSTRING.
+   * </pre>
+   *
+   * <code>.recollect.v1.Recency recency = 12 [json_name = "recency"];</code>
+   * @return Whether the recency field is set.
+   */
+  boolean hasRecency();
+  /**
+   * <pre>
+   * Lifts newer events. Default: age does not matter. Not with SUBSTRING.
+   * </pre>
+   *
+   * <code>.recollect.v1.Recency recency = 12 [json_name = "recency"];</code>
+   * @return The recency.
+   */
+  dev.recollect.v1.Recency getRecency();
+  /**
+   * <pre>
+   * Lifts newer events. Default: age does not matter. Not with SUBSTRING.
+   * </pre>
+   *
+   * <code>.recollect.v1.Recency recency = 12 [json_name = "recency"];</code>
+   */
+  dev.recollect.v1.RecencyOrBuilder getRecencyOrBuilder();
+
+  /**
+   * <pre>
+   * SEMANTIC only: the least cosine of a hit, from -1 to 1. Default: none.
+   * </pre>
+   *
+   * <code>optional double min_score = 13 [json_name = "minScore"];</code>
+   * @return Whether the minScore field is set.
+   */
+  boolean hasMinScore();
+  /**
+   * <pre>
+   * SEMANTIC only: the least cosine of a hit, from -1 to 1. Default: none.
+   * </pre>
+   *
+   * <code>optional double min_score = 13 [json_name = "minScore"];</code>
+   * @return The minScore.
+   */
+  double getMinScore();
+
+  /**
+   * <pre>
+   * What "yesterday" and "last week" in the query refer to, and what recency counts from. Default: now. Not with SUBSTRING.
+   * </pre>
+   *
+   * <code>.google.protobuf.Timestamp reference_time = 14 [json_name = "referenceTime"];</code>
+   * @return Whether the referenceTime field is set.
+   */
+  boolean hasReferenceTime();
+  /**
+   * <pre>
+   * What "yesterday" and "last week" in the query refer to, and what recency counts from. Default: now. Not with SUBSTRING.
+   * </pre>
+   *
+   * <code>.google.protobuf.Timestamp reference_time = 14 [json_name = "referenceTime"];</code>
+   * @return The referenceTime.
+   */
+  com.google.protobuf.Timestamp getReferenceTime();
+  /**
+   * <pre>
+   * What "yesterday" and "last week" in the query refer to, and what recency counts from. Default: now. Not with SUBSTRING.
+   * </pre>
+   *
+   * <code>.google.protobuf.Timestamp reference_time = 14 [json_name = "referenceTime"];</code>
+   */
+  com.google.protobuf.TimestampOrBuilder getReferenceTimeOrBuilder();
+
+  /**
+   * <pre>
+   * Look at synthetic events (summaries and stand-ins) too, with the modes that leave them out: RANKED, SEMANTIC and HYBRID.
+   * </pre>
+   *
+   * <code>bool include_synthetic = 15 [json_name = "includeSynthetic"];</code>
+   * @return The includeSynthetic.
+   */
+  boolean getIncludeSynthetic();
 
   dev.recollect.v1.SearchEventsRequest.ScopeCase getScopeCase();
 }

@@ -34,6 +34,7 @@ private static final long serialVersionUID = 0L;
   private SearchEventsResponse() {
     hits_ = java.util.Collections.emptyList();
     nextPageToken_ = "";
+    mode_ = 0;
   }
 
   public static final com.google.protobuf.Descriptors.Descriptor
@@ -54,7 +55,7 @@ private static final long serialVersionUID = 0L;
   private java.util.List<dev.recollect.v1.SearchHit> hits_;
   /**
    * <pre>
-   * Hits: of one session in window order; of several by event time, then by session and seq.
+   * Hits. SUBSTRING: of one session in window order; of several by event time, then by session and seq. Otherwise best first.
    * </pre>
    *
    * <code>repeated .recollect.v1.SearchHit hits = 1 [json_name = "hits"];</code>
@@ -65,7 +66,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Hits: of one session in window order; of several by event time, then by session and seq.
+   * Hits. SUBSTRING: of one session in window order; of several by event time, then by session and seq. Otherwise best first.
    * </pre>
    *
    * <code>repeated .recollect.v1.SearchHit hits = 1 [json_name = "hits"];</code>
@@ -77,7 +78,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Hits: of one session in window order; of several by event time, then by session and seq.
+   * Hits. SUBSTRING: of one session in window order; of several by event time, then by session and seq. Otherwise best first.
    * </pre>
    *
    * <code>repeated .recollect.v1.SearchHit hits = 1 [json_name = "hits"];</code>
@@ -88,7 +89,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Hits: of one session in window order; of several by event time, then by session and seq.
+   * Hits. SUBSTRING: of one session in window order; of several by event time, then by session and seq. Otherwise best first.
    * </pre>
    *
    * <code>repeated .recollect.v1.SearchHit hits = 1 [json_name = "hits"];</code>
@@ -99,7 +100,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Hits: of one session in window order; of several by event time, then by session and seq.
+   * Hits. SUBSTRING: of one session in window order; of several by event time, then by session and seq. Otherwise best first.
    * </pre>
    *
    * <code>repeated .recollect.v1.SearchHit hits = 1 [json_name = "hits"];</code>
@@ -115,7 +116,8 @@ private static final long serialVersionUID = 0L;
   private volatile java.lang.Object nextPageToken_ = "";
   /**
    * <pre>
-   * Empty on the last page.
+   * Empty on the last page. Ranking is done anew for each page: where events come in meanwhile, a hit may be missed or seen
+   * twice.
    * </pre>
    *
    * <code>string next_page_token = 2 [json_name = "nextPageToken"];</code>
@@ -136,7 +138,8 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Empty on the last page.
+   * Empty on the last page. Ranking is done anew for each page: where events come in meanwhile, a hit may be missed or seen
+   * twice.
    * </pre>
    *
    * <code>string next_page_token = 2 [json_name = "nextPageToken"];</code>
@@ -155,6 +158,62 @@ private static final long serialVersionUID = 0L;
     } else {
       return (com.google.protobuf.ByteString) ref;
     }
+  }
+
+  public static final int MODE_FIELD_NUMBER = 3;
+  private int mode_ = 0;
+  /**
+   * <pre>
+   * How the query was understood: RANKED where HYBRID was asked for and the embedder did not answer.
+   * </pre>
+   *
+   * <code>.recollect.v1.SearchMode mode = 3 [json_name = "mode"];</code>
+   * @return The enum numeric value on the wire for mode.
+   */
+  @java.lang.Override public int getModeValue() {
+    return mode_;
+  }
+  /**
+   * <pre>
+   * How the query was understood: RANKED where HYBRID was asked for and the embedder did not answer.
+   * </pre>
+   *
+   * <code>.recollect.v1.SearchMode mode = 3 [json_name = "mode"];</code>
+   * @return The mode.
+   */
+  @java.lang.Override public dev.recollect.v1.SearchMode getMode() {
+    dev.recollect.v1.SearchMode result = dev.recollect.v1.SearchMode.forNumber(mode_);
+    return result == null ? dev.recollect.v1.SearchMode.UNRECOGNIZED : result;
+  }
+
+  public static final int TRUNCATED_FIELD_NUMBER = 4;
+  private boolean truncated_ = false;
+  /**
+   * <pre>
+   * True when more events match than are ranked (the best 256, by a coarser measure): the last page is then not the last match.
+   * </pre>
+   *
+   * <code>bool truncated = 4 [json_name = "truncated"];</code>
+   * @return The truncated.
+   */
+  @java.lang.Override
+  public boolean getTruncated() {
+    return truncated_;
+  }
+
+  public static final int SEMANTIC_LAG_FIELD_NUMBER = 5;
+  private long semanticLag_ = 0L;
+  /**
+   * <pre>
+   * SEMANTIC and HYBRID: how many events of the server still wait for their embedding.
+   * </pre>
+   *
+   * <code>int64 semantic_lag = 5 [json_name = "semanticLag"];</code>
+   * @return The semanticLag.
+   */
+  @java.lang.Override
+  public long getSemanticLag() {
+    return semanticLag_;
   }
 
   private byte memoizedIsInitialized = -1;
@@ -177,6 +236,15 @@ private static final long serialVersionUID = 0L;
     if (!com.google.protobuf.GeneratedMessage.isStringEmpty(nextPageToken_)) {
       com.google.protobuf.GeneratedMessage.writeString(output, 2, nextPageToken_);
     }
+    if (mode_ != dev.recollect.v1.SearchMode.SEARCH_MODE_UNSPECIFIED.getNumber()) {
+      output.writeEnum(3, mode_);
+    }
+    if (truncated_ != false) {
+      output.writeBool(4, truncated_);
+    }
+    if (semanticLag_ != 0L) {
+      output.writeInt64(5, semanticLag_);
+    }
     getUnknownFields().writeTo(output);
   }
 
@@ -192,6 +260,18 @@ private static final long serialVersionUID = 0L;
     }
     if (!com.google.protobuf.GeneratedMessage.isStringEmpty(nextPageToken_)) {
       size += com.google.protobuf.GeneratedMessage.computeStringSize(2, nextPageToken_);
+    }
+    if (mode_ != dev.recollect.v1.SearchMode.SEARCH_MODE_UNSPECIFIED.getNumber()) {
+      size += com.google.protobuf.CodedOutputStream
+        .computeEnumSize(3, mode_);
+    }
+    if (truncated_ != false) {
+      size += com.google.protobuf.CodedOutputStream
+        .computeBoolSize(4, truncated_);
+    }
+    if (semanticLag_ != 0L) {
+      size += com.google.protobuf.CodedOutputStream
+        .computeInt64Size(5, semanticLag_);
     }
     size += getUnknownFields().getSerializedSize();
     memoizedSize = size;
@@ -212,6 +292,11 @@ private static final long serialVersionUID = 0L;
         .equals(other.getHitsList())) return false;
     if (!getNextPageToken()
         .equals(other.getNextPageToken())) return false;
+    if (mode_ != other.mode_) return false;
+    if (getTruncated()
+        != other.getTruncated()) return false;
+    if (getSemanticLag()
+        != other.getSemanticLag()) return false;
     if (!getUnknownFields().equals(other.getUnknownFields())) return false;
     return true;
   }
@@ -229,6 +314,14 @@ private static final long serialVersionUID = 0L;
     }
     hash = (37 * hash) + NEXT_PAGE_TOKEN_FIELD_NUMBER;
     hash = (53 * hash) + getNextPageToken().hashCode();
+    hash = (37 * hash) + MODE_FIELD_NUMBER;
+    hash = (53 * hash) + mode_;
+    hash = (37 * hash) + TRUNCATED_FIELD_NUMBER;
+    hash = (53 * hash) + com.google.protobuf.Internal.hashBoolean(
+        getTruncated());
+    hash = (37 * hash) + SEMANTIC_LAG_FIELD_NUMBER;
+    hash = (53 * hash) + com.google.protobuf.Internal.hashLong(
+        getSemanticLag());
     hash = (29 * hash) + getUnknownFields().hashCode();
     memoizedHashCode = hash;
     return hash;
@@ -372,6 +465,9 @@ private static final long serialVersionUID = 0L;
       }
       bitField0_ = (bitField0_ & ~0x00000001);
       nextPageToken_ = "";
+      mode_ = 0;
+      truncated_ = false;
+      semanticLag_ = 0L;
       return this;
     }
 
@@ -421,6 +517,15 @@ private static final long serialVersionUID = 0L;
       if (((from_bitField0_ & 0x00000002) != 0)) {
         result.nextPageToken_ = nextPageToken_;
       }
+      if (((from_bitField0_ & 0x00000004) != 0)) {
+        result.mode_ = mode_;
+      }
+      if (((from_bitField0_ & 0x00000008) != 0)) {
+        result.truncated_ = truncated_;
+      }
+      if (((from_bitField0_ & 0x00000010) != 0)) {
+        result.semanticLag_ = semanticLag_;
+      }
     }
 
     @java.lang.Override
@@ -466,6 +571,15 @@ private static final long serialVersionUID = 0L;
         bitField0_ |= 0x00000002;
         onChanged();
       }
+      if (other.mode_ != 0) {
+        setModeValue(other.getModeValue());
+      }
+      if (other.getTruncated() != false) {
+        setTruncated(other.getTruncated());
+      }
+      if (other.getSemanticLag() != 0L) {
+        setSemanticLag(other.getSemanticLag());
+      }
       this.mergeUnknownFields(other.getUnknownFields());
       onChanged();
       return this;
@@ -510,6 +624,21 @@ private static final long serialVersionUID = 0L;
               bitField0_ |= 0x00000002;
               break;
             } // case 18
+            case 24: {
+              mode_ = input.readEnum();
+              bitField0_ |= 0x00000004;
+              break;
+            } // case 24
+            case 32: {
+              truncated_ = input.readBool();
+              bitField0_ |= 0x00000008;
+              break;
+            } // case 32
+            case 40: {
+              semanticLag_ = input.readInt64();
+              bitField0_ |= 0x00000010;
+              break;
+            } // case 40
             default: {
               if (!super.parseUnknownField(input, extensionRegistry, tag)) {
                 done = true; // was an endgroup tag
@@ -541,7 +670,7 @@ private static final long serialVersionUID = 0L;
 
     /**
      * <pre>
-     * Hits: of one session in window order; of several by event time, then by session and seq.
+     * Hits. SUBSTRING: of one session in window order; of several by event time, then by session and seq. Otherwise best first.
      * </pre>
      *
      * <code>repeated .recollect.v1.SearchHit hits = 1 [json_name = "hits"];</code>
@@ -555,7 +684,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Hits: of one session in window order; of several by event time, then by session and seq.
+     * Hits. SUBSTRING: of one session in window order; of several by event time, then by session and seq. Otherwise best first.
      * </pre>
      *
      * <code>repeated .recollect.v1.SearchHit hits = 1 [json_name = "hits"];</code>
@@ -569,7 +698,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Hits: of one session in window order; of several by event time, then by session and seq.
+     * Hits. SUBSTRING: of one session in window order; of several by event time, then by session and seq. Otherwise best first.
      * </pre>
      *
      * <code>repeated .recollect.v1.SearchHit hits = 1 [json_name = "hits"];</code>
@@ -583,7 +712,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Hits: of one session in window order; of several by event time, then by session and seq.
+     * Hits. SUBSTRING: of one session in window order; of several by event time, then by session and seq. Otherwise best first.
      * </pre>
      *
      * <code>repeated .recollect.v1.SearchHit hits = 1 [json_name = "hits"];</code>
@@ -604,7 +733,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Hits: of one session in window order; of several by event time, then by session and seq.
+     * Hits. SUBSTRING: of one session in window order; of several by event time, then by session and seq. Otherwise best first.
      * </pre>
      *
      * <code>repeated .recollect.v1.SearchHit hits = 1 [json_name = "hits"];</code>
@@ -622,7 +751,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Hits: of one session in window order; of several by event time, then by session and seq.
+     * Hits. SUBSTRING: of one session in window order; of several by event time, then by session and seq. Otherwise best first.
      * </pre>
      *
      * <code>repeated .recollect.v1.SearchHit hits = 1 [json_name = "hits"];</code>
@@ -642,7 +771,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Hits: of one session in window order; of several by event time, then by session and seq.
+     * Hits. SUBSTRING: of one session in window order; of several by event time, then by session and seq. Otherwise best first.
      * </pre>
      *
      * <code>repeated .recollect.v1.SearchHit hits = 1 [json_name = "hits"];</code>
@@ -663,7 +792,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Hits: of one session in window order; of several by event time, then by session and seq.
+     * Hits. SUBSTRING: of one session in window order; of several by event time, then by session and seq. Otherwise best first.
      * </pre>
      *
      * <code>repeated .recollect.v1.SearchHit hits = 1 [json_name = "hits"];</code>
@@ -681,7 +810,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Hits: of one session in window order; of several by event time, then by session and seq.
+     * Hits. SUBSTRING: of one session in window order; of several by event time, then by session and seq. Otherwise best first.
      * </pre>
      *
      * <code>repeated .recollect.v1.SearchHit hits = 1 [json_name = "hits"];</code>
@@ -699,7 +828,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Hits: of one session in window order; of several by event time, then by session and seq.
+     * Hits. SUBSTRING: of one session in window order; of several by event time, then by session and seq. Otherwise best first.
      * </pre>
      *
      * <code>repeated .recollect.v1.SearchHit hits = 1 [json_name = "hits"];</code>
@@ -718,7 +847,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Hits: of one session in window order; of several by event time, then by session and seq.
+     * Hits. SUBSTRING: of one session in window order; of several by event time, then by session and seq. Otherwise best first.
      * </pre>
      *
      * <code>repeated .recollect.v1.SearchHit hits = 1 [json_name = "hits"];</code>
@@ -735,7 +864,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Hits: of one session in window order; of several by event time, then by session and seq.
+     * Hits. SUBSTRING: of one session in window order; of several by event time, then by session and seq. Otherwise best first.
      * </pre>
      *
      * <code>repeated .recollect.v1.SearchHit hits = 1 [json_name = "hits"];</code>
@@ -752,7 +881,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Hits: of one session in window order; of several by event time, then by session and seq.
+     * Hits. SUBSTRING: of one session in window order; of several by event time, then by session and seq. Otherwise best first.
      * </pre>
      *
      * <code>repeated .recollect.v1.SearchHit hits = 1 [json_name = "hits"];</code>
@@ -763,7 +892,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Hits: of one session in window order; of several by event time, then by session and seq.
+     * Hits. SUBSTRING: of one session in window order; of several by event time, then by session and seq. Otherwise best first.
      * </pre>
      *
      * <code>repeated .recollect.v1.SearchHit hits = 1 [json_name = "hits"];</code>
@@ -777,7 +906,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Hits: of one session in window order; of several by event time, then by session and seq.
+     * Hits. SUBSTRING: of one session in window order; of several by event time, then by session and seq. Otherwise best first.
      * </pre>
      *
      * <code>repeated .recollect.v1.SearchHit hits = 1 [json_name = "hits"];</code>
@@ -792,7 +921,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Hits: of one session in window order; of several by event time, then by session and seq.
+     * Hits. SUBSTRING: of one session in window order; of several by event time, then by session and seq. Otherwise best first.
      * </pre>
      *
      * <code>repeated .recollect.v1.SearchHit hits = 1 [json_name = "hits"];</code>
@@ -803,7 +932,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Hits: of one session in window order; of several by event time, then by session and seq.
+     * Hits. SUBSTRING: of one session in window order; of several by event time, then by session and seq. Otherwise best first.
      * </pre>
      *
      * <code>repeated .recollect.v1.SearchHit hits = 1 [json_name = "hits"];</code>
@@ -815,7 +944,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Hits: of one session in window order; of several by event time, then by session and seq.
+     * Hits. SUBSTRING: of one session in window order; of several by event time, then by session and seq. Otherwise best first.
      * </pre>
      *
      * <code>repeated .recollect.v1.SearchHit hits = 1 [json_name = "hits"];</code>
@@ -842,7 +971,8 @@ private static final long serialVersionUID = 0L;
     private java.lang.Object nextPageToken_ = "";
     /**
      * <pre>
-     * Empty on the last page.
+     * Empty on the last page. Ranking is done anew for each page: where events come in meanwhile, a hit may be missed or seen
+     * twice.
      * </pre>
      *
      * <code>string next_page_token = 2 [json_name = "nextPageToken"];</code>
@@ -862,7 +992,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Empty on the last page.
+     * Empty on the last page. Ranking is done anew for each page: where events come in meanwhile, a hit may be missed or seen
+     * twice.
      * </pre>
      *
      * <code>string next_page_token = 2 [json_name = "nextPageToken"];</code>
@@ -883,7 +1014,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Empty on the last page.
+     * Empty on the last page. Ranking is done anew for each page: where events come in meanwhile, a hit may be missed or seen
+     * twice.
      * </pre>
      *
      * <code>string next_page_token = 2 [json_name = "nextPageToken"];</code>
@@ -900,7 +1032,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Empty on the last page.
+     * Empty on the last page. Ranking is done anew for each page: where events come in meanwhile, a hit may be missed or seen
+     * twice.
      * </pre>
      *
      * <code>string next_page_token = 2 [json_name = "nextPageToken"];</code>
@@ -914,7 +1047,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Empty on the last page.
+     * Empty on the last page. Ranking is done anew for each page: where events come in meanwhile, a hit may be missed or seen
+     * twice.
      * </pre>
      *
      * <code>string next_page_token = 2 [json_name = "nextPageToken"];</code>
@@ -927,6 +1061,165 @@ private static final long serialVersionUID = 0L;
       checkByteStringIsUtf8(value);
       nextPageToken_ = value;
       bitField0_ |= 0x00000002;
+      onChanged();
+      return this;
+    }
+
+    private int mode_ = 0;
+    /**
+     * <pre>
+     * How the query was understood: RANKED where HYBRID was asked for and the embedder did not answer.
+     * </pre>
+     *
+     * <code>.recollect.v1.SearchMode mode = 3 [json_name = "mode"];</code>
+     * @return The enum numeric value on the wire for mode.
+     */
+    @java.lang.Override public int getModeValue() {
+      return mode_;
+    }
+    /**
+     * <pre>
+     * How the query was understood: RANKED where HYBRID was asked for and the embedder did not answer.
+     * </pre>
+     *
+     * <code>.recollect.v1.SearchMode mode = 3 [json_name = "mode"];</code>
+     * @param value The enum numeric value on the wire for mode to set.
+     * @return This builder for chaining.
+     */
+    public Builder setModeValue(int value) {
+      mode_ = value;
+      bitField0_ |= 0x00000004;
+      onChanged();
+      return this;
+    }
+    /**
+     * <pre>
+     * How the query was understood: RANKED where HYBRID was asked for and the embedder did not answer.
+     * </pre>
+     *
+     * <code>.recollect.v1.SearchMode mode = 3 [json_name = "mode"];</code>
+     * @return The mode.
+     */
+    @java.lang.Override
+    public dev.recollect.v1.SearchMode getMode() {
+      dev.recollect.v1.SearchMode result = dev.recollect.v1.SearchMode.forNumber(mode_);
+      return result == null ? dev.recollect.v1.SearchMode.UNRECOGNIZED : result;
+    }
+    /**
+     * <pre>
+     * How the query was understood: RANKED where HYBRID was asked for and the embedder did not answer.
+     * </pre>
+     *
+     * <code>.recollect.v1.SearchMode mode = 3 [json_name = "mode"];</code>
+     * @param value The mode to set.
+     * @return This builder for chaining.
+     */
+    public Builder setMode(dev.recollect.v1.SearchMode value) {
+      if (value == null) { throw new NullPointerException(); }
+      bitField0_ |= 0x00000004;
+      mode_ = value.getNumber();
+      onChanged();
+      return this;
+    }
+    /**
+     * <pre>
+     * How the query was understood: RANKED where HYBRID was asked for and the embedder did not answer.
+     * </pre>
+     *
+     * <code>.recollect.v1.SearchMode mode = 3 [json_name = "mode"];</code>
+     * @return This builder for chaining.
+     */
+    public Builder clearMode() {
+      bitField0_ = (bitField0_ & ~0x00000004);
+      mode_ = 0;
+      onChanged();
+      return this;
+    }
+
+    private boolean truncated_ ;
+    /**
+     * <pre>
+     * True when more events match than are ranked (the best 256, by a coarser measure): the last page is then not the last match.
+     * </pre>
+     *
+     * <code>bool truncated = 4 [json_name = "truncated"];</code>
+     * @return The truncated.
+     */
+    @java.lang.Override
+    public boolean getTruncated() {
+      return truncated_;
+    }
+    /**
+     * <pre>
+     * True when more events match than are ranked (the best 256, by a coarser measure): the last page is then not the last match.
+     * </pre>
+     *
+     * <code>bool truncated = 4 [json_name = "truncated"];</code>
+     * @param value The truncated to set.
+     * @return This builder for chaining.
+     */
+    public Builder setTruncated(boolean value) {
+
+      truncated_ = value;
+      bitField0_ |= 0x00000008;
+      onChanged();
+      return this;
+    }
+    /**
+     * <pre>
+     * True when more events match than are ranked (the best 256, by a coarser measure): the last page is then not the last match.
+     * </pre>
+     *
+     * <code>bool truncated = 4 [json_name = "truncated"];</code>
+     * @return This builder for chaining.
+     */
+    public Builder clearTruncated() {
+      bitField0_ = (bitField0_ & ~0x00000008);
+      truncated_ = false;
+      onChanged();
+      return this;
+    }
+
+    private long semanticLag_ ;
+    /**
+     * <pre>
+     * SEMANTIC and HYBRID: how many events of the server still wait for their embedding.
+     * </pre>
+     *
+     * <code>int64 semantic_lag = 5 [json_name = "semanticLag"];</code>
+     * @return The semanticLag.
+     */
+    @java.lang.Override
+    public long getSemanticLag() {
+      return semanticLag_;
+    }
+    /**
+     * <pre>
+     * SEMANTIC and HYBRID: how many events of the server still wait for their embedding.
+     * </pre>
+     *
+     * <code>int64 semantic_lag = 5 [json_name = "semanticLag"];</code>
+     * @param value The semanticLag to set.
+     * @return This builder for chaining.
+     */
+    public Builder setSemanticLag(long value) {
+
+      semanticLag_ = value;
+      bitField0_ |= 0x00000010;
+      onChanged();
+      return this;
+    }
+    /**
+     * <pre>
+     * SEMANTIC and HYBRID: how many events of the server still wait for their embedding.
+     * </pre>
+     *
+     * <code>int64 semantic_lag = 5 [json_name = "semanticLag"];</code>
+     * @return This builder for chaining.
+     */
+    public Builder clearSemanticLag() {
+      bitField0_ = (bitField0_ & ~0x00000010);
+      semanticLag_ = 0L;
       onChanged();
       return this;
     }

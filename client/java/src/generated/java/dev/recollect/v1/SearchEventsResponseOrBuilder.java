@@ -12,7 +12,7 @@ public interface SearchEventsResponseOrBuilder extends
 
   /**
    * <pre>
-   * Hits: of one session in window order; of several by event time, then by session and seq.
+   * Hits. SUBSTRING: of one session in window order; of several by event time, then by session and seq. Otherwise best first.
    * </pre>
    *
    * <code>repeated .recollect.v1.SearchHit hits = 1 [json_name = "hits"];</code>
@@ -21,7 +21,7 @@ public interface SearchEventsResponseOrBuilder extends
       getHitsList();
   /**
    * <pre>
-   * Hits: of one session in window order; of several by event time, then by session and seq.
+   * Hits. SUBSTRING: of one session in window order; of several by event time, then by session and seq. Otherwise best first.
    * </pre>
    *
    * <code>repeated .recollect.v1.SearchHit hits = 1 [json_name = "hits"];</code>
@@ -29,7 +29,7 @@ public interface SearchEventsResponseOrBuilder extends
   dev.recollect.v1.SearchHit getHits(int index);
   /**
    * <pre>
-   * Hits: of one session in window order; of several by event time, then by session and seq.
+   * Hits. SUBSTRING: of one session in window order; of several by event time, then by session and seq. Otherwise best first.
    * </pre>
    *
    * <code>repeated .recollect.v1.SearchHit hits = 1 [json_name = "hits"];</code>
@@ -37,7 +37,7 @@ public interface SearchEventsResponseOrBuilder extends
   int getHitsCount();
   /**
    * <pre>
-   * Hits: of one session in window order; of several by event time, then by session and seq.
+   * Hits. SUBSTRING: of one session in window order; of several by event time, then by session and seq. Otherwise best first.
    * </pre>
    *
    * <code>repeated .recollect.v1.SearchHit hits = 1 [json_name = "hits"];</code>
@@ -46,7 +46,7 @@ public interface SearchEventsResponseOrBuilder extends
       getHitsOrBuilderList();
   /**
    * <pre>
-   * Hits: of one session in window order; of several by event time, then by session and seq.
+   * Hits. SUBSTRING: of one session in window order; of several by event time, then by session and seq. Otherwise best first.
    * </pre>
    *
    * <code>repeated .recollect.v1.SearchHit hits = 1 [json_name = "hits"];</code>
@@ -56,7 +56,8 @@ public interface SearchEventsResponseOrBuilder extends
 
   /**
    * <pre>
-   * Empty on the last page.
+   * Empty on the last page. Ranking is done anew for each page: where events come in meanwhile, a hit may be missed or seen
+   * twice.
    * </pre>
    *
    * <code>string next_page_token = 2 [json_name = "nextPageToken"];</code>
@@ -65,7 +66,8 @@ public interface SearchEventsResponseOrBuilder extends
   java.lang.String getNextPageToken();
   /**
    * <pre>
-   * Empty on the last page.
+   * Empty on the last page. Ranking is done anew for each page: where events come in meanwhile, a hit may be missed or seen
+   * twice.
    * </pre>
    *
    * <code>string next_page_token = 2 [json_name = "nextPageToken"];</code>
@@ -73,4 +75,43 @@ public interface SearchEventsResponseOrBuilder extends
    */
   com.google.protobuf.ByteString
       getNextPageTokenBytes();
+
+  /**
+   * <pre>
+   * How the query was understood: RANKED where HYBRID was asked for and the embedder did not answer.
+   * </pre>
+   *
+   * <code>.recollect.v1.SearchMode mode = 3 [json_name = "mode"];</code>
+   * @return The enum numeric value on the wire for mode.
+   */
+  int getModeValue();
+  /**
+   * <pre>
+   * How the query was understood: RANKED where HYBRID was asked for and the embedder did not answer.
+   * </pre>
+   *
+   * <code>.recollect.v1.SearchMode mode = 3 [json_name = "mode"];</code>
+   * @return The mode.
+   */
+  dev.recollect.v1.SearchMode getMode();
+
+  /**
+   * <pre>
+   * True when more events match than are ranked (the best 256, by a coarser measure): the last page is then not the last match.
+   * </pre>
+   *
+   * <code>bool truncated = 4 [json_name = "truncated"];</code>
+   * @return The truncated.
+   */
+  boolean getTruncated();
+
+  /**
+   * <pre>
+   * SEMANTIC and HYBRID: how many events of the server still wait for their embedding.
+   * </pre>
+   *
+   * <code>int64 semantic_lag = 5 [json_name = "semanticLag"];</code>
+   * @return The semanticLag.
+   */
+  long getSemanticLag();
 }

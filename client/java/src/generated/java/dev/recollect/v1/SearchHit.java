@@ -32,6 +32,9 @@ private static final long serialVersionUID = 0L;
     super(builder);
   }
   private SearchHit() {
+    highlights_ = java.util.Collections.emptyList();
+    before_ = java.util.Collections.emptyList();
+    after_ = java.util.Collections.emptyList();
   }
 
   public static final com.google.protobuf.Descriptors.Descriptor
@@ -124,6 +127,220 @@ private static final long serialVersionUID = 0L;
     return event_ == null ? dev.recollect.v1.SessionEvent.getDefaultInstance() : event_;
   }
 
+  public static final int SCORE_FIELD_NUMBER = 3;
+  private double score_ = 0D;
+  /**
+   * <pre>
+   * How well it answers: greater is better. Comparable within one answer only, but for SEMANTIC, where it is the cosine. 0 with
+   * SUBSTRING.
+   * </pre>
+   *
+   * <code>double score = 3 [json_name = "score"];</code>
+   * @return The score.
+   */
+  @java.lang.Override
+  public double getScore() {
+    return score_;
+  }
+
+  public static final int HIGHLIGHTS_FIELD_NUMBER = 4;
+  @SuppressWarnings("serial")
+  private java.util.List<dev.recollect.v1.Highlight> highlights_;
+  /**
+   * <pre>
+   * Where the query's words were found, in order, not overlapping; at most 64. SEMANTIC has none.
+   * </pre>
+   *
+   * <code>repeated .recollect.v1.Highlight highlights = 4 [json_name = "highlights"];</code>
+   */
+  @java.lang.Override
+  public java.util.List<dev.recollect.v1.Highlight> getHighlightsList() {
+    return highlights_;
+  }
+  /**
+   * <pre>
+   * Where the query's words were found, in order, not overlapping; at most 64. SEMANTIC has none.
+   * </pre>
+   *
+   * <code>repeated .recollect.v1.Highlight highlights = 4 [json_name = "highlights"];</code>
+   */
+  @java.lang.Override
+  public java.util.List<? extends dev.recollect.v1.HighlightOrBuilder> 
+      getHighlightsOrBuilderList() {
+    return highlights_;
+  }
+  /**
+   * <pre>
+   * Where the query's words were found, in order, not overlapping; at most 64. SEMANTIC has none.
+   * </pre>
+   *
+   * <code>repeated .recollect.v1.Highlight highlights = 4 [json_name = "highlights"];</code>
+   */
+  @java.lang.Override
+  public int getHighlightsCount() {
+    return highlights_.size();
+  }
+  /**
+   * <pre>
+   * Where the query's words were found, in order, not overlapping; at most 64. SEMANTIC has none.
+   * </pre>
+   *
+   * <code>repeated .recollect.v1.Highlight highlights = 4 [json_name = "highlights"];</code>
+   */
+  @java.lang.Override
+  public dev.recollect.v1.Highlight getHighlights(int index) {
+    return highlights_.get(index);
+  }
+  /**
+   * <pre>
+   * Where the query's words were found, in order, not overlapping; at most 64. SEMANTIC has none.
+   * </pre>
+   *
+   * <code>repeated .recollect.v1.Highlight highlights = 4 [json_name = "highlights"];</code>
+   */
+  @java.lang.Override
+  public dev.recollect.v1.HighlightOrBuilder getHighlightsOrBuilder(
+      int index) {
+    return highlights_.get(index);
+  }
+
+  public static final int BEFORE_FIELD_NUMBER = 5;
+  @SuppressWarnings("serial")
+  private java.util.List<dev.recollect.v1.SessionEvent> before_;
+  /**
+   * <pre>
+   * The events before it, oldest first.
+   * </pre>
+   *
+   * <code>repeated .recollect.v1.SessionEvent before = 5 [json_name = "before"];</code>
+   */
+  @java.lang.Override
+  public java.util.List<dev.recollect.v1.SessionEvent> getBeforeList() {
+    return before_;
+  }
+  /**
+   * <pre>
+   * The events before it, oldest first.
+   * </pre>
+   *
+   * <code>repeated .recollect.v1.SessionEvent before = 5 [json_name = "before"];</code>
+   */
+  @java.lang.Override
+  public java.util.List<? extends dev.recollect.v1.SessionEventOrBuilder> 
+      getBeforeOrBuilderList() {
+    return before_;
+  }
+  /**
+   * <pre>
+   * The events before it, oldest first.
+   * </pre>
+   *
+   * <code>repeated .recollect.v1.SessionEvent before = 5 [json_name = "before"];</code>
+   */
+  @java.lang.Override
+  public int getBeforeCount() {
+    return before_.size();
+  }
+  /**
+   * <pre>
+   * The events before it, oldest first.
+   * </pre>
+   *
+   * <code>repeated .recollect.v1.SessionEvent before = 5 [json_name = "before"];</code>
+   */
+  @java.lang.Override
+  public dev.recollect.v1.SessionEvent getBefore(int index) {
+    return before_.get(index);
+  }
+  /**
+   * <pre>
+   * The events before it, oldest first.
+   * </pre>
+   *
+   * <code>repeated .recollect.v1.SessionEvent before = 5 [json_name = "before"];</code>
+   */
+  @java.lang.Override
+  public dev.recollect.v1.SessionEventOrBuilder getBeforeOrBuilder(
+      int index) {
+    return before_.get(index);
+  }
+
+  public static final int AFTER_FIELD_NUMBER = 6;
+  @SuppressWarnings("serial")
+  private java.util.List<dev.recollect.v1.SessionEvent> after_;
+  /**
+   * <pre>
+   * The events after it, oldest first.
+   * </pre>
+   *
+   * <code>repeated .recollect.v1.SessionEvent after = 6 [json_name = "after"];</code>
+   */
+  @java.lang.Override
+  public java.util.List<dev.recollect.v1.SessionEvent> getAfterList() {
+    return after_;
+  }
+  /**
+   * <pre>
+   * The events after it, oldest first.
+   * </pre>
+   *
+   * <code>repeated .recollect.v1.SessionEvent after = 6 [json_name = "after"];</code>
+   */
+  @java.lang.Override
+  public java.util.List<? extends dev.recollect.v1.SessionEventOrBuilder> 
+      getAfterOrBuilderList() {
+    return after_;
+  }
+  /**
+   * <pre>
+   * The events after it, oldest first.
+   * </pre>
+   *
+   * <code>repeated .recollect.v1.SessionEvent after = 6 [json_name = "after"];</code>
+   */
+  @java.lang.Override
+  public int getAfterCount() {
+    return after_.size();
+  }
+  /**
+   * <pre>
+   * The events after it, oldest first.
+   * </pre>
+   *
+   * <code>repeated .recollect.v1.SessionEvent after = 6 [json_name = "after"];</code>
+   */
+  @java.lang.Override
+  public dev.recollect.v1.SessionEvent getAfter(int index) {
+    return after_.get(index);
+  }
+  /**
+   * <pre>
+   * The events after it, oldest first.
+   * </pre>
+   *
+   * <code>repeated .recollect.v1.SessionEvent after = 6 [json_name = "after"];</code>
+   */
+  @java.lang.Override
+  public dev.recollect.v1.SessionEventOrBuilder getAfterOrBuilder(
+      int index) {
+    return after_.get(index);
+  }
+
+  public static final int GROUP_HITS_FIELD_NUMBER = 7;
+  private int groupHits_ = 0;
+  /**
+   * <pre>
+   * With grouping: how many of the events that were ranked are of this turn or session.
+   * </pre>
+   *
+   * <code>int32 group_hits = 7 [json_name = "groupHits"];</code>
+   * @return The groupHits.
+   */
+  @java.lang.Override
+  public int getGroupHits() {
+    return groupHits_;
+  }
+
   private byte memoizedIsInitialized = -1;
   @java.lang.Override
   public final boolean isInitialized() {
@@ -144,6 +361,21 @@ private static final long serialVersionUID = 0L;
     if (((bitField0_ & 0x00000002) != 0)) {
       output.writeMessage(2, getEvent());
     }
+    if (java.lang.Double.doubleToRawLongBits(score_) != 0) {
+      output.writeDouble(3, score_);
+    }
+    for (int i = 0; i < highlights_.size(); i++) {
+      output.writeMessage(4, highlights_.get(i));
+    }
+    for (int i = 0; i < before_.size(); i++) {
+      output.writeMessage(5, before_.get(i));
+    }
+    for (int i = 0; i < after_.size(); i++) {
+      output.writeMessage(6, after_.get(i));
+    }
+    if (groupHits_ != 0) {
+      output.writeInt32(7, groupHits_);
+    }
     getUnknownFields().writeTo(output);
   }
 
@@ -160,6 +392,26 @@ private static final long serialVersionUID = 0L;
     if (((bitField0_ & 0x00000002) != 0)) {
       size += com.google.protobuf.CodedOutputStream
         .computeMessageSize(2, getEvent());
+    }
+    if (java.lang.Double.doubleToRawLongBits(score_) != 0) {
+      size += com.google.protobuf.CodedOutputStream
+        .computeDoubleSize(3, score_);
+    }
+    for (int i = 0; i < highlights_.size(); i++) {
+      size += com.google.protobuf.CodedOutputStream
+        .computeMessageSize(4, highlights_.get(i));
+    }
+    for (int i = 0; i < before_.size(); i++) {
+      size += com.google.protobuf.CodedOutputStream
+        .computeMessageSize(5, before_.get(i));
+    }
+    for (int i = 0; i < after_.size(); i++) {
+      size += com.google.protobuf.CodedOutputStream
+        .computeMessageSize(6, after_.get(i));
+    }
+    if (groupHits_ != 0) {
+      size += com.google.protobuf.CodedOutputStream
+        .computeInt32Size(7, groupHits_);
     }
     size += getUnknownFields().getSerializedSize();
     memoizedSize = size;
@@ -186,6 +438,17 @@ private static final long serialVersionUID = 0L;
       if (!getEvent()
           .equals(other.getEvent())) return false;
     }
+    if (java.lang.Double.doubleToLongBits(getScore())
+        != java.lang.Double.doubleToLongBits(
+            other.getScore())) return false;
+    if (!getHighlightsList()
+        .equals(other.getHighlightsList())) return false;
+    if (!getBeforeList()
+        .equals(other.getBeforeList())) return false;
+    if (!getAfterList()
+        .equals(other.getAfterList())) return false;
+    if (getGroupHits()
+        != other.getGroupHits()) return false;
     if (!getUnknownFields().equals(other.getUnknownFields())) return false;
     return true;
   }
@@ -205,6 +468,23 @@ private static final long serialVersionUID = 0L;
       hash = (37 * hash) + EVENT_FIELD_NUMBER;
       hash = (53 * hash) + getEvent().hashCode();
     }
+    hash = (37 * hash) + SCORE_FIELD_NUMBER;
+    hash = (53 * hash) + com.google.protobuf.Internal.hashLong(
+        java.lang.Double.doubleToLongBits(getScore()));
+    if (getHighlightsCount() > 0) {
+      hash = (37 * hash) + HIGHLIGHTS_FIELD_NUMBER;
+      hash = (53 * hash) + getHighlightsList().hashCode();
+    }
+    if (getBeforeCount() > 0) {
+      hash = (37 * hash) + BEFORE_FIELD_NUMBER;
+      hash = (53 * hash) + getBeforeList().hashCode();
+    }
+    if (getAfterCount() > 0) {
+      hash = (37 * hash) + AFTER_FIELD_NUMBER;
+      hash = (53 * hash) + getAfterList().hashCode();
+    }
+    hash = (37 * hash) + GROUP_HITS_FIELD_NUMBER;
+    hash = (53 * hash) + getGroupHits();
     hash = (29 * hash) + getUnknownFields().hashCode();
     memoizedHashCode = hash;
     return hash;
@@ -341,6 +621,9 @@ private static final long serialVersionUID = 0L;
               .alwaysUseFieldBuilders) {
         internalGetSessionFieldBuilder();
         internalGetEventFieldBuilder();
+        internalGetHighlightsFieldBuilder();
+        internalGetBeforeFieldBuilder();
+        internalGetAfterFieldBuilder();
       }
     }
     @java.lang.Override
@@ -357,6 +640,29 @@ private static final long serialVersionUID = 0L;
         eventBuilder_.dispose();
         eventBuilder_ = null;
       }
+      score_ = 0D;
+      if (highlightsBuilder_ == null) {
+        highlights_ = java.util.Collections.emptyList();
+      } else {
+        highlights_ = null;
+        highlightsBuilder_.clear();
+      }
+      bitField0_ = (bitField0_ & ~0x00000008);
+      if (beforeBuilder_ == null) {
+        before_ = java.util.Collections.emptyList();
+      } else {
+        before_ = null;
+        beforeBuilder_.clear();
+      }
+      bitField0_ = (bitField0_ & ~0x00000010);
+      if (afterBuilder_ == null) {
+        after_ = java.util.Collections.emptyList();
+      } else {
+        after_ = null;
+        afterBuilder_.clear();
+      }
+      bitField0_ = (bitField0_ & ~0x00000020);
+      groupHits_ = 0;
       return this;
     }
 
@@ -383,9 +689,40 @@ private static final long serialVersionUID = 0L;
     @java.lang.Override
     public dev.recollect.v1.SearchHit buildPartial() {
       dev.recollect.v1.SearchHit result = new dev.recollect.v1.SearchHit(this);
+      buildPartialRepeatedFields(result);
       if (bitField0_ != 0) { buildPartial0(result); }
       onBuilt();
       return result;
+    }
+
+    private void buildPartialRepeatedFields(dev.recollect.v1.SearchHit result) {
+      if (highlightsBuilder_ == null) {
+        if (((bitField0_ & 0x00000008) != 0)) {
+          highlights_ = java.util.Collections.unmodifiableList(highlights_);
+          bitField0_ = (bitField0_ & ~0x00000008);
+        }
+        result.highlights_ = highlights_;
+      } else {
+        result.highlights_ = highlightsBuilder_.build();
+      }
+      if (beforeBuilder_ == null) {
+        if (((bitField0_ & 0x00000010) != 0)) {
+          before_ = java.util.Collections.unmodifiableList(before_);
+          bitField0_ = (bitField0_ & ~0x00000010);
+        }
+        result.before_ = before_;
+      } else {
+        result.before_ = beforeBuilder_.build();
+      }
+      if (afterBuilder_ == null) {
+        if (((bitField0_ & 0x00000020) != 0)) {
+          after_ = java.util.Collections.unmodifiableList(after_);
+          bitField0_ = (bitField0_ & ~0x00000020);
+        }
+        result.after_ = after_;
+      } else {
+        result.after_ = afterBuilder_.build();
+      }
     }
 
     private void buildPartial0(dev.recollect.v1.SearchHit result) {
@@ -402,6 +739,12 @@ private static final long serialVersionUID = 0L;
             ? event_
             : eventBuilder_.build();
         to_bitField0_ |= 0x00000002;
+      }
+      if (((from_bitField0_ & 0x00000004) != 0)) {
+        result.score_ = score_;
+      }
+      if (((from_bitField0_ & 0x00000040) != 0)) {
+        result.groupHits_ = groupHits_;
       }
       result.bitField0_ |= to_bitField0_;
     }
@@ -423,6 +766,90 @@ private static final long serialVersionUID = 0L;
       }
       if (other.hasEvent()) {
         mergeEvent(other.getEvent());
+      }
+      if (java.lang.Double.doubleToRawLongBits(other.getScore()) != 0) {
+        setScore(other.getScore());
+      }
+      if (highlightsBuilder_ == null) {
+        if (!other.highlights_.isEmpty()) {
+          if (highlights_.isEmpty()) {
+            highlights_ = other.highlights_;
+            bitField0_ = (bitField0_ & ~0x00000008);
+          } else {
+            ensureHighlightsIsMutable();
+            highlights_.addAll(other.highlights_);
+          }
+          onChanged();
+        }
+      } else {
+        if (!other.highlights_.isEmpty()) {
+          if (highlightsBuilder_.isEmpty()) {
+            highlightsBuilder_.dispose();
+            highlightsBuilder_ = null;
+            highlights_ = other.highlights_;
+            bitField0_ = (bitField0_ & ~0x00000008);
+            highlightsBuilder_ = 
+              com.google.protobuf.GeneratedMessage.alwaysUseFieldBuilders ?
+                 internalGetHighlightsFieldBuilder() : null;
+          } else {
+            highlightsBuilder_.addAllMessages(other.highlights_);
+          }
+        }
+      }
+      if (beforeBuilder_ == null) {
+        if (!other.before_.isEmpty()) {
+          if (before_.isEmpty()) {
+            before_ = other.before_;
+            bitField0_ = (bitField0_ & ~0x00000010);
+          } else {
+            ensureBeforeIsMutable();
+            before_.addAll(other.before_);
+          }
+          onChanged();
+        }
+      } else {
+        if (!other.before_.isEmpty()) {
+          if (beforeBuilder_.isEmpty()) {
+            beforeBuilder_.dispose();
+            beforeBuilder_ = null;
+            before_ = other.before_;
+            bitField0_ = (bitField0_ & ~0x00000010);
+            beforeBuilder_ = 
+              com.google.protobuf.GeneratedMessage.alwaysUseFieldBuilders ?
+                 internalGetBeforeFieldBuilder() : null;
+          } else {
+            beforeBuilder_.addAllMessages(other.before_);
+          }
+        }
+      }
+      if (afterBuilder_ == null) {
+        if (!other.after_.isEmpty()) {
+          if (after_.isEmpty()) {
+            after_ = other.after_;
+            bitField0_ = (bitField0_ & ~0x00000020);
+          } else {
+            ensureAfterIsMutable();
+            after_.addAll(other.after_);
+          }
+          onChanged();
+        }
+      } else {
+        if (!other.after_.isEmpty()) {
+          if (afterBuilder_.isEmpty()) {
+            afterBuilder_.dispose();
+            afterBuilder_ = null;
+            after_ = other.after_;
+            bitField0_ = (bitField0_ & ~0x00000020);
+            afterBuilder_ = 
+              com.google.protobuf.GeneratedMessage.alwaysUseFieldBuilders ?
+                 internalGetAfterFieldBuilder() : null;
+          } else {
+            afterBuilder_.addAllMessages(other.after_);
+          }
+        }
+      }
+      if (other.getGroupHits() != 0) {
+        setGroupHits(other.getGroupHits());
       }
       this.mergeUnknownFields(other.getUnknownFields());
       onChanged();
@@ -464,6 +891,55 @@ private static final long serialVersionUID = 0L;
               bitField0_ |= 0x00000002;
               break;
             } // case 18
+            case 25: {
+              score_ = input.readDouble();
+              bitField0_ |= 0x00000004;
+              break;
+            } // case 25
+            case 34: {
+              dev.recollect.v1.Highlight m =
+                  input.readMessage(
+                      dev.recollect.v1.Highlight.parser(),
+                      extensionRegistry);
+              if (highlightsBuilder_ == null) {
+                ensureHighlightsIsMutable();
+                highlights_.add(m);
+              } else {
+                highlightsBuilder_.addMessage(m);
+              }
+              break;
+            } // case 34
+            case 42: {
+              dev.recollect.v1.SessionEvent m =
+                  input.readMessage(
+                      dev.recollect.v1.SessionEvent.parser(),
+                      extensionRegistry);
+              if (beforeBuilder_ == null) {
+                ensureBeforeIsMutable();
+                before_.add(m);
+              } else {
+                beforeBuilder_.addMessage(m);
+              }
+              break;
+            } // case 42
+            case 50: {
+              dev.recollect.v1.SessionEvent m =
+                  input.readMessage(
+                      dev.recollect.v1.SessionEvent.parser(),
+                      extensionRegistry);
+              if (afterBuilder_ == null) {
+                ensureAfterIsMutable();
+                after_.add(m);
+              } else {
+                afterBuilder_.addMessage(m);
+              }
+              break;
+            } // case 50
+            case 56: {
+              groupHits_ = input.readInt32();
+              bitField0_ |= 0x00000040;
+              break;
+            } // case 56
             default: {
               if (!super.parseUnknownField(input, extensionRegistry, tag)) {
                 done = true; // was an endgroup tag
@@ -793,6 +1269,1033 @@ private static final long serialVersionUID = 0L;
         event_ = null;
       }
       return eventBuilder_;
+    }
+
+    private double score_ ;
+    /**
+     * <pre>
+     * How well it answers: greater is better. Comparable within one answer only, but for SEMANTIC, where it is the cosine. 0 with
+     * SUBSTRING.
+     * </pre>
+     *
+     * <code>double score = 3 [json_name = "score"];</code>
+     * @return The score.
+     */
+    @java.lang.Override
+    public double getScore() {
+      return score_;
+    }
+    /**
+     * <pre>
+     * How well it answers: greater is better. Comparable within one answer only, but for SEMANTIC, where it is the cosine. 0 with
+     * SUBSTRING.
+     * </pre>
+     *
+     * <code>double score = 3 [json_name = "score"];</code>
+     * @param value The score to set.
+     * @return This builder for chaining.
+     */
+    public Builder setScore(double value) {
+
+      score_ = value;
+      bitField0_ |= 0x00000004;
+      onChanged();
+      return this;
+    }
+    /**
+     * <pre>
+     * How well it answers: greater is better. Comparable within one answer only, but for SEMANTIC, where it is the cosine. 0 with
+     * SUBSTRING.
+     * </pre>
+     *
+     * <code>double score = 3 [json_name = "score"];</code>
+     * @return This builder for chaining.
+     */
+    public Builder clearScore() {
+      bitField0_ = (bitField0_ & ~0x00000004);
+      score_ = 0D;
+      onChanged();
+      return this;
+    }
+
+    private java.util.List<dev.recollect.v1.Highlight> highlights_ =
+      java.util.Collections.emptyList();
+    private void ensureHighlightsIsMutable() {
+      if (!((bitField0_ & 0x00000008) != 0)) {
+        highlights_ = new java.util.ArrayList<dev.recollect.v1.Highlight>(highlights_);
+        bitField0_ |= 0x00000008;
+       }
+    }
+
+    private com.google.protobuf.RepeatedFieldBuilder<
+        dev.recollect.v1.Highlight, dev.recollect.v1.Highlight.Builder, dev.recollect.v1.HighlightOrBuilder> highlightsBuilder_;
+
+    /**
+     * <pre>
+     * Where the query's words were found, in order, not overlapping; at most 64. SEMANTIC has none.
+     * </pre>
+     *
+     * <code>repeated .recollect.v1.Highlight highlights = 4 [json_name = "highlights"];</code>
+     */
+    public java.util.List<dev.recollect.v1.Highlight> getHighlightsList() {
+      if (highlightsBuilder_ == null) {
+        return java.util.Collections.unmodifiableList(highlights_);
+      } else {
+        return highlightsBuilder_.getMessageList();
+      }
+    }
+    /**
+     * <pre>
+     * Where the query's words were found, in order, not overlapping; at most 64. SEMANTIC has none.
+     * </pre>
+     *
+     * <code>repeated .recollect.v1.Highlight highlights = 4 [json_name = "highlights"];</code>
+     */
+    public int getHighlightsCount() {
+      if (highlightsBuilder_ == null) {
+        return highlights_.size();
+      } else {
+        return highlightsBuilder_.getCount();
+      }
+    }
+    /**
+     * <pre>
+     * Where the query's words were found, in order, not overlapping; at most 64. SEMANTIC has none.
+     * </pre>
+     *
+     * <code>repeated .recollect.v1.Highlight highlights = 4 [json_name = "highlights"];</code>
+     */
+    public dev.recollect.v1.Highlight getHighlights(int index) {
+      if (highlightsBuilder_ == null) {
+        return highlights_.get(index);
+      } else {
+        return highlightsBuilder_.getMessage(index);
+      }
+    }
+    /**
+     * <pre>
+     * Where the query's words were found, in order, not overlapping; at most 64. SEMANTIC has none.
+     * </pre>
+     *
+     * <code>repeated .recollect.v1.Highlight highlights = 4 [json_name = "highlights"];</code>
+     */
+    public Builder setHighlights(
+        int index, dev.recollect.v1.Highlight value) {
+      if (highlightsBuilder_ == null) {
+        if (value == null) {
+          throw new NullPointerException();
+        }
+        ensureHighlightsIsMutable();
+        highlights_.set(index, value);
+        onChanged();
+      } else {
+        highlightsBuilder_.setMessage(index, value);
+      }
+      return this;
+    }
+    /**
+     * <pre>
+     * Where the query's words were found, in order, not overlapping; at most 64. SEMANTIC has none.
+     * </pre>
+     *
+     * <code>repeated .recollect.v1.Highlight highlights = 4 [json_name = "highlights"];</code>
+     */
+    public Builder setHighlights(
+        int index, dev.recollect.v1.Highlight.Builder builderForValue) {
+      if (highlightsBuilder_ == null) {
+        ensureHighlightsIsMutable();
+        highlights_.set(index, builderForValue.build());
+        onChanged();
+      } else {
+        highlightsBuilder_.setMessage(index, builderForValue.build());
+      }
+      return this;
+    }
+    /**
+     * <pre>
+     * Where the query's words were found, in order, not overlapping; at most 64. SEMANTIC has none.
+     * </pre>
+     *
+     * <code>repeated .recollect.v1.Highlight highlights = 4 [json_name = "highlights"];</code>
+     */
+    public Builder addHighlights(dev.recollect.v1.Highlight value) {
+      if (highlightsBuilder_ == null) {
+        if (value == null) {
+          throw new NullPointerException();
+        }
+        ensureHighlightsIsMutable();
+        highlights_.add(value);
+        onChanged();
+      } else {
+        highlightsBuilder_.addMessage(value);
+      }
+      return this;
+    }
+    /**
+     * <pre>
+     * Where the query's words were found, in order, not overlapping; at most 64. SEMANTIC has none.
+     * </pre>
+     *
+     * <code>repeated .recollect.v1.Highlight highlights = 4 [json_name = "highlights"];</code>
+     */
+    public Builder addHighlights(
+        int index, dev.recollect.v1.Highlight value) {
+      if (highlightsBuilder_ == null) {
+        if (value == null) {
+          throw new NullPointerException();
+        }
+        ensureHighlightsIsMutable();
+        highlights_.add(index, value);
+        onChanged();
+      } else {
+        highlightsBuilder_.addMessage(index, value);
+      }
+      return this;
+    }
+    /**
+     * <pre>
+     * Where the query's words were found, in order, not overlapping; at most 64. SEMANTIC has none.
+     * </pre>
+     *
+     * <code>repeated .recollect.v1.Highlight highlights = 4 [json_name = "highlights"];</code>
+     */
+    public Builder addHighlights(
+        dev.recollect.v1.Highlight.Builder builderForValue) {
+      if (highlightsBuilder_ == null) {
+        ensureHighlightsIsMutable();
+        highlights_.add(builderForValue.build());
+        onChanged();
+      } else {
+        highlightsBuilder_.addMessage(builderForValue.build());
+      }
+      return this;
+    }
+    /**
+     * <pre>
+     * Where the query's words were found, in order, not overlapping; at most 64. SEMANTIC has none.
+     * </pre>
+     *
+     * <code>repeated .recollect.v1.Highlight highlights = 4 [json_name = "highlights"];</code>
+     */
+    public Builder addHighlights(
+        int index, dev.recollect.v1.Highlight.Builder builderForValue) {
+      if (highlightsBuilder_ == null) {
+        ensureHighlightsIsMutable();
+        highlights_.add(index, builderForValue.build());
+        onChanged();
+      } else {
+        highlightsBuilder_.addMessage(index, builderForValue.build());
+      }
+      return this;
+    }
+    /**
+     * <pre>
+     * Where the query's words were found, in order, not overlapping; at most 64. SEMANTIC has none.
+     * </pre>
+     *
+     * <code>repeated .recollect.v1.Highlight highlights = 4 [json_name = "highlights"];</code>
+     */
+    public Builder addAllHighlights(
+        java.lang.Iterable<? extends dev.recollect.v1.Highlight> values) {
+      if (highlightsBuilder_ == null) {
+        ensureHighlightsIsMutable();
+        com.google.protobuf.AbstractMessageLite.Builder.addAll(
+            values, highlights_);
+        onChanged();
+      } else {
+        highlightsBuilder_.addAllMessages(values);
+      }
+      return this;
+    }
+    /**
+     * <pre>
+     * Where the query's words were found, in order, not overlapping; at most 64. SEMANTIC has none.
+     * </pre>
+     *
+     * <code>repeated .recollect.v1.Highlight highlights = 4 [json_name = "highlights"];</code>
+     */
+    public Builder clearHighlights() {
+      if (highlightsBuilder_ == null) {
+        highlights_ = java.util.Collections.emptyList();
+        bitField0_ = (bitField0_ & ~0x00000008);
+        onChanged();
+      } else {
+        highlightsBuilder_.clear();
+      }
+      return this;
+    }
+    /**
+     * <pre>
+     * Where the query's words were found, in order, not overlapping; at most 64. SEMANTIC has none.
+     * </pre>
+     *
+     * <code>repeated .recollect.v1.Highlight highlights = 4 [json_name = "highlights"];</code>
+     */
+    public Builder removeHighlights(int index) {
+      if (highlightsBuilder_ == null) {
+        ensureHighlightsIsMutable();
+        highlights_.remove(index);
+        onChanged();
+      } else {
+        highlightsBuilder_.remove(index);
+      }
+      return this;
+    }
+    /**
+     * <pre>
+     * Where the query's words were found, in order, not overlapping; at most 64. SEMANTIC has none.
+     * </pre>
+     *
+     * <code>repeated .recollect.v1.Highlight highlights = 4 [json_name = "highlights"];</code>
+     */
+    public dev.recollect.v1.Highlight.Builder getHighlightsBuilder(
+        int index) {
+      return internalGetHighlightsFieldBuilder().getBuilder(index);
+    }
+    /**
+     * <pre>
+     * Where the query's words were found, in order, not overlapping; at most 64. SEMANTIC has none.
+     * </pre>
+     *
+     * <code>repeated .recollect.v1.Highlight highlights = 4 [json_name = "highlights"];</code>
+     */
+    public dev.recollect.v1.HighlightOrBuilder getHighlightsOrBuilder(
+        int index) {
+      if (highlightsBuilder_ == null) {
+        return highlights_.get(index);  } else {
+        return highlightsBuilder_.getMessageOrBuilder(index);
+      }
+    }
+    /**
+     * <pre>
+     * Where the query's words were found, in order, not overlapping; at most 64. SEMANTIC has none.
+     * </pre>
+     *
+     * <code>repeated .recollect.v1.Highlight highlights = 4 [json_name = "highlights"];</code>
+     */
+    public java.util.List<? extends dev.recollect.v1.HighlightOrBuilder> 
+         getHighlightsOrBuilderList() {
+      if (highlightsBuilder_ != null) {
+        return highlightsBuilder_.getMessageOrBuilderList();
+      } else {
+        return java.util.Collections.unmodifiableList(highlights_);
+      }
+    }
+    /**
+     * <pre>
+     * Where the query's words were found, in order, not overlapping; at most 64. SEMANTIC has none.
+     * </pre>
+     *
+     * <code>repeated .recollect.v1.Highlight highlights = 4 [json_name = "highlights"];</code>
+     */
+    public dev.recollect.v1.Highlight.Builder addHighlightsBuilder() {
+      return internalGetHighlightsFieldBuilder().addBuilder(
+          dev.recollect.v1.Highlight.getDefaultInstance());
+    }
+    /**
+     * <pre>
+     * Where the query's words were found, in order, not overlapping; at most 64. SEMANTIC has none.
+     * </pre>
+     *
+     * <code>repeated .recollect.v1.Highlight highlights = 4 [json_name = "highlights"];</code>
+     */
+    public dev.recollect.v1.Highlight.Builder addHighlightsBuilder(
+        int index) {
+      return internalGetHighlightsFieldBuilder().addBuilder(
+          index, dev.recollect.v1.Highlight.getDefaultInstance());
+    }
+    /**
+     * <pre>
+     * Where the query's words were found, in order, not overlapping; at most 64. SEMANTIC has none.
+     * </pre>
+     *
+     * <code>repeated .recollect.v1.Highlight highlights = 4 [json_name = "highlights"];</code>
+     */
+    public java.util.List<dev.recollect.v1.Highlight.Builder> 
+         getHighlightsBuilderList() {
+      return internalGetHighlightsFieldBuilder().getBuilderList();
+    }
+    private com.google.protobuf.RepeatedFieldBuilder<
+        dev.recollect.v1.Highlight, dev.recollect.v1.Highlight.Builder, dev.recollect.v1.HighlightOrBuilder> 
+        internalGetHighlightsFieldBuilder() {
+      if (highlightsBuilder_ == null) {
+        highlightsBuilder_ = new com.google.protobuf.RepeatedFieldBuilder<
+            dev.recollect.v1.Highlight, dev.recollect.v1.Highlight.Builder, dev.recollect.v1.HighlightOrBuilder>(
+                highlights_,
+                ((bitField0_ & 0x00000008) != 0),
+                getParentForChildren(),
+                isClean());
+        highlights_ = null;
+      }
+      return highlightsBuilder_;
+    }
+
+    private java.util.List<dev.recollect.v1.SessionEvent> before_ =
+      java.util.Collections.emptyList();
+    private void ensureBeforeIsMutable() {
+      if (!((bitField0_ & 0x00000010) != 0)) {
+        before_ = new java.util.ArrayList<dev.recollect.v1.SessionEvent>(before_);
+        bitField0_ |= 0x00000010;
+       }
+    }
+
+    private com.google.protobuf.RepeatedFieldBuilder<
+        dev.recollect.v1.SessionEvent, dev.recollect.v1.SessionEvent.Builder, dev.recollect.v1.SessionEventOrBuilder> beforeBuilder_;
+
+    /**
+     * <pre>
+     * The events before it, oldest first.
+     * </pre>
+     *
+     * <code>repeated .recollect.v1.SessionEvent before = 5 [json_name = "before"];</code>
+     */
+    public java.util.List<dev.recollect.v1.SessionEvent> getBeforeList() {
+      if (beforeBuilder_ == null) {
+        return java.util.Collections.unmodifiableList(before_);
+      } else {
+        return beforeBuilder_.getMessageList();
+      }
+    }
+    /**
+     * <pre>
+     * The events before it, oldest first.
+     * </pre>
+     *
+     * <code>repeated .recollect.v1.SessionEvent before = 5 [json_name = "before"];</code>
+     */
+    public int getBeforeCount() {
+      if (beforeBuilder_ == null) {
+        return before_.size();
+      } else {
+        return beforeBuilder_.getCount();
+      }
+    }
+    /**
+     * <pre>
+     * The events before it, oldest first.
+     * </pre>
+     *
+     * <code>repeated .recollect.v1.SessionEvent before = 5 [json_name = "before"];</code>
+     */
+    public dev.recollect.v1.SessionEvent getBefore(int index) {
+      if (beforeBuilder_ == null) {
+        return before_.get(index);
+      } else {
+        return beforeBuilder_.getMessage(index);
+      }
+    }
+    /**
+     * <pre>
+     * The events before it, oldest first.
+     * </pre>
+     *
+     * <code>repeated .recollect.v1.SessionEvent before = 5 [json_name = "before"];</code>
+     */
+    public Builder setBefore(
+        int index, dev.recollect.v1.SessionEvent value) {
+      if (beforeBuilder_ == null) {
+        if (value == null) {
+          throw new NullPointerException();
+        }
+        ensureBeforeIsMutable();
+        before_.set(index, value);
+        onChanged();
+      } else {
+        beforeBuilder_.setMessage(index, value);
+      }
+      return this;
+    }
+    /**
+     * <pre>
+     * The events before it, oldest first.
+     * </pre>
+     *
+     * <code>repeated .recollect.v1.SessionEvent before = 5 [json_name = "before"];</code>
+     */
+    public Builder setBefore(
+        int index, dev.recollect.v1.SessionEvent.Builder builderForValue) {
+      if (beforeBuilder_ == null) {
+        ensureBeforeIsMutable();
+        before_.set(index, builderForValue.build());
+        onChanged();
+      } else {
+        beforeBuilder_.setMessage(index, builderForValue.build());
+      }
+      return this;
+    }
+    /**
+     * <pre>
+     * The events before it, oldest first.
+     * </pre>
+     *
+     * <code>repeated .recollect.v1.SessionEvent before = 5 [json_name = "before"];</code>
+     */
+    public Builder addBefore(dev.recollect.v1.SessionEvent value) {
+      if (beforeBuilder_ == null) {
+        if (value == null) {
+          throw new NullPointerException();
+        }
+        ensureBeforeIsMutable();
+        before_.add(value);
+        onChanged();
+      } else {
+        beforeBuilder_.addMessage(value);
+      }
+      return this;
+    }
+    /**
+     * <pre>
+     * The events before it, oldest first.
+     * </pre>
+     *
+     * <code>repeated .recollect.v1.SessionEvent before = 5 [json_name = "before"];</code>
+     */
+    public Builder addBefore(
+        int index, dev.recollect.v1.SessionEvent value) {
+      if (beforeBuilder_ == null) {
+        if (value == null) {
+          throw new NullPointerException();
+        }
+        ensureBeforeIsMutable();
+        before_.add(index, value);
+        onChanged();
+      } else {
+        beforeBuilder_.addMessage(index, value);
+      }
+      return this;
+    }
+    /**
+     * <pre>
+     * The events before it, oldest first.
+     * </pre>
+     *
+     * <code>repeated .recollect.v1.SessionEvent before = 5 [json_name = "before"];</code>
+     */
+    public Builder addBefore(
+        dev.recollect.v1.SessionEvent.Builder builderForValue) {
+      if (beforeBuilder_ == null) {
+        ensureBeforeIsMutable();
+        before_.add(builderForValue.build());
+        onChanged();
+      } else {
+        beforeBuilder_.addMessage(builderForValue.build());
+      }
+      return this;
+    }
+    /**
+     * <pre>
+     * The events before it, oldest first.
+     * </pre>
+     *
+     * <code>repeated .recollect.v1.SessionEvent before = 5 [json_name = "before"];</code>
+     */
+    public Builder addBefore(
+        int index, dev.recollect.v1.SessionEvent.Builder builderForValue) {
+      if (beforeBuilder_ == null) {
+        ensureBeforeIsMutable();
+        before_.add(index, builderForValue.build());
+        onChanged();
+      } else {
+        beforeBuilder_.addMessage(index, builderForValue.build());
+      }
+      return this;
+    }
+    /**
+     * <pre>
+     * The events before it, oldest first.
+     * </pre>
+     *
+     * <code>repeated .recollect.v1.SessionEvent before = 5 [json_name = "before"];</code>
+     */
+    public Builder addAllBefore(
+        java.lang.Iterable<? extends dev.recollect.v1.SessionEvent> values) {
+      if (beforeBuilder_ == null) {
+        ensureBeforeIsMutable();
+        com.google.protobuf.AbstractMessageLite.Builder.addAll(
+            values, before_);
+        onChanged();
+      } else {
+        beforeBuilder_.addAllMessages(values);
+      }
+      return this;
+    }
+    /**
+     * <pre>
+     * The events before it, oldest first.
+     * </pre>
+     *
+     * <code>repeated .recollect.v1.SessionEvent before = 5 [json_name = "before"];</code>
+     */
+    public Builder clearBefore() {
+      if (beforeBuilder_ == null) {
+        before_ = java.util.Collections.emptyList();
+        bitField0_ = (bitField0_ & ~0x00000010);
+        onChanged();
+      } else {
+        beforeBuilder_.clear();
+      }
+      return this;
+    }
+    /**
+     * <pre>
+     * The events before it, oldest first.
+     * </pre>
+     *
+     * <code>repeated .recollect.v1.SessionEvent before = 5 [json_name = "before"];</code>
+     */
+    public Builder removeBefore(int index) {
+      if (beforeBuilder_ == null) {
+        ensureBeforeIsMutable();
+        before_.remove(index);
+        onChanged();
+      } else {
+        beforeBuilder_.remove(index);
+      }
+      return this;
+    }
+    /**
+     * <pre>
+     * The events before it, oldest first.
+     * </pre>
+     *
+     * <code>repeated .recollect.v1.SessionEvent before = 5 [json_name = "before"];</code>
+     */
+    public dev.recollect.v1.SessionEvent.Builder getBeforeBuilder(
+        int index) {
+      return internalGetBeforeFieldBuilder().getBuilder(index);
+    }
+    /**
+     * <pre>
+     * The events before it, oldest first.
+     * </pre>
+     *
+     * <code>repeated .recollect.v1.SessionEvent before = 5 [json_name = "before"];</code>
+     */
+    public dev.recollect.v1.SessionEventOrBuilder getBeforeOrBuilder(
+        int index) {
+      if (beforeBuilder_ == null) {
+        return before_.get(index);  } else {
+        return beforeBuilder_.getMessageOrBuilder(index);
+      }
+    }
+    /**
+     * <pre>
+     * The events before it, oldest first.
+     * </pre>
+     *
+     * <code>repeated .recollect.v1.SessionEvent before = 5 [json_name = "before"];</code>
+     */
+    public java.util.List<? extends dev.recollect.v1.SessionEventOrBuilder> 
+         getBeforeOrBuilderList() {
+      if (beforeBuilder_ != null) {
+        return beforeBuilder_.getMessageOrBuilderList();
+      } else {
+        return java.util.Collections.unmodifiableList(before_);
+      }
+    }
+    /**
+     * <pre>
+     * The events before it, oldest first.
+     * </pre>
+     *
+     * <code>repeated .recollect.v1.SessionEvent before = 5 [json_name = "before"];</code>
+     */
+    public dev.recollect.v1.SessionEvent.Builder addBeforeBuilder() {
+      return internalGetBeforeFieldBuilder().addBuilder(
+          dev.recollect.v1.SessionEvent.getDefaultInstance());
+    }
+    /**
+     * <pre>
+     * The events before it, oldest first.
+     * </pre>
+     *
+     * <code>repeated .recollect.v1.SessionEvent before = 5 [json_name = "before"];</code>
+     */
+    public dev.recollect.v1.SessionEvent.Builder addBeforeBuilder(
+        int index) {
+      return internalGetBeforeFieldBuilder().addBuilder(
+          index, dev.recollect.v1.SessionEvent.getDefaultInstance());
+    }
+    /**
+     * <pre>
+     * The events before it, oldest first.
+     * </pre>
+     *
+     * <code>repeated .recollect.v1.SessionEvent before = 5 [json_name = "before"];</code>
+     */
+    public java.util.List<dev.recollect.v1.SessionEvent.Builder> 
+         getBeforeBuilderList() {
+      return internalGetBeforeFieldBuilder().getBuilderList();
+    }
+    private com.google.protobuf.RepeatedFieldBuilder<
+        dev.recollect.v1.SessionEvent, dev.recollect.v1.SessionEvent.Builder, dev.recollect.v1.SessionEventOrBuilder> 
+        internalGetBeforeFieldBuilder() {
+      if (beforeBuilder_ == null) {
+        beforeBuilder_ = new com.google.protobuf.RepeatedFieldBuilder<
+            dev.recollect.v1.SessionEvent, dev.recollect.v1.SessionEvent.Builder, dev.recollect.v1.SessionEventOrBuilder>(
+                before_,
+                ((bitField0_ & 0x00000010) != 0),
+                getParentForChildren(),
+                isClean());
+        before_ = null;
+      }
+      return beforeBuilder_;
+    }
+
+    private java.util.List<dev.recollect.v1.SessionEvent> after_ =
+      java.util.Collections.emptyList();
+    private void ensureAfterIsMutable() {
+      if (!((bitField0_ & 0x00000020) != 0)) {
+        after_ = new java.util.ArrayList<dev.recollect.v1.SessionEvent>(after_);
+        bitField0_ |= 0x00000020;
+       }
+    }
+
+    private com.google.protobuf.RepeatedFieldBuilder<
+        dev.recollect.v1.SessionEvent, dev.recollect.v1.SessionEvent.Builder, dev.recollect.v1.SessionEventOrBuilder> afterBuilder_;
+
+    /**
+     * <pre>
+     * The events after it, oldest first.
+     * </pre>
+     *
+     * <code>repeated .recollect.v1.SessionEvent after = 6 [json_name = "after"];</code>
+     */
+    public java.util.List<dev.recollect.v1.SessionEvent> getAfterList() {
+      if (afterBuilder_ == null) {
+        return java.util.Collections.unmodifiableList(after_);
+      } else {
+        return afterBuilder_.getMessageList();
+      }
+    }
+    /**
+     * <pre>
+     * The events after it, oldest first.
+     * </pre>
+     *
+     * <code>repeated .recollect.v1.SessionEvent after = 6 [json_name = "after"];</code>
+     */
+    public int getAfterCount() {
+      if (afterBuilder_ == null) {
+        return after_.size();
+      } else {
+        return afterBuilder_.getCount();
+      }
+    }
+    /**
+     * <pre>
+     * The events after it, oldest first.
+     * </pre>
+     *
+     * <code>repeated .recollect.v1.SessionEvent after = 6 [json_name = "after"];</code>
+     */
+    public dev.recollect.v1.SessionEvent getAfter(int index) {
+      if (afterBuilder_ == null) {
+        return after_.get(index);
+      } else {
+        return afterBuilder_.getMessage(index);
+      }
+    }
+    /**
+     * <pre>
+     * The events after it, oldest first.
+     * </pre>
+     *
+     * <code>repeated .recollect.v1.SessionEvent after = 6 [json_name = "after"];</code>
+     */
+    public Builder setAfter(
+        int index, dev.recollect.v1.SessionEvent value) {
+      if (afterBuilder_ == null) {
+        if (value == null) {
+          throw new NullPointerException();
+        }
+        ensureAfterIsMutable();
+        after_.set(index, value);
+        onChanged();
+      } else {
+        afterBuilder_.setMessage(index, value);
+      }
+      return this;
+    }
+    /**
+     * <pre>
+     * The events after it, oldest first.
+     * </pre>
+     *
+     * <code>repeated .recollect.v1.SessionEvent after = 6 [json_name = "after"];</code>
+     */
+    public Builder setAfter(
+        int index, dev.recollect.v1.SessionEvent.Builder builderForValue) {
+      if (afterBuilder_ == null) {
+        ensureAfterIsMutable();
+        after_.set(index, builderForValue.build());
+        onChanged();
+      } else {
+        afterBuilder_.setMessage(index, builderForValue.build());
+      }
+      return this;
+    }
+    /**
+     * <pre>
+     * The events after it, oldest first.
+     * </pre>
+     *
+     * <code>repeated .recollect.v1.SessionEvent after = 6 [json_name = "after"];</code>
+     */
+    public Builder addAfter(dev.recollect.v1.SessionEvent value) {
+      if (afterBuilder_ == null) {
+        if (value == null) {
+          throw new NullPointerException();
+        }
+        ensureAfterIsMutable();
+        after_.add(value);
+        onChanged();
+      } else {
+        afterBuilder_.addMessage(value);
+      }
+      return this;
+    }
+    /**
+     * <pre>
+     * The events after it, oldest first.
+     * </pre>
+     *
+     * <code>repeated .recollect.v1.SessionEvent after = 6 [json_name = "after"];</code>
+     */
+    public Builder addAfter(
+        int index, dev.recollect.v1.SessionEvent value) {
+      if (afterBuilder_ == null) {
+        if (value == null) {
+          throw new NullPointerException();
+        }
+        ensureAfterIsMutable();
+        after_.add(index, value);
+        onChanged();
+      } else {
+        afterBuilder_.addMessage(index, value);
+      }
+      return this;
+    }
+    /**
+     * <pre>
+     * The events after it, oldest first.
+     * </pre>
+     *
+     * <code>repeated .recollect.v1.SessionEvent after = 6 [json_name = "after"];</code>
+     */
+    public Builder addAfter(
+        dev.recollect.v1.SessionEvent.Builder builderForValue) {
+      if (afterBuilder_ == null) {
+        ensureAfterIsMutable();
+        after_.add(builderForValue.build());
+        onChanged();
+      } else {
+        afterBuilder_.addMessage(builderForValue.build());
+      }
+      return this;
+    }
+    /**
+     * <pre>
+     * The events after it, oldest first.
+     * </pre>
+     *
+     * <code>repeated .recollect.v1.SessionEvent after = 6 [json_name = "after"];</code>
+     */
+    public Builder addAfter(
+        int index, dev.recollect.v1.SessionEvent.Builder builderForValue) {
+      if (afterBuilder_ == null) {
+        ensureAfterIsMutable();
+        after_.add(index, builderForValue.build());
+        onChanged();
+      } else {
+        afterBuilder_.addMessage(index, builderForValue.build());
+      }
+      return this;
+    }
+    /**
+     * <pre>
+     * The events after it, oldest first.
+     * </pre>
+     *
+     * <code>repeated .recollect.v1.SessionEvent after = 6 [json_name = "after"];</code>
+     */
+    public Builder addAllAfter(
+        java.lang.Iterable<? extends dev.recollect.v1.SessionEvent> values) {
+      if (afterBuilder_ == null) {
+        ensureAfterIsMutable();
+        com.google.protobuf.AbstractMessageLite.Builder.addAll(
+            values, after_);
+        onChanged();
+      } else {
+        afterBuilder_.addAllMessages(values);
+      }
+      return this;
+    }
+    /**
+     * <pre>
+     * The events after it, oldest first.
+     * </pre>
+     *
+     * <code>repeated .recollect.v1.SessionEvent after = 6 [json_name = "after"];</code>
+     */
+    public Builder clearAfter() {
+      if (afterBuilder_ == null) {
+        after_ = java.util.Collections.emptyList();
+        bitField0_ = (bitField0_ & ~0x00000020);
+        onChanged();
+      } else {
+        afterBuilder_.clear();
+      }
+      return this;
+    }
+    /**
+     * <pre>
+     * The events after it, oldest first.
+     * </pre>
+     *
+     * <code>repeated .recollect.v1.SessionEvent after = 6 [json_name = "after"];</code>
+     */
+    public Builder removeAfter(int index) {
+      if (afterBuilder_ == null) {
+        ensureAfterIsMutable();
+        after_.remove(index);
+        onChanged();
+      } else {
+        afterBuilder_.remove(index);
+      }
+      return this;
+    }
+    /**
+     * <pre>
+     * The events after it, oldest first.
+     * </pre>
+     *
+     * <code>repeated .recollect.v1.SessionEvent after = 6 [json_name = "after"];</code>
+     */
+    public dev.recollect.v1.SessionEvent.Builder getAfterBuilder(
+        int index) {
+      return internalGetAfterFieldBuilder().getBuilder(index);
+    }
+    /**
+     * <pre>
+     * The events after it, oldest first.
+     * </pre>
+     *
+     * <code>repeated .recollect.v1.SessionEvent after = 6 [json_name = "after"];</code>
+     */
+    public dev.recollect.v1.SessionEventOrBuilder getAfterOrBuilder(
+        int index) {
+      if (afterBuilder_ == null) {
+        return after_.get(index);  } else {
+        return afterBuilder_.getMessageOrBuilder(index);
+      }
+    }
+    /**
+     * <pre>
+     * The events after it, oldest first.
+     * </pre>
+     *
+     * <code>repeated .recollect.v1.SessionEvent after = 6 [json_name = "after"];</code>
+     */
+    public java.util.List<? extends dev.recollect.v1.SessionEventOrBuilder> 
+         getAfterOrBuilderList() {
+      if (afterBuilder_ != null) {
+        return afterBuilder_.getMessageOrBuilderList();
+      } else {
+        return java.util.Collections.unmodifiableList(after_);
+      }
+    }
+    /**
+     * <pre>
+     * The events after it, oldest first.
+     * </pre>
+     *
+     * <code>repeated .recollect.v1.SessionEvent after = 6 [json_name = "after"];</code>
+     */
+    public dev.recollect.v1.SessionEvent.Builder addAfterBuilder() {
+      return internalGetAfterFieldBuilder().addBuilder(
+          dev.recollect.v1.SessionEvent.getDefaultInstance());
+    }
+    /**
+     * <pre>
+     * The events after it, oldest first.
+     * </pre>
+     *
+     * <code>repeated .recollect.v1.SessionEvent after = 6 [json_name = "after"];</code>
+     */
+    public dev.recollect.v1.SessionEvent.Builder addAfterBuilder(
+        int index) {
+      return internalGetAfterFieldBuilder().addBuilder(
+          index, dev.recollect.v1.SessionEvent.getDefaultInstance());
+    }
+    /**
+     * <pre>
+     * The events after it, oldest first.
+     * </pre>
+     *
+     * <code>repeated .recollect.v1.SessionEvent after = 6 [json_name = "after"];</code>
+     */
+    public java.util.List<dev.recollect.v1.SessionEvent.Builder> 
+         getAfterBuilderList() {
+      return internalGetAfterFieldBuilder().getBuilderList();
+    }
+    private com.google.protobuf.RepeatedFieldBuilder<
+        dev.recollect.v1.SessionEvent, dev.recollect.v1.SessionEvent.Builder, dev.recollect.v1.SessionEventOrBuilder> 
+        internalGetAfterFieldBuilder() {
+      if (afterBuilder_ == null) {
+        afterBuilder_ = new com.google.protobuf.RepeatedFieldBuilder<
+            dev.recollect.v1.SessionEvent, dev.recollect.v1.SessionEvent.Builder, dev.recollect.v1.SessionEventOrBuilder>(
+                after_,
+                ((bitField0_ & 0x00000020) != 0),
+                getParentForChildren(),
+                isClean());
+        after_ = null;
+      }
+      return afterBuilder_;
+    }
+
+    private int groupHits_ ;
+    /**
+     * <pre>
+     * With grouping: how many of the events that were ranked are of this turn or session.
+     * </pre>
+     *
+     * <code>int32 group_hits = 7 [json_name = "groupHits"];</code>
+     * @return The groupHits.
+     */
+    @java.lang.Override
+    public int getGroupHits() {
+      return groupHits_;
+    }
+    /**
+     * <pre>
+     * With grouping: how many of the events that were ranked are of this turn or session.
+     * </pre>
+     *
+     * <code>int32 group_hits = 7 [json_name = "groupHits"];</code>
+     * @param value The groupHits to set.
+     * @return This builder for chaining.
+     */
+    public Builder setGroupHits(int value) {
+
+      groupHits_ = value;
+      bitField0_ |= 0x00000040;
+      onChanged();
+      return this;
+    }
+    /**
+     * <pre>
+     * With grouping: how many of the events that were ranked are of this turn or session.
+     * </pre>
+     *
+     * <code>int32 group_hits = 7 [json_name = "groupHits"];</code>
+     * @return This builder for chaining.
+     */
+    public Builder clearGroupHits() {
+      bitField0_ = (bitField0_ & ~0x00000040);
+      groupHits_ = 0;
+      onChanged();
+      return this;
     }
 
     // @@protoc_insertion_point(builder_scope:recollect.v1.SearchHit)

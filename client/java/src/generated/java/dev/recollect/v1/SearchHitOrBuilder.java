@@ -63,4 +63,157 @@ public interface SearchHitOrBuilder extends
    * <code>.recollect.v1.SessionEvent event = 2 [json_name = "event"];</code>
    */
   dev.recollect.v1.SessionEventOrBuilder getEventOrBuilder();
+
+  /**
+   * <pre>
+   * How well it answers: greater is better. Comparable within one answer only, but for SEMANTIC, where it is the cosine. 0 with
+   * SUBSTRING.
+   * </pre>
+   *
+   * <code>double score = 3 [json_name = "score"];</code>
+   * @return The score.
+   */
+  double getScore();
+
+  /**
+   * <pre>
+   * Where the query's words were found, in order, not overlapping; at most 64. SEMANTIC has none.
+   * </pre>
+   *
+   * <code>repeated .recollect.v1.Highlight highlights = 4 [json_name = "highlights"];</code>
+   */
+  java.util.List<dev.recollect.v1.Highlight> 
+      getHighlightsList();
+  /**
+   * <pre>
+   * Where the query's words were found, in order, not overlapping; at most 64. SEMANTIC has none.
+   * </pre>
+   *
+   * <code>repeated .recollect.v1.Highlight highlights = 4 [json_name = "highlights"];</code>
+   */
+  dev.recollect.v1.Highlight getHighlights(int index);
+  /**
+   * <pre>
+   * Where the query's words were found, in order, not overlapping; at most 64. SEMANTIC has none.
+   * </pre>
+   *
+   * <code>repeated .recollect.v1.Highlight highlights = 4 [json_name = "highlights"];</code>
+   */
+  int getHighlightsCount();
+  /**
+   * <pre>
+   * Where the query's words were found, in order, not overlapping; at most 64. SEMANTIC has none.
+   * </pre>
+   *
+   * <code>repeated .recollect.v1.Highlight highlights = 4 [json_name = "highlights"];</code>
+   */
+  java.util.List<? extends dev.recollect.v1.HighlightOrBuilder> 
+      getHighlightsOrBuilderList();
+  /**
+   * <pre>
+   * Where the query's words were found, in order, not overlapping; at most 64. SEMANTIC has none.
+   * </pre>
+   *
+   * <code>repeated .recollect.v1.Highlight highlights = 4 [json_name = "highlights"];</code>
+   */
+  dev.recollect.v1.HighlightOrBuilder getHighlightsOrBuilder(
+      int index);
+
+  /**
+   * <pre>
+   * The events before it, oldest first.
+   * </pre>
+   *
+   * <code>repeated .recollect.v1.SessionEvent before = 5 [json_name = "before"];</code>
+   */
+  java.util.List<dev.recollect.v1.SessionEvent> 
+      getBeforeList();
+  /**
+   * <pre>
+   * The events before it, oldest first.
+   * </pre>
+   *
+   * <code>repeated .recollect.v1.SessionEvent before = 5 [json_name = "before"];</code>
+   */
+  dev.recollect.v1.SessionEvent getBefore(int index);
+  /**
+   * <pre>
+   * The events before it, oldest first.
+   * </pre>
+   *
+   * <code>repeated .recollect.v1.SessionEvent before = 5 [json_name = "before"];</code>
+   */
+  int getBeforeCount();
+  /**
+   * <pre>
+   * The events before it, oldest first.
+   * </pre>
+   *
+   * <code>repeated .recollect.v1.SessionEvent before = 5 [json_name = "before"];</code>
+   */
+  java.util.List<? extends dev.recollect.v1.SessionEventOrBuilder> 
+      getBeforeOrBuilderList();
+  /**
+   * <pre>
+   * The events before it, oldest first.
+   * </pre>
+   *
+   * <code>repeated .recollect.v1.SessionEvent before = 5 [json_name = "before"];</code>
+   */
+  dev.recollect.v1.SessionEventOrBuilder getBeforeOrBuilder(
+      int index);
+
+  /**
+   * <pre>
+   * The events after it, oldest first.
+   * </pre>
+   *
+   * <code>repeated .recollect.v1.SessionEvent after = 6 [json_name = "after"];</code>
+   */
+  java.util.List<dev.recollect.v1.SessionEvent> 
+      getAfterList();
+  /**
+   * <pre>
+   * The events after it, oldest first.
+   * </pre>
+   *
+   * <code>repeated .recollect.v1.SessionEvent after = 6 [json_name = "after"];</code>
+   */
+  dev.recollect.v1.SessionEvent getAfter(int index);
+  /**
+   * <pre>
+   * The events after it, oldest first.
+   * </pre>
+   *
+   * <code>repeated .recollect.v1.SessionEvent after = 6 [json_name = "after"];</code>
+   */
+  int getAfterCount();
+  /**
+   * <pre>
+   * The events after it, oldest first.
+   * </pre>
+   *
+   * <code>repeated .recollect.v1.SessionEvent after = 6 [json_name = "after"];</code>
+   */
+  java.util.List<? extends dev.recollect.v1.SessionEventOrBuilder> 
+      getAfterOrBuilderList();
+  /**
+   * <pre>
+   * The events after it, oldest first.
+   * </pre>
+   *
+   * <code>repeated .recollect.v1.SessionEvent after = 6 [json_name = "after"];</code>
+   */
+  dev.recollect.v1.SessionEventOrBuilder getAfterOrBuilder(
+      int index);
+
+  /**
+   * <pre>
+   * With grouping: how many of the events that were ranked are of this turn or session.
+   * </pre>
+   *
+   * <code>int32 group_hits = 7 [json_name = "groupHits"];</code>
+   * @return The groupHits.
+   */
+  int getGroupHits();
 }

@@ -37,6 +37,11 @@ public final class ServerServiceOuterClass {
     com.google.protobuf.GeneratedMessage.FieldAccessorTable
       internal_static_recollect_v1_SearchIndexStatus_fieldAccessorTable;
   static final com.google.protobuf.Descriptors.Descriptor
+    internal_static_recollect_v1_EmbeddingStatus_descriptor;
+  static final 
+    com.google.protobuf.GeneratedMessage.FieldAccessorTable
+      internal_static_recollect_v1_EmbeddingStatus_fieldAccessorTable;
+  static final com.google.protobuf.Descriptors.Descriptor
     internal_static_recollect_v1_GetServerInfoRequest_descriptor;
   static final 
     com.google.protobuf.GeneratedMessage.FieldAccessorTable
@@ -66,26 +71,30 @@ public final class ServerServiceOuterClass {
       "ionTtlSeconds\0222\n\025default_context_bytes\030\007" +
       " \001(\003R\023defaultContextBytes\"N\n\021SearchIndex" +
       "Status\022\030\n\007enabled\030\001 \001(\010R\007enabled\022\037\n\013lag_" +
-      "batches\030\002 \001(\003R\nlagBatches\"=\n\024GetServerIn" +
-      "foRequest\022%\n\016include_totals\030\001 \001(\010R\rinclu" +
-      "deTotals\"\341\003\n\025GetServerInfoResponse\022\030\n\007ve" +
-      "rsion\030\001 \001(\tR\007version\022\026\n\006engine\030\002 \001(\tR\006en" +
-      "gine\022\036\n\ndurability\030\003 \001(\tR\ndurability\0222\n\006" +
-      "limits\030\004 \001(\0132\032.recollect.v1.ServerLimits" +
-      "R\006limits\022\"\n\014capabilities\030\005 \003(\tR\014capabili" +
-      "ties\022%\n\016schema_version\030\006 \001(\005R\rschemaVers" +
-      "ion\022B\n\014search_index\030\007 \001(\0132\037.recollect.v1" +
-      ".SearchIndexStatusR\013searchIndex\022%\n\016total" +
-      "_sessions\030\010 \001(\003R\rtotalSessions\022!\n\014total_" +
-      "events\030\t \001(\003R\013totalEvents\022\031\n\010store_id\030\n " +
-      "\001(\tR\007storeId\022#\n\rtoken_counter\030\013 \001(\tR\014tok" +
-      "enCounter\022)\n\020summarizer_model\030\014 \001(\tR\017sum" +
-      "marizerModel2n\n\rServerService\022]\n\rGetServ" +
-      "erInfo\022\".recollect.v1.GetServerInfoReque" +
-      "st\032#.recollect.v1.GetServerInfoResponse\"" +
-      "\003\220\002\001BT\n\020dev.recollect.v1P\001Z>github.com/r" +
-      "ecollect-dev/recollect-go/recollect/v1;r" +
-      "ecollectv1b\006proto3"
+      "batches\030\002 \001(\003R\nlagBatches\"E\n\017EmbeddingSt" +
+      "atus\022\030\n\007enabled\030\001 \001(\010R\007enabled\022\030\n\007waitin" +
+      "g\030\002 \001(\003R\007waiting\"=\n\024GetServerInfoRequest" +
+      "\022%\n\016include_totals\030\001 \001(\010R\rincludeTotals\"" +
+      "\307\004\n\025GetServerInfoResponse\022\030\n\007version\030\001 \001" +
+      "(\tR\007version\022\026\n\006engine\030\002 \001(\tR\006engine\022\036\n\nd" +
+      "urability\030\003 \001(\tR\ndurability\0222\n\006limits\030\004 " +
+      "\001(\0132\032.recollect.v1.ServerLimitsR\006limits\022" +
+      "\"\n\014capabilities\030\005 \003(\tR\014capabilities\022%\n\016s" +
+      "chema_version\030\006 \001(\005R\rschemaVersion\022B\n\014se" +
+      "arch_index\030\007 \001(\0132\037.recollect.v1.SearchIn" +
+      "dexStatusR\013searchIndex\022%\n\016total_sessions" +
+      "\030\010 \001(\003R\rtotalSessions\022!\n\014total_events\030\t " +
+      "\001(\003R\013totalEvents\022\031\n\010store_id\030\n \001(\tR\007stor" +
+      "eId\022#\n\rtoken_counter\030\013 \001(\tR\014tokenCounter" +
+      "\022)\n\020summarizer_model\030\014 \001(\tR\017summarizerMo" +
+      "del\022%\n\016embedder_model\030\r \001(\tR\rembedderMod" +
+      "el\022=\n\nembeddings\030\016 \001(\0132\035.recollect.v1.Em" +
+      "beddingStatusR\nembeddings2n\n\rServerServi" +
+      "ce\022]\n\rGetServerInfo\022\".recollect.v1.GetSe" +
+      "rverInfoRequest\032#.recollect.v1.GetServer" +
+      "InfoResponse\"\003\220\002\001BT\n\020dev.recollect.v1P\001Z" +
+      ">github.com/recollect-dev/recollect-go/r" +
+      "ecollect/v1;recollectv1b\006proto3"
     };
     descriptor = com.google.protobuf.Descriptors.FileDescriptor
       .internalBuildGeneratedFileFrom(descriptorData,
@@ -103,18 +112,24 @@ public final class ServerServiceOuterClass {
       com.google.protobuf.GeneratedMessage.FieldAccessorTable(
         internal_static_recollect_v1_SearchIndexStatus_descriptor,
         new java.lang.String[] { "Enabled", "LagBatches", });
-    internal_static_recollect_v1_GetServerInfoRequest_descriptor =
+    internal_static_recollect_v1_EmbeddingStatus_descriptor =
       getDescriptor().getMessageTypes().get(2);
+    internal_static_recollect_v1_EmbeddingStatus_fieldAccessorTable = new
+      com.google.protobuf.GeneratedMessage.FieldAccessorTable(
+        internal_static_recollect_v1_EmbeddingStatus_descriptor,
+        new java.lang.String[] { "Enabled", "Waiting", });
+    internal_static_recollect_v1_GetServerInfoRequest_descriptor =
+      getDescriptor().getMessageTypes().get(3);
     internal_static_recollect_v1_GetServerInfoRequest_fieldAccessorTable = new
       com.google.protobuf.GeneratedMessage.FieldAccessorTable(
         internal_static_recollect_v1_GetServerInfoRequest_descriptor,
         new java.lang.String[] { "IncludeTotals", });
     internal_static_recollect_v1_GetServerInfoResponse_descriptor =
-      getDescriptor().getMessageTypes().get(3);
+      getDescriptor().getMessageTypes().get(4);
     internal_static_recollect_v1_GetServerInfoResponse_fieldAccessorTable = new
       com.google.protobuf.GeneratedMessage.FieldAccessorTable(
         internal_static_recollect_v1_GetServerInfoResponse_descriptor,
-        new java.lang.String[] { "Version", "Engine", "Durability", "Limits", "Capabilities", "SchemaVersion", "SearchIndex", "TotalSessions", "TotalEvents", "StoreId", "TokenCounter", "SummarizerModel", });
+        new java.lang.String[] { "Version", "Engine", "Durability", "Limits", "Capabilities", "SchemaVersion", "SearchIndex", "TotalSessions", "TotalEvents", "StoreId", "TokenCounter", "SummarizerModel", "EmbedderModel", "Embeddings", });
     descriptor.resolveAllFeaturesImmutable();
   }
 

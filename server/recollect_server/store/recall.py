@@ -1,0 +1,103 @@
+"""What a store promises of searches that rank, and of embeddings: part of the Store contract."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from enum import IntEnum
+from typing import TYPE_CHECKING, NamedTuple, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..domain.filters import ALL, EventFilter
+from ..domain.memories import MemoryScope
+from ..domain.model import SessionRef, StoredEvent
+from ..domain.recall import Candidates, WordQuery
+
+if TYPE_CHECKING:
+    from .base import EventScope
+
+Floats = NDArray[np.float32]
+Keys = NDArray[np.int64]
+
+
+class Source(IntEnum):
+    """What is embedded."""
+
+    EVENTS = 1
+    MEMORIES = 2
+
+
+@dataclass(frozen=True, slots=True)
+class FoundEvent:
+    """An event by its key, with the session that it belongs to. `turn` is the key of the event that starts its turn, 0 before
+    the first. `before` and `after` are its neighbours in window order, oldest first."""
+
+    key: int
+    session: int
+    ref: SessionRef
+    event: StoredEvent
+    time: int
+    turn: int
+    before: Sequence[StoredEvent] = ()
+    after: Sequence[StoredEvent] = ()
+
+
+class Unembedded(NamedTuple):
+    """A document that waits for its embedding. `text` is not folded; it may be blank."""
+
+    key: int
+    text: str
+
+
+class Embedded(NamedTuple):
+    """Vectors of one scope: keys ascending, the number of the session that each is of (0: of none), and a row for each."""
+
+    keys: Keys
+    sessions: Keys
+    vectors: Floats
+
+
+class RecallStore(Protocol):
+    """Candidates to rank, and vectors. Keys are the store's numbers of events or of memories and are never used again."""
+
+    async def word_candidates(self, tenant: str, scope: EventScope, query: WordQuery, wanted: EventFilter = ALL) -> Candidates:
+        """The best events of the scope, by a coarse measure, that have any of the terms and satisfy the filter (conditions and
+        keywords; no window). Everything committed before the call is searched. Where no more match than `query.limit`, they are
+        all there, the same in every store; else which are left out is the store's own. Raises SessionNotFound, AmbiguousSession
+        for a session scope."""
+        ...
+
+    async def events_by_key(
+        self, tenant: str, scope: EventScope, keys: Sequence[int], wanted: EventFilter = ALL, *, neighbors: int = 0
+    ) -> Sequence[FoundEvent]:
+        """Those of these events that are (still) in the scope and satisfy the filter, in the order of the keys given.
+        Neighbours satisfy the filter's view and branch."""
+        ...
+
+    async def vector_model(self, name: str, dimension: int) -> int:
+        """The number of a model, given to it at the first call. The last model that this was called for is the present one:
+        what was embedded by another waits for an embedding again."""
+        ...
+
+    async def unembedded(self, source: Source, model: int, limit: int) -> Sequence[Unembedded]:
+        """Documents without an embedding of the model, the oldest first: a hint of what to do next, it reserves nothing."""
+        ...
+
+    async def put_embeddings(self, source: Source, model: int, keys: Sequence[int], vectors: Floats | None) -> int:
+        """Stores one vector for each key, replacing another model's; None: these have no text, and need none. What has been
+        deleted meanwhile is passed over; how many were stored."""
+        ...
+
+    async def waiting(self, model: int) -> int:
+        """How many events and memories still wait for an embedding of the model."""
+        ...
+
+    async def event_vectors(self, tenant: str, scope: EventScope, model: int, after: int, limit: int) -> Embedded:
+        """Up to `limit` vectors of the scope's events with keys beyond `after`."""
+        ...
+
+    async def memory_vectors(self, tenant: str, scope: MemoryScope, model: int, after: int, limit: int) -> Embedded:
+        """Up to `limit` vectors of the scope's memories with keys beyond `after`."""
+        ...
