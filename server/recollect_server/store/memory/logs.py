@@ -22,8 +22,10 @@ POSITION_SHIFT = 20
 
 @dataclass(slots=True, kw_only=True)
 class Entry(WindowEvent):
-    """An event of a log: the facts that filters and windows look at, and its bytes as sent and as stored."""
+    """An event of a log: the facts that filters and windows look at, and its bytes as sent and as stored. `key` grows with
+    every event that is stored, and is never used again."""
 
+    key: int
     session: int
     sent: bytes
     sealed: bytes
@@ -63,6 +65,7 @@ class MemoryLogs:
         self._clock = clock
         self._store_id = uuid.uuid4().hex
         self._numbers = count(1)
+        self._keys = count(1)
         self._logs: dict[tuple[str, SessionRef], Log] = {}
         self._policies: dict[PolicyKey, StoredPolicy] = {}
         self._listeners: list[Listener] = []
@@ -162,6 +165,7 @@ class MemoryLogs:
                 calls=reading.calls,
                 results=reading.results,
                 prompt_text=reading.prompt_text,
+                key=next(self._keys),
                 session=log.number,
                 sent=draft.body,
                 sealed=sealed,
