@@ -35,6 +35,10 @@ const (
 	QuotaExceeded           Reason = "QUOTA_EXCEEDED"
 	ConsumerNotFound        Reason = "CONSUMER_NOT_FOUND"
 	ConsumerMismatch        Reason = "CONSUMER_MISMATCH"
+	MemoryNotConfigured     Reason = "MEMORY_NOT_CONFIGURED"
+	MemoryIDConflict        Reason = "MEMORY_ID_CONFLICT"
+	EmbedderNotConfigured   Reason = "EMBEDDER_NOT_CONFIGURED"
+	EmbedderFailed          Reason = "EMBEDDER_FAILED"
 )
 
 // Error is the reason's name.

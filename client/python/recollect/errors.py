@@ -186,6 +186,33 @@ class SummarizerFailed(Unavailable):
     problem = _Text()
 
 
+class MemoryNotConfigured(RecollectError):
+    """Long-term memory is switched off on the server. Have it switched on, or do without."""
+
+    reason = "MEMORY_NOT_CONFIGURED"
+
+
+class MemoryIdConflict(RecollectError):
+    """A memory `id` is stored with other content; `field` is the request's. Give new content a new id."""
+
+    reason = "MEMORY_ID_CONFLICT"
+    id, field = _Text(), _Text()
+
+
+class EmbedderNotConfigured(RecollectError):
+    """The search needs an embedder and the server has none. Have one configured, or search with mode="ranked"."""
+
+    reason = "EMBEDDER_NOT_CONFIGURED"
+    field = _Text()
+
+
+class EmbedderFailed(Unavailable):
+    """The query could not be embedded, as `problem` says. Retry later, or search with mode="ranked" or "hybrid"."""
+
+    reason = "EMBEDDER_FAILED"
+    problem = _Text()
+
+
 class StoreUnavailable(Unavailable):
     """The database does not answer, is full or refuses writes, as `problem` says."""
 
