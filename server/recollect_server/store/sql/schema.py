@@ -30,7 +30,7 @@ from ...domain.feed import ChangeKind
 POSITION_STEP = 1 << 20
 
 # A database says which schema it has and the oldest schema number whose code can still run on it.
-SCHEMA_VERSION = 3
+SCHEMA_VERSION = 4
 # 3: a writer that does not take turns, or records no versions, would break the order and the content of the feed.
 OLDEST_CODE_THAT_CAN_RUN = 3
 
@@ -285,6 +285,63 @@ leases = Table(
     Column("session", _Id, primary_key=True, autoincrement=False),
     Column("owner", Text, nullable=False),
     Column("until", BigInteger, nullable=False),
+)
+
+# --- long-term memory
+
+# `text` is verbatim UTF-8, `folded` what substrings are looked for in. `words` has the form of domain.recall.Candidate.words;
+# `analyzer` is the version that made what the index of words has of the row, 0 if it has nothing (see memory_index).
+# `vector_model` is the number of the model that embedded it, 0 while it waits.
+memories = Table(
+    "memories",
+    metadata,
+    Column("id", _Id, primary_key=True, autoincrement=True),
+    Column("tenant", Text, nullable=False),
+    Column("app", Text, nullable=False),
+    Column("user_id", Text, nullable=False),
+    Column("memory_id", Text, nullable=False),
+    Column("content", LargeBinary, nullable=False),
+    Column("text", LargeBinary, nullable=False),
+    Column("folded", Text, nullable=False),
+    Column("author", Text, nullable=False),
+    Column("event_time", BigInteger),
+    Column("time", BigInteger, nullable=False),
+    Column("record_time", BigInteger, nullable=False),
+    Column("session_id", Text, nullable=False),
+    Column("event_id", Text, nullable=False),
+    Column("metadata_json", LargeBinary, nullable=False),
+    Column("words", Text, nullable=False),
+    Column("analyzer", Integer, nullable=False),
+    Column("vector_model", Integer, nullable=False, server_default=text("0")),
+    UniqueConstraint("tenant", "app", "user_id", "memory_id", name="memories_memory_id"),
+    Index("memories_scope", "tenant", "app", "user_id", "id"),
+    Index("memories_session", "tenant", "app", "user_id", "session_id"),
+    Index("memories_analyzer", "analyzer", "id"),
+    Index("memories_vector_model", "vector_model", "id"),
+    sqlite_autoincrement=True,
+)
+
+# Ids of deleted entries that came from events, so that they are not ingested again.
+memory_tombstones = Table(
+    "memory_tombstones",
+    metadata,
+    Column("tenant", Text, primary_key=True),
+    Column("app", Text, primary_key=True),
+    Column("user_id", Text, primary_key=True),
+    Column("memory_id", Text, primary_key=True),
+    Column("time", BigInteger, nullable=False),
+)
+
+# Embeddings by memories.id: float32, little-endian. `scope` stands for (tenant, app, user).
+memory_vectors = Table(
+    "memory_vectors",
+    metadata,
+    Column("id", _Id, primary_key=True, autoincrement=False),
+    Column("scope", Text, nullable=False),
+    Column("session", BigInteger, nullable=False, server_default=text("0")),
+    Column("model", Integer, nullable=False),
+    Column("vector", LargeBinary, nullable=False),
+    Index("memory_vectors_scope", "scope", "model", "id"),
 )
 
 # --- derived tables: made and remade by text_index, never migrated. On SQLite they live in a file of their own, so that
