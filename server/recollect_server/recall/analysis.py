@@ -1,0 +1,235 @@
+"""Texts as terms: what is indexed, what is sought, and where a term stands in the text.
+
+A text is cut into chunks, each analysed by itself and remembered, since texts repeat their words:
+
+- of scripts with blanks between words: a word, or words joined without a blank ("user@example.com", "snake_case", "v1.2.3",
+  "docs/api.md"). Its terms are the whole, then each part, then the parts of parts ("getUserName": getusernam, get, user, name).
+- of other scripts (Chinese, Japanese, Korean, Thai, ...): a run of one script. Its terms are its characters, then its
+  overlapping pairs of characters; of a question only the pairs, or the character if it is alone. Why pairs: no dictionary is
+  needed, and whatever the words are, a question's pairs are among the text's.
+
+A term is of letters, marks, numbers (Unicode categories L*, M*, N*) and private-use characters (Co) that we put there.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+from functools import lru_cache
+from itertools import pairwise
+from typing import NamedTuple
+
+from .folding import JOINT, LONGEST_TERM, fold, stem
+from .scripts import MARKS, UNSPACED, Script, letters, script_of
+
+ANALYZER_VERSION = 1
+"""Raised with every change of what terms a text has: an index of another version is made anew."""
+
+MOST_TERMS = 100_000
+"""Terms of one text that are indexed; the rest is not found."""
+
+MOST_CHARACTERS = 1_000_000
+"""Characters of one text that are looked at for that."""
+
+
+class Token(NamedTuple):
+    """A term, and the characters of the original text that it was made of: from `start` to before `end`."""
+
+    term: str
+    start: int
+    end: int
+
+
+_JOINTS = r"(?:[.@/\\'’:＇-]|_+|:[/\\]{1,2}|(?<=\d),(?=\d{3}(?!\d)))"
+_ASCII_CHUNK = re.compile(rf"[A-Za-z0-9]+(?:{_JOINTS}[A-Za-z0-9]+)*", re.ASCII)
+_NO_BLANKS = "".join(letters(script) for script in UNSPACED)
+_INSIDE = f"{MARKS}\u00ad\u200c\u200d"  # Marks, and what may stand in a word unseen: soft hyphens and (non-)joiners.
+_WORD = rf"[^\W_{_NO_BLANKS}]+(?:[{_INSIDE}]+[^\W_{_NO_BLANKS}]*)*"
+_RUNS = "|".join(f"[{letters(script)}][{letters(script)}{_INSIDE}]*" for script in UNSPACED)
+_CHUNK = re.compile(rf"{_WORD}(?:{_JOINTS}{_WORD})*|{_RUNS}")
+
+# A unit of a run: a letter with its marks, Thai and Lao AM and half-width voicing marks among them; Hangul in single jamo is
+# put together again.
+_UNIT = re.compile(
+    "(?:[\u1100-\u115f\ua960-\ua97c]+[\u1160-\u11a7\ud7b0-\ud7c6]*[\u11a8-\u11ff\ud7cb-\ud7fb]*|.)"
+    rf"[{_INSIDE}\u0e33\u0eb3\uff9e\uff9f]*",
+    re.DOTALL,
+)
+
+_SEGMENT = re.compile(r"[^/\\@:]+")
+_NUMBER = r"(?<![.\w])(?:\d{1,3}(?:,\d{3})+(?:\.\d+)?|\d+\.\d+)(?![.\w])"
+_PIECE = re.compile(rf"{_NUMBER}|[^.,_-]+")
+_APOSTROPHE = re.compile(r"['’＇]")
+_ENDINGS = frozenset(("s", "ll", "re", "ve", "d", "m"))
+_ORDINALS = frozenset(("st", "nd", "rd", "th"))
+
+_REMEMBERED = 48  # characters of a chunk that is worth remembering: longer ones seldom come again
+_MOST_CAMEL = 48  # characters of a word that is looked at for words inside; longer ones are keys, hashes and the like
+_MOST_HUMPS = 8
+_LONGEST_UNIT = LONGEST_TERM // 2
+
+
+def index_terms(text: str) -> list[str]:
+    """The terms of a document, in order, repeated as they occur; at most MOST_TERMS, of the first MOST_CHARACTERS."""
+    if len(text) > MOST_CHARACTERS:
+        text = text[:MOST_CHARACTERS]
+    chunks = _ASCII_CHUNK if text.isascii() else _CHUNK
+    terms: list[str] = []
+    for chunk in chunks.findall(text):
+        terms += _known_terms(chunk) if len(chunk) <= _REMEMBERED else [token.term for token in _analyse(chunk, False)]
+    return terms[:MOST_TERMS]
+
+
+def tokens(text: str) -> Iterator[Token]:
+    """The terms of a document with their places, in the order of index_terms, without its bounds. They overlap."""
+    return _tokens(text, question=False)
+
+
+def query_tokens(text: str) -> Iterator[Token]:
+    """The terms of a question with their places. Each is also a term of the same text as a document."""
+    return _tokens(text, question=True)
+
+
+def query_terms(text: str) -> list[str]:
+    """The terms of a question, in order, repeated as they occur."""
+    return [token.term for token in query_tokens(text)]
+
+
+def _tokens(text: str, question: bool) -> Iterator[Token]:
+    chunks = _ASCII_CHUNK if text.isascii() else _CHUNK
+    for match in chunks.finditer(text):
+        chunk, at = match[0], match.start()
+        found = _known(chunk, question) if len(chunk) <= _REMEMBERED else _analyse(chunk, question)
+        for term, start, end in found:
+            yield Token(term, at + start, at + end)
+
+
+@lru_cache(1 << 16)
+def _known_terms(chunk: str) -> tuple[str, ...]:
+    return tuple(token.term for token in _analyse(chunk, False))
+
+
+@lru_cache(1 << 14)
+def _known(chunk: str, question: bool) -> tuple[Token, ...]:
+    return tuple(_analyse(chunk, question))
+
+
+def _analyse(chunk: str, question: bool) -> Iterable[Token]:
+    return _of_run(chunk, question) if script_of(chunk[0]).unspaced else _of_words(chunk)
+
+
+def _of_run(run: str, question: bool) -> list[Token]:
+    """The characters of a run of one unspaced script, then its pairs; of a question only pairs if there is one."""
+    units = [Token(term[:_LONGEST_UNIT], *unit.span()) for unit in _UNIT.finditer(run) if (term := fold(unit[0]))]
+    pairs = [Token(one.term + other.term, one.start, other.end) for one, other in pairwise(units)]
+    return pairs if question and pairs else units + pairs
+
+
+def _of_words(chunk: str) -> list[Token]:
+    """The whole, and what it is joined of."""
+    segments = [_of_segment(chunk, match.start(), match.end()) for match in _SEGMENT.finditer(chunk)]
+    return _wrap(segments, 0, len(chunk))[1]
+
+
+_Named = tuple[str, list[Token]]
+"""A folded word that is not stemmed yet, and all its tokens, its own first."""
+
+
+def _of_segment(chunk: str, start: int, end: int) -> _Named:
+    pieces: list[_Named] = []
+    for match in _PIECE.finditer(chunk, start, end):
+        piece = match[0]
+        if piece[0].isdecimal() and ("," in piece or "." in piece):
+            pieces.append(_named(fold(piece.replace(",", "").replace(".", JOINT)), match.start(), match.end()))
+        else:
+            pieces.append(_of_piece(chunk, match.start(), match.end()))
+    return _wrap(pieces, start, end)
+
+
+def _of_piece(chunk: str, start: int, end: int) -> _Named:
+    """A word with apostrophes: endings are dropped ("Caroline's"), "don't" is one word, "l'homme" two."""
+    spans, at = [], start
+    for part in _APOSTROPHE.split(chunk[start:end]):
+        spans.append((at, at + len(part)))
+        at += len(part) + 1
+    while len(spans) > 1 and chunk[slice(*spans[-1])].lower() in _ENDINGS:
+        spans.pop()
+    if len(spans) == 1:
+        return _of_word(chunk, *spans[0])
+    words = [_of_word(chunk, *span) for span in spans]
+    name, found = _wrap(words, start, spans[-1][1])
+    if words[-1][0] == "t":
+        return name, found[:1]
+    return name, [found[0], *(token for token in found[1:] if token.end - token.start > 1)]
+
+
+def _of_word(chunk: str, start: int, end: int) -> _Named:
+    """A word without joints, and the words that its case, digits and scripts show inside ("getUserName", "BA117")."""
+    whole = _named(fold(chunk[start:end]), start, end)
+    cuts = _humps(chunk[start:end])
+    if len(cuts) < 3:
+        return whole
+    found = whole[1]
+    for first, last in pairwise(cuts):
+        part = fold(chunk[start + first : start + last])
+        if not (part in _ORDINALS and first and chunk[start + first - 1].isdecimal()):
+            found += _named(part, start + first, start + last)[1]
+    return whole[0], found
+
+
+def _named(name: str, start: int, end: int) -> _Named:
+    return name, [Token(stem(name), start, end)] if name else []
+
+
+def _wrap(parts: list[_Named], start: int, end: int) -> _Named:
+    """Parts as one: the whole's term first, unless there is but one part."""
+    parts = [part for part in parts if part[0]]
+    if len(parts) == 1:
+        return parts[0]
+    name = ""
+    for part, _ in parts:
+        name += JOINT + part if name and name[-1].isdecimal() and part[0].isdecimal() else part
+    inner = [token for _, found in parts for token in found]
+    return name, [*_named(name, start, end)[1], *inner]
+
+
+def _humps(word: str) -> list[int]:
+    """Where the words inside a word begin, and its end; [0, end] if there is but one."""
+    if word.isalpha() and word.isascii() and (word.islower() or word.istitle() or word.isupper()):
+        return [0, len(word)]
+    kinds = _kinds(word)
+    digits = [kind.digit for kind in kinds]
+    # More than one number inside says that it is a key or a hash, whose parts mean nothing.
+    if len(word) > _MOST_CAMEL or sum(now and not before for before, now in zip([False, *digits], digits, strict=False)) > 1:
+        return [0, len(word)]
+    cuts = [at for at in range(1, len(word)) if _parts_at(kinds, at)]
+    return [0, *cuts, len(word)] if len(cuts) < _MOST_HUMPS else [0, len(word)]
+
+
+class _Kind(NamedTuple):
+    digit: bool
+    upper: bool
+    script: Script
+
+
+def _kinds(word: str) -> list[_Kind]:
+    """What each character is; marks are what they stand on."""
+    kinds: list[_Kind] = []
+    for character in word:
+        if character.isalnum() or not kinds:
+            kinds.append(_Kind(character.isnumeric(), character.isupper(), script_of(character)))
+        else:
+            kinds.append(kinds[-1])
+    return kinds
+
+
+def _parts_at(kinds: list[_Kind], at: int) -> bool:
+    before, now = kinds[at - 1], kinds[at]
+    if before is now:
+        return False
+    if before.digit or now.digit:
+        return before.digit != now.digit
+    if before.script is not now.script or (now.upper and not before.upper):
+        return True
+    # "XMLParser": the last capital belongs to what follows; but the plural "URLs" is one word.
+    return before.upper and now.upper and at + 2 < len(kinds) and not kinds[at + 1].upper and not kinds[at + 1].digit

@@ -1,0 +1,80 @@
+"""A word as a term: what is the same word to a reader is the same term.
+
+Compatibility forms (full width, ligatures, presentation forms), case, and the diacritics of Latin, Greek, Cyrillic, Arabic
+and Hebrew are folded; then the word is stemmed by the Snowball stemmer of its script (English for all of Latin). Marks that are
+letters of their word stay: vowel signs of Indic scripts and of Thai, the voicing marks of kana, the breve of й.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+
+import Stemmer
+
+from .scripts import Script, script_of
+
+LONGEST_TERM = 64
+"""Characters of a term; what is longer is cut."""
+
+JOINT = "\ue000"
+"""Stands between two numbers of one term ("3.14", "10:05"), so that it is not the term of "314". No text holds it as a word."""
+
+# Marks that only say how a letter is read: combining diacritics, Hebrew points, Arabic and Syriac vowels, variation selectors,
+# and tatweel and modifier apostrophes, which are letters to Unicode.
+_SILENT = re.compile(
+    "[\u0300-\u036f\u0483-\u0489\u0591-\u05bd\u05bf\u05c1\u05c2\u05c4\u05c5\u05c7\u0610-\u061a\u0640\u064b-\u065f\u0670"
+    "\u06d6-\u06dc\u06df-\u06e4\u06e7\u06e8\u06ea-\u06ed\u0711\u0730-\u074a\u08ca-\u08e1\u08e3-\u08ff\u1ab0-\u1aff\u1dc0-\u1dff"
+    "\u20d0-\u20ff\ufb1e\ufe00-\ufe0f\ufe20-\ufe2f\U000e0100-\U000e01ef\u02b0-\u02ff]+"
+)
+
+# Letters that Unicode takes for one, and readers for a letter with an ornament; and letters that Arabic and Persian keyboards
+# tell apart and readers do not.
+_ALIKE = str.maketrans(
+    {"ø": "o", "ł": "l", "đ": "d", "ħ": "h", "ŧ": "t", "ı": "i", "æ": "ae", "œ": "oe", "ð": "d", "þ": "th", "ĸ": "k"}
+    | {"ی": "ي", "ى": "ي", "ک": "ك", "ە": "ه", "\u2044": JOINT}
+)
+
+_BREVES = str.maketrans({"й": "\ue001", "ї": "\ue002", "ў": "\ue003"})
+_BREVES_BACK = str.maketrans({"\ue001": "й", "\ue002": "ї", "\ue003": "ў"})
+
+_STEMMERS = {
+    Script.LATIN: Stemmer.Stemmer("english", 0),  # Our own cache is in front.
+    Script.GREEK: Stemmer.Stemmer("greek", 0),
+    Script.CYRILLIC: Stemmer.Stemmer("russian", 0),
+    Script.ARABIC: Stemmer.Stemmer("arabic", 0),
+    Script.DEVANAGARI: Stemmer.Stemmer("hindi", 0),
+}
+_ENGLISH = _STEMMERS[Script.LATIN]
+_MOST_FOLDED = 4 * LONGEST_TERM
+
+
+def fold(word: str) -> str:
+    """A word, or a part of one, without what does not tell words apart; empty if nothing is left. It is not stemmed; of
+    what is very long it is only the beginning."""
+    word = word[:_MOST_FOLDED]
+    if word.isascii():
+        return word.lower()
+    word = unicodedata.normalize("NFC", unicodedata.normalize("NFKC", word).casefold()).translate(_BREVES)
+    word = _SILENT.sub("", unicodedata.normalize("NFKD", word)).casefold().translate(_ALIKE)
+    word = unicodedata.normalize("NFC", unicodedata.normalize("NFKC", word)).translate(_BREVES_BACK)
+    return "".join(_plain(character) for character in word)
+
+
+def _plain(character: str) -> str:
+    """The character, a digit as the European one, nothing if it may not be in a term."""
+    category = unicodedata.category(character)
+    if category == "Nd":
+        return str(unicodedata.decimal(character))
+    return character if category[0] in "LMN" or character == JOINT else ""
+
+
+def stem(word: str) -> str:
+    """The term of a folded word: stemmed if all of it is letters of one script that has a stemmer, cut to LONGEST_TERM."""
+    if len(word) > LONGEST_TERM:
+        return word[:LONGEST_TERM]
+    if word.isascii():
+        return _ENGLISH.stemWord(word) if word.isalpha() else word
+    scripts = {script_of(character) for character in word if unicodedata.category(character)[0] != "M"}
+    stemmer = _STEMMERS.get(scripts.pop()) if len(scripts) == 1 else None
+    return stemmer.stemWord(word) or word if stemmer else word

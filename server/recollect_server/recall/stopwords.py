@@ -1,0 +1,37 @@
+"""Words that say what kind of question it is, not what it is about. They are indexed, and dropped from questions."""
+
+from __future__ import annotations
+
+_ENGLISH = """
+a about above after again against all along also although am among an and another any anybody anyone anything are aren't
+around as at be became because become becomes been before being below between both but by can can't cannot could
+couldn't did didn't do does doesn't doing don't done down during each either else ever every everybody everyone
+everything few for from further get gets getting give given gives go goes going gone got had hadn't has hasn't have
+haven't having he he'd he'll he's hence her here here's hers herself him himself his how how's however i i'd i'll i'm
+i've if in indeed instead into is isn't it it's its itself just kind let let's like likely long made make makes making
+many may maybe me mean means might mine more most much must mustn't my myself neither never no nobody none nor not
+nothing now of off often oh ok okay on once one ones only onto or other others otherwise ought our ours ourselves out
+over own per perhaps please possible possibly quite rather really regarding said same say saying says shall shan't she
+she'd she'll she's should shouldn't since so some somebody someone something sometimes somewhere still such sure than
+that that's the their theirs them themselves then there there's thereby therefore these they they'd they'll they're
+they've thing things this those though through thus till to together too toward towards under unless until up upon us
+use used using usually very via was wasn't way ways we we'd we'll we're we've well went were weren't what what's
+whatever when when's whenever where where's whereas wherever whether which whichever while who who's whoever whole whom
+whose why why's will with within without won't would wouldn't yeah yes yet you you'd you'll you're you've your yours
+yourself yourselves
+"""
+
+STOP_WORDS = frozenset(_ENGLISH.split())
+"""English function and question words, lower case, as they are written."""
+
+_OPENERS = """
+according add ask bring check compare compute count define describe discuss draft enumerate estimate explain fetch find
+first following hello help hey hi identify last list look mention name next number open order outline pick plan point
+print provide pull read recall recommend remember remind report retrieve return review search see select send show sort
+specify start state suggest summarise summarize talk tell thank thanks think today tomorrow try update want what which
+write yesterday january february march april june july august september october november december monday tuesday
+wednesday thursday friday saturday sunday
+"""
+
+NO_NAMES = STOP_WORDS | frozenset(_OPENERS.split())
+"""Words that are no names though they be capitalised: what questions begin with, months and days of the week."""

@@ -1,0 +1,43 @@
+"""What holds for the terms of any text."""
+
+from __future__ import annotations
+
+import unicodedata
+
+from hypothesis import given, settings
+
+from recollect_server.recall.analysis import index_terms, query_terms, query_tokens, tokens
+from recollect_server.recall.folding import LONGEST_TERM
+
+from .texts import texts
+
+
+@given(texts)
+def test_terms_are_of_letters_marks_numbers_and_private_characters(text: str) -> None:
+    for term in index_terms(text):
+        assert 0 < len(term) <= LONGEST_TERM
+        assert all(unicodedata.category(character)[0] in "LMN" or unicodedata.category(character) == "Co" for character in term)
+
+
+@given(texts)
+def test_tokens_are_the_terms_that_are_indexed(text: str) -> None:
+    assert [token.term for token in tokens(text)] == index_terms(text)
+
+
+@settings(max_examples=300)
+@given(texts)
+def test_the_characters_of_a_token_have_its_term(text: str) -> None:
+    for token in tokens(text):
+        assert 0 <= token.start < token.end <= len(text)
+        assert token.term in index_terms(text[token.start : token.end])
+
+
+@given(texts)
+def test_a_text_has_every_term_of_itself_as_a_question(text: str) -> None:
+    assert set(query_terms(text)) <= set(index_terms(text))
+    assert set(query_tokens(text)) <= set(tokens(text))
+
+
+@given(texts, texts)
+def test_texts_apart_have_the_terms_of_each(one: str, other: str) -> None:
+    assert index_terms(f"{one}\n{other}") == index_terms(one) + index_terms(other)
