@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import IntEnum
@@ -59,21 +60,39 @@ class Embedded(NamedTuple):
     vectors: Floats
 
 
+def most_counted(documents: int, limit: int) -> int:
+    """How far a store counts the documents that have a term. A term that as many have says little: it alone makes nothing a
+    candidate as long as rarer terms make enough."""
+    return max(512, documents // 16, limit + 1)
+
+
+def rarity(frequency: int, documents: int) -> float:
+    """What having a term is worth when candidates are chosen: its inverse document frequency, above 0."""
+    return math.log1p((documents + 0.5) / (frequency + 0.5))
+
+
+def beside(wanted: EventFilter) -> EventFilter:
+    """What neighbours of an event that satisfies the filter have to satisfy."""
+    return EventFilter(exclude_archived=wanted.exclude_archived, branch=wanted.branch)
+
+
 class RecallStore(Protocol):
     """Candidates to rank, and vectors. Keys are the store's numbers of events or of memories and are never used again."""
 
     async def word_candidates(self, tenant: str, scope: EventScope, query: WordQuery, wanted: EventFilter = ALL) -> Candidates:
         """The best events of the scope, by a coarse measure, that have any of the terms and satisfy the filter (conditions and
         keywords; no window). Everything committed before the call is searched. Where no more match than `query.limit`, they are
-        all there, the same in every store; else which are left out is the store's own. Raises SessionNotFound, AmbiguousSession
-        for a session scope."""
+        all there, the same in every store; else which are left out is the store's own. Frequencies are of the whole scope, in
+        the fields asked for, whatever the filter; they are counted up to `most_counted`. Raises SessionNotFound,
+        AmbiguousSession for a session scope."""
         ...
 
     async def events_by_key(
         self, tenant: str, scope: EventScope, keys: Sequence[int], wanted: EventFilter = ALL, *, neighbors: int = 0
     ) -> Sequence[FoundEvent]:
         """Those of these events that are (still) in the scope and satisfy the filter, in the order of the keys given.
-        Neighbours satisfy the filter's view and branch."""
+        Neighbours satisfy the filter's view and branch (`beside`). Raises SessionNotFound, AmbiguousSession for a session
+        scope."""
         ...
 
     async def vector_model(self, name: str, dimension: int) -> int:

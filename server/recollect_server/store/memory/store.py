@@ -24,16 +24,16 @@ from ..base import (
     SessionQuery,
     StoreInfo,
     Totals,
-    UserScope,
 )
 from ..feed import as_told
 from .consumers import MemoryConsumers
 from .feed import MemoryFeed
 from .logs import Entry, Log
+from .recall import MemoryRecall
 from .windows import MemoryWindows
 
 
-class MemoryStore(MemoryWindows, MemoryFeed, MemoryConsumers):
+class MemoryStore(MemoryWindows, MemoryFeed, MemoryConsumers, MemoryRecall):
     """store.base.Store in memory."""
 
     async def create_session(self, tenant: str, new: NewSession, *, return_existing: bool) -> tuple[Session, bool]:
@@ -189,12 +189,6 @@ class MemoryStore(MemoryWindows, MemoryFeed, MemoryConsumers):
 
     async def aclose(self) -> None:
         """There is nothing to release."""
-
-    def _within(self, tenant: str, scope: SessionRef | UserScope) -> list[Log]:
-        if isinstance(scope, SessionRef):
-            return [self._existing(tenant, scope)]
-        owned = [log for log in self._of(tenant) if log.session.ref.user_id == scope.user_id]
-        return [log for log in owned if scope.app in (None, log.session.ref.app)]
 
 
 def _check_expectations(request: AppendRequest, log: Log | None) -> None:

@@ -1,0 +1,76 @@
+"""Candidates and events for searches that rank, in memory: every event of the scope is gone through."""
+
+from __future__ import annotations
+
+import heapq
+from bisect import bisect_left
+from collections import Counter
+from collections.abc import Sequence
+
+from ...domain.filters import ALL, EventFilter, matches
+from ...domain.model import SessionRef
+from ...domain.recall import Candidate, Candidates, WordQuery
+from ..base import EventScope, UserScope
+from ..recall import FoundEvent, beside, most_counted, rarity
+from ..words import as_text, asked, held
+from .logs import Entry, Log, MemoryLogs
+
+
+class MemoryRecall(MemoryLogs):
+    """The part of store.recall.RecallStore that is about words and events."""
+
+    async def word_candidates(self, tenant: str, scope: EventScope, query: WordQuery, wanted: EventFilter = ALL) -> Candidates:
+        logs = self._within(tenant, scope)
+        documents = max(1, sum(log.session.last_seq for log in logs))
+        asked_for = frozenset(query.terms)
+        counts: Counter[str] = Counter()
+        found: dict[int, Candidate] = {}
+        has: dict[int, frozenset[str]] = {}
+        for entry in (entry for log in logs for entry in log.entries):
+            words = asked(as_text(self._codec.words(entry.sealed, entry.time)), query.fields)
+            terms = held(words, asked_for, query.fields)
+            counts.update(terms)
+            if terms and matches(entry, wanted):
+                found[entry.key] = _candidate(entry, words)
+                has[entry.key] = frozenset(terms)
+        worth = {term: rarity(count, documents) for term, count in counts.items()}
+        best = heapq.nlargest(query.limit, found, key=lambda key: (sum(worth[term] for term in has[key]), key))
+        most = most_counted(documents, query.limit)
+        frequencies = {term: min(count, most) for term, count in counts.items()}
+        return Candidates([found[key] for key in best], documents, frequencies, complete=len(found) <= query.limit)
+
+    async def events_by_key(
+        self, tenant: str, scope: EventScope, keys: Sequence[int], wanted: EventFilter = ALL, *, neighbors: int = 0
+    ) -> Sequence[FoundEvent]:
+        places = {entry.key: (log, entry) for log in self._within(tenant, scope) for entry in log.entries}
+        found = [places[key] for key in keys if key in places and matches(places[key][1], wanted)]
+        return [_found(log, entry, beside(wanted), neighbors) for log, entry in found]
+
+    def _within(self, tenant: str, scope: EventScope) -> list[Log]:
+        """The sessions of a scope. Raises SessionNotFound, AmbiguousSession."""
+        if isinstance(scope, SessionRef):
+            return [self._existing(tenant, scope)]
+        if isinstance(scope, UserScope):
+            owned = [log for log in self._of(tenant) if log.session.ref.user_id == scope.user_id]
+            return [log for log in owned if scope.app in (None, log.session.ref.app)]
+        return [log for log in self._of(tenant) if log.session.ref.app == scope.app]
+
+
+def _candidate(entry: Entry, words: str) -> Candidate:
+    return Candidate(entry.key, entry.session, entry.position, entry.time, int(entry.role), entry.author, words)
+
+
+def _found(log: Log, entry: Entry, near: EventFilter, neighbors: int) -> FoundEvent:
+    starts = [each.key for each in log.entries if each.turn_start and each.position <= entry.position]
+    others = [each for each in log.entries if each is entry or matches(each, near)]
+    at = bisect_left(others, entry.position, key=lambda each: each.position)
+    return FoundEvent(
+        key=entry.key,
+        session=log.number,
+        ref=log.session.ref,
+        event=entry.stored,
+        time=entry.time,
+        turn=starts[-1] if starts else 0,
+        before=[each.stored for each in others[max(0, at - neighbors) : at]],
+        after=[each.stored for each in others[at + 1 : at + 1 + neighbors]],
+    )
