@@ -34,7 +34,7 @@ RULES = (
     (r"\bAsyncIterable, AsyncIterator, Iterable\b", "Iterable, Iterator"),
     (r"\bAwaitable, ", ""),
     (r"\bAwaitable\[(\w+)\]", r"\1"),
-    (r"\bAsync(?=Iterable|Iterator|Generator|Client|Connection|Windows|Subscriptions|Consumers)", ""),
+    (r"\bAsync(?=Iterable|Iterator|Generator|Client|Connection|Windows|Subscriptions|Consumers|Recall|UserMemory)", ""),
     (r"\basynchronous\b", "synchronous"),
     (r", which then belongs to the running event loop", ""),
 )

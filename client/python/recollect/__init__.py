@@ -6,9 +6,12 @@ from importlib.metadata import version as _version
 
 from . import compaction, errors
 from ._async.client import AsyncClient
+from ._async.memories import AsyncUserMemory
 from ._convert import CreateOptions
 from ._deliveries import Park
+from ._recall import MemorySelection, SearchOptions, memory_entry, recency
 from ._sync.client import Client
+from ._sync.memories import UserMemory
 from .errors import RecollectError, error_of
 from .filters import event_filter, exclude, include
 from .memory import ContextFields, MemoryFilter, MemoryProvider
@@ -68,8 +71,18 @@ from .v1.event_service_pb2 import (
     SortOrder,
 )
 from .v1.filter_pb2 import AuthorFilter, AuthorSet, EventFilter, KeywordMatch, LogView, PageWindow
+from .v1.memory_pb2 import MemoryEntry, MemoryScope
+from .v1.memory_service_pb2 import (
+    AddedMemory,
+    AddMemoriesResponse,
+    AddSessionToMemoryResponse,
+    DeleteMemoriesResponse,
+    ListMemoriesResponse,
+    SearchMemoryResponse,
+)
 from .v1.message_pb2 import ChatMessage, Part, Role
-from .v1.recall_service_pb2 import SearchEventsResponse, SearchHit
+from .v1.recall_pb2 import Highlight, Recency, SearchField, SearchMode
+from .v1.recall_service_pb2 import HitGrouping, SearchEventsResponse, SearchHit
 from .v1.server_service_pb2 import GetServerInfoResponse, ServerLimits
 from .v1.session_pb2 import Session, SessionParent, SessionRef, TokenUsage, WindowCounters
 from .v1.session_service_pb2 import DeleteExpiredSessionsResponse, DeleteSessionResponse, ListSessionsResponse
@@ -83,17 +96,23 @@ from .v1.subscription_pb2 import (
     SessionChangeKind,
     SessionVersions,
 )
+from .v1.tool_service_pb2 import CallToolResponse, ListToolsResponse, ToolDefinition
 
 __version__ = _version("recollect")
 
 __all__ = [
+    "AddMemoriesResponse",
+    "AddSessionToMemoryResponse",
+    "AddedMemory",
     "AppendEventsResponse",
     "AppendStreamResult",
     "AppendedEvent",
     "ApplyCompactionResponse",
     "AsyncClient",
+    "AsyncUserMemory",
     "AuthorFilter",
     "AuthorSet",
+    "CallToolResponse",
     "Change",
     "ChatMessage",
     "Checkpoint",
@@ -115,6 +134,7 @@ __all__ = [
     "CreateOptions",
     "DeleteConsumerResponse",
     "DeleteExpiredSessionsResponse",
+    "DeleteMemoriesResponse",
     "DeleteParkedChangesResponse",
     "DeleteSessionResponse",
     "ErrorReason",
@@ -125,16 +145,23 @@ __all__ = [
     "GetConsumerResponse",
     "GetContextResponse",
     "GetServerInfoResponse",
+    "Highlight",
+    "HitGrouping",
     "KeywordMatch",
     "ListCompactionsResponse",
     "ListConsumersResponse",
     "ListEventsResponse",
+    "ListMemoriesResponse",
     "ListParkedChangesResponse",
     "ListSessionsResponse",
+    "ListToolsResponse",
     "LogView",
+    "MemoryEntry",
     "MemoryFilter",
     "MemoryMode",
     "MemoryProvider",
+    "MemoryScope",
+    "MemorySelection",
     "NativeContent",
     "PageWindow",
     "Park",
@@ -142,12 +169,17 @@ __all__ = [
     "Part",
     "PlanCompactionResponse",
     "PolicyScope",
+    "Recency",
     "RecollectError",
     "ReplaceEventsResponse",
     "ReplayParkedChangesResponse",
     "Role",
     "SearchEventsResponse",
+    "SearchField",
     "SearchHit",
+    "SearchMemoryResponse",
+    "SearchMode",
+    "SearchOptions",
     "ServerLimits",
     "Session",
     "SessionChange",
@@ -159,6 +191,8 @@ __all__ = [
     "SortOrder",
     "SummaryPrompt",
     "TokenUsage",
+    "ToolDefinition",
+    "UserMemory",
     "WindowCounters",
     "__version__",
     "assistant",
@@ -171,8 +205,10 @@ __all__ = [
     "exclude",
     "include",
     "media",
+    "memory_entry",
     "new_event_id",
     "reasoning",
+    "recency",
     "system",
     "text",
     "text_of",

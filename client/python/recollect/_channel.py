@@ -14,10 +14,12 @@ from .v1 import (
     compaction_service_pb2,
     consumer_service_pb2,
     event_service_pb2,
+    memory_service_pb2,
     recall_service_pb2,
     server_service_pb2,
     session_service_pb2,
     subscription_service_pb2,
+    tool_service_pb2,
 )
 
 DEFAULT_ADDRESS = "127.0.0.1:7443"
@@ -62,6 +64,8 @@ def retryable_methods() -> Iterator[dict[str, str]]:
         server_service_pb2,
         subscription_service_pb2,
         consumer_service_pb2,
+        memory_service_pb2,
+        tool_service_pb2,
     ):
         for service in module.DESCRIPTOR.services_by_name.values():
             for method in service.methods:

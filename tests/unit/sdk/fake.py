@@ -20,10 +20,12 @@ from recollect.v1 import (
     compaction_service_pb2,
     consumer_service_pb2,
     event_service_pb2,
+    memory_service_pb2,
     recall_service_pb2,
     server_service_pb2,
     session_service_pb2,
     subscription_service_pb2,
+    tool_service_pb2,
 )
 
 MODULES = (
@@ -34,6 +36,8 @@ MODULES = (
     server_service_pb2,
     subscription_service_pb2,
     consumer_service_pb2,
+    memory_service_pb2,
+    tool_service_pb2,
 )
 HANG = object()
 """In the script of a stream: nothing more is said until the client ends it."""

@@ -9,6 +9,7 @@ from typing import Any, Self
 import recollect
 
 ITERATORS = ("sessions", "events", "search", "append_stream", "compactions", "watch", "consumers", "parked")
+OF_MEMORY = ("list",)
 FLAVOURS = ("async", "sync")
 _END = object()
 
@@ -16,8 +17,10 @@ _END = object()
 class Bridge:
     """The synchronous client, called in threads."""
 
+    iterators: tuple[str, ...] = ITERATORS
+
     def __init__(self, *args: Any, **kwargs: Any) -> None:
-        self.client = recollect.Client(*args, **kwargs)
+        self.client: Any = recollect.Client(*args, **kwargs)
 
     async def __aenter__(self) -> Self:
         return self
@@ -27,7 +30,9 @@ class Bridge:
 
     def __getattr__(self, name: str) -> Any:
         method = getattr(self.client, name)
-        if name in ITERATORS:
+        if name == "memory":
+            return lambda *args, **kwargs: MemoryBridge(method(*args, **kwargs))
+        if name in self.iterators:
             return lambda *args, **kwargs: self._iterate(method(*args, **kwargs))
         return lambda *args, **kwargs: asyncio.to_thread(method, *args, **kwargs)
 
@@ -38,6 +43,15 @@ class Bridge:
                 yield item
         finally:
             await asyncio.to_thread(items.close)  # type: ignore[attr-defined]
+
+
+class MemoryBridge(Bridge):
+    """The same for what a client's `memory` makes."""
+
+    iterators = OF_MEMORY
+
+    def __init__(self, memory: recollect.UserMemory) -> None:
+        self.client = memory
 
 
 def make(flavour: str, *args: Any, **kwargs: Any) -> Any:

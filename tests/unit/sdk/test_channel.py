@@ -34,6 +34,13 @@ def test_the_retry_policy_names_what_the_protos_mark() -> None:
         "ConsumerService.ListParkedChanges",
         "ConsumerService.ReplayParkedChanges",
         "ConsumerService.DeleteParkedChanges",
+        "MemoryService.AddSessionToMemory",
+        "MemoryService.AddMemories",
+        "MemoryService.SearchMemory",
+        "MemoryService.ListMemories",
+        "MemoryService.DeleteMemories",
+        "ToolService.ListTools",
+        "ToolService.CallTool",
     }
 
 

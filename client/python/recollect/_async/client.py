@@ -15,20 +15,20 @@ from ..errors import from_rpc_error
 from ..memory import MemoryProvider
 from ..messages import with_ids
 from ..v1 import event_service_pb2 as es
-from ..v1 import recall_service_pb2 as rs
 from ..v1 import server_service_pb2 as ns
 from ..v1 import session_service_pb2 as ss
 from ..v1.event_pb2 import SessionEvent
 from ..v1.filter_pb2 import EventFilter
 from ..v1.session_pb2 import Session, SessionRef
 from .consumers import AsyncConsumers
+from .recall import AsyncRecall
 from .subscriptions import AsyncSubscriptions
 from .windows import AsyncWindows
 
 Item = TypeVar("Item")
 
 
-class AsyncClient(AsyncWindows, AsyncSubscriptions, AsyncConsumers):
+class AsyncClient(AsyncWindows, AsyncSubscriptions, AsyncConsumers, AsyncRecall):
     """A client of one server; share one instance, and close it or use it as a context manager.
 
     address: "host:port"; by default the value of RECOLLECT_ADDRESS, else 127.0.0.1:7443.
@@ -290,66 +290,6 @@ class AsyncClient(AsyncWindows, AsyncSubscriptions, AsyncConsumers):
             page = await self.list_events(session, filter, order=order, page_size=page_size, page_token=token, timeout=timeout)
             for event in page.events:
                 yield event
-            token, more = page.next_page_token, bool(page.next_page_token)
-
-    async def search_page(
-        self,
-        query: str,
-        *,
-        session: SessionLike | None = None,
-        user_id: str | None = None,
-        app: str | None = None,
-        filter: EventFilter | None = None,  # noqa: A002
-        page_size: int = 0,
-        page_token: str = "",
-        timeout: float | None = None,
-    ) -> rs.SearchEventsResponse:
-        """One page of the events whose text holds `query` (at most 1,024 characters), oldest first, archived ones included.
-
-        Looks in `session`, or in all sessions of `user_id` (default the client's) in `app` (default the client's, else any).
-        `page_size`: 0 is 10, at most 1,000. Raises SessionNotFound, AmbiguousSession, InvalidPageToken.
-        """
-        if session is not None and (user_id is not None or app is not None):
-            raise ValueError("give either session, or user_id and app")
-        user = rs.UserScope(
-            app=(self.app or None) if app is None else app, user_id=self.user_id if user_id is None else user_id
-        )
-        request = rs.SearchEventsRequest(
-            session=None if session is None else self._ref(session),
-            user=user if session is None else None,
-            query=query,
-            filter=filter,
-            page_size=page_size,
-            page_token=page_token,
-        )
-        return await self._call((await self._stubs()).recall.SearchEvents, request, timeout)
-
-    async def search(
-        self,
-        query: str,
-        *,
-        session: SessionLike | None = None,
-        user_id: str | None = None,
-        app: str | None = None,
-        filter: EventFilter | None = None,  # noqa: A002
-        page_size: int = 0,
-        timeout: float | None = None,
-    ) -> AsyncIterator[rs.SearchHit]:
-        """All hits that `search_page` finds, page after page."""
-        token, more = "", True
-        while more:
-            page = await self.search_page(
-                query,
-                session=session,
-                user_id=user_id,
-                app=app,
-                filter=filter,
-                page_size=page_size,
-                page_token=token,
-                timeout=timeout,
-            )
-            for hit in page.hits:
-                yield hit
             token, more = page.next_page_token, bool(page.next_page_token)
 
     async def info(self, *, totals: bool = False, timeout: float | None = None) -> ns.GetServerInfoResponse:

@@ -17,21 +17,25 @@ from ..errors import from_rpc_error, readable
 from ..v1.compaction_service_pb2_grpc import CompactionServiceStub
 from ..v1.consumer_service_pb2_grpc import ConsumerServiceStub
 from ..v1.event_service_pb2_grpc import EventServiceStub
+from ..v1.memory_service_pb2_grpc import MemoryServiceStub
 from ..v1.recall_service_pb2_grpc import RecallServiceStub
 from ..v1.server_service_pb2_grpc import ServerServiceStub
 from ..v1.session_pb2 import SessionRef
 from ..v1.session_service_pb2_grpc import SessionServiceStub
 from ..v1.subscription_service_pb2 import ChangeScope
 from ..v1.subscription_service_pb2_grpc import SubscriptionServiceStub
+from ..v1.tool_service_pb2_grpc import ToolServiceStub
 
 if TYPE_CHECKING:  # they exist in the stub files alone
     from ..v1.compaction_service_pb2_grpc import CompactionServiceAsyncStub
     from ..v1.consumer_service_pb2_grpc import ConsumerServiceAsyncStub
     from ..v1.event_service_pb2_grpc import EventServiceAsyncStub
+    from ..v1.memory_service_pb2_grpc import MemoryServiceAsyncStub
     from ..v1.recall_service_pb2_grpc import RecallServiceAsyncStub
     from ..v1.server_service_pb2_grpc import ServerServiceAsyncStub
     from ..v1.session_service_pb2_grpc import SessionServiceAsyncStub
     from ..v1.subscription_service_pb2_grpc import SubscriptionServiceAsyncStub
+    from ..v1.tool_service_pb2_grpc import ToolServiceAsyncStub
 
 Request = TypeVar("Request")
 Response = TypeVar("Response")
@@ -49,6 +53,8 @@ class _Stubs:
         self.server = cast("ServerServiceAsyncStub", ServerServiceStub(channel))
         self.subscriptions = cast("SubscriptionServiceAsyncStub", SubscriptionServiceStub(channel))
         self.consumers = cast("ConsumerServiceAsyncStub", ConsumerServiceStub(channel))
+        self.memories = cast("MemoryServiceAsyncStub", MemoryServiceStub(channel))
+        self.tools = cast("ToolServiceAsyncStub", ToolServiceStub(channel))
 
 
 class AsyncConnection:

@@ -17,12 +17,14 @@ from ..errors import from_rpc_error, readable
 from ..v1.compaction_service_pb2_grpc import CompactionServiceStub
 from ..v1.consumer_service_pb2_grpc import ConsumerServiceStub
 from ..v1.event_service_pb2_grpc import EventServiceStub
+from ..v1.memory_service_pb2_grpc import MemoryServiceStub
 from ..v1.recall_service_pb2_grpc import RecallServiceStub
 from ..v1.server_service_pb2_grpc import ServerServiceStub
 from ..v1.session_pb2 import SessionRef
 from ..v1.session_service_pb2_grpc import SessionServiceStub
 from ..v1.subscription_service_pb2 import ChangeScope
 from ..v1.subscription_service_pb2_grpc import SubscriptionServiceStub
+from ..v1.tool_service_pb2_grpc import ToolServiceStub
 
 Request = TypeVar("Request")
 Response = TypeVar("Response")
@@ -40,6 +42,8 @@ class _Stubs:
         self.server = ServerServiceStub(channel)
         self.subscriptions = SubscriptionServiceStub(channel)
         self.consumers = ConsumerServiceStub(channel)
+        self.memories = MemoryServiceStub(channel)
+        self.tools = ToolServiceStub(channel)
 
 
 class Connection:

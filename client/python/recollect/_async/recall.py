@@ -1,0 +1,113 @@
+"""What a client does to find what was said, and to remember it: searches, memories and the tools for models; see `client`."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Mapping, Sequence
+from typing import Any, Unpack
+
+from .._convert import SessionLike
+from .._recall import SearchOptions, arguments_text, with_options
+from ..v1 import recall_service_pb2 as rs
+from ..v1 import tool_service_pb2 as ts
+from ..v1.filter_pb2 import EventFilter
+from ..v1.session_pb2 import SessionRef
+from .connection import AsyncConnection
+from .memories import AsyncUserMemory
+
+
+class AsyncRecall(AsyncConnection):
+    """The calls on what was said. `SearchOptions` tells the options of searches."""
+
+    async def search_page(
+        self,
+        query: str,
+        *,
+        session: SessionLike | None = None,
+        user_id: str | None = None,
+        app: str | None = None,
+        all_users: bool = False,
+        filter: EventFilter | None = None,  # noqa: A002
+        page_size: int = 0,
+        page_token: str = "",
+        timeout: float | None = None,
+        **options: Unpack[SearchOptions],
+    ) -> rs.SearchEventsResponse:
+        """One page of the events that answer `query` (at most 1,024 characters), archived ones included.
+
+        Looks in `session`, or in all sessions of `user_id` (default the client's) in `app` (default the client's, else any),
+        or, with `all_users`, in those of every user of `app` (default the client's; "" is sessions without one). By default
+        finds literal text, oldest first; `mode="ranked"` answers questions, best first; see SearchOptions for it and the
+        other options. `page_size`: 0 is 10, at most 1,000. Raises SessionNotFound, AmbiguousSession, InvalidPageToken,
+        EmbedderNotConfigured, EmbedderFailed.
+        """
+        if session is not None and (user_id is not None or app is not None or all_users):
+            raise ValueError("give either session, or user_id and app, or all_users and app")
+        if all_users and user_id is not None:
+            raise ValueError("give either user_id or all_users")
+        request = rs.SearchEventsRequest(query=query, filter=filter, page_size=page_size, page_token=page_token)
+        if session is not None:
+            request.session.CopyFrom(self._ref(session))
+        elif all_users:
+            request.app.CopyFrom(rs.AppScope(app=self.app if app is None else app))
+        else:
+            where = (self.app or None) if app is None else app
+            request.user.CopyFrom(rs.UserScope(app=where, user_id=self.user_id if user_id is None else user_id))
+        return await self._call((await self._stubs()).recall.SearchEvents, with_options(request, options), timeout)
+
+    async def search(
+        self,
+        query: str,
+        *,
+        session: SessionLike | None = None,
+        user_id: str | None = None,
+        app: str | None = None,
+        all_users: bool = False,
+        filter: EventFilter | None = None,  # noqa: A002
+        page_size: int = 0,
+        timeout: float | None = None,
+        **options: Unpack[SearchOptions],
+    ) -> AsyncIterator[rs.SearchHit]:
+        """All hits that `search_page` finds, page after page; of ranked ones, take as many as are of use."""
+        token, more = "", True
+        while more:
+            page = await self.search_page(
+                query,
+                session=session,
+                user_id=user_id,
+                app=app,
+                all_users=all_users,
+                filter=filter,
+                page_size=page_size,
+                page_token=token,
+                timeout=timeout,
+                **options,
+            )
+            for hit in page.hits:
+                yield hit
+            token, more = page.next_page_token, bool(page.next_page_token)
+
+    def memory(self, user_id: str | None = None, *, app: str | None = None) -> AsyncUserMemory:
+        """The long-term memory of a user in an app, by default the client's. Makes no call."""
+        return AsyncUserMemory(self, app=self.app if app is None else app, user_id=self.user_id if user_id is None else user_id)
+
+    async def list_tools(self, *, timeout: float | None = None) -> Sequence[ts.ToolDefinition]:
+        """The recall tools that the server runs, to be declared to a model as they are, but for those with `declared` false."""
+        return (await self._call((await self._stubs()).tools.ListTools, ts.ListToolsRequest(), timeout)).tools
+
+    async def call_tool(
+        self,
+        name: str,
+        arguments: Mapping[str, Any] | str | None = None,
+        *,
+        session: SessionLike | None = None,
+        timeout: float | None = None,
+    ) -> ts.CallToolResponse:
+        """Run a recall tool with the arguments that the model wrote, as JSON text or parsed.
+
+        `session`: for whom; without it for the client's user and app, which is enough for all but conversation_search. What the
+        model got wrong is a result with `is_error`, in words for the model. Raises MemoryNotConfigured, SessionNotFound,
+        AmbiguousSession.
+        """
+        ref = SessionRef(app=self.app, user_id=self.user_id) if session is None else self._ref(session)
+        request = ts.CallToolRequest(session=ref, name=name, arguments_json=arguments_text(arguments))
+        return await self._call((await self._stubs()).tools.CallTool, request, timeout)

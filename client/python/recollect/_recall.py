@@ -1,0 +1,161 @@
+"""From Python values to what searches ask for, and to what is remembered."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from datetime import datetime, timedelta
+from typing import Any, TypedDict
+
+from ._convert import Metadata, check, enum_value, json_text, timestamp
+from .messages import new_event_id
+from .v1.memory_pb2 import MemoryEntry, MemoryFilter
+from .v1.message_pb2 import ChatMessage, Part, Role, TextPart
+from .v1.recall_pb2 import Recency, SearchField, SearchMode
+from .v1.recall_service_pb2 import HitGrouping, SearchEventsRequest
+
+
+class SearchOptions(TypedDict, total=False):
+    """How events are searched, beside where.
+
+    mode: "substring" (the default: literal, case-folded, oldest first), "ranked" (a question or keywords, best first),
+    "semantic" or "hybrid" (these two need an embedder on the server). The rest is for the modes that rank, `neighbors` for all.
+    fields: which to search, of "text", "tool_calls", "tool_results" and "media"; by default all. neighbors: how many events
+    before and after each hit come with it, at most 10. grouping: "turn" or "session", one hit for each. recency: lifts newer
+    events; a timedelta is the age at which the lift is half, `recency(...)` sets its weight too. min_score: "semantic" alone,
+    the least cosine, from -1 to 1. reference_time: what "yesterday" in the query refers to, an aware datetime or nanoseconds
+    since the epoch; by default now. include_synthetic: summaries too.
+    """
+
+    mode: SearchMode.ValueType | str
+    fields: Iterable[SearchField.ValueType | str]
+    neighbors: int
+    grouping: HitGrouping.ValueType | str
+    recency: Recency | timedelta | None
+    min_score: float | None
+    reference_time: datetime | int | None
+    include_synthetic: bool
+
+
+class MemorySelection(TypedDict, total=False):
+    """Which memories; conditions combine with AND, values inside one with OR.
+
+    session_ids, authors: compared exactly. from_time, to_time: aware datetimes or nanoseconds since the epoch, both inclusive.
+    metadata: top-level values of an entry's metadata, as text; at most 16, all to hold.
+    """
+
+    session_ids: Iterable[str]
+    authors: Iterable[str]
+    from_time: datetime | int | None
+    to_time: datetime | int | None
+    metadata: Mapping[str, str]
+
+
+def recency(half_life: timedelta, weight: float = 1.0) -> Recency:
+    """Lifts what is newer: a score is multiplied by 1 + weight * 2^(-age / half_life). `weight`: above 0, at most 100."""
+    lift = Recency(weight=weight)
+    lift.half_life.FromTimedelta(check(half_life, timedelta, "half_life"))
+    return lift
+
+
+def recency_of(value: Recency | timedelta | None) -> Recency | None:
+    """What a caller says of recency."""
+    return recency(value) if isinstance(value, timedelta) else None if value is None else check(value, Recency, "recency")
+
+
+def search_mode(value: SearchMode.ValueType | str) -> SearchMode.ValueType:
+    """A mode by its number or its short name."""
+    mode: SearchMode.ValueType = enum_value(dict(SearchMode.items()), "SEARCH_MODE_", value, "mode")
+    return mode
+
+
+def with_options(request: SearchEventsRequest, options: SearchOptions) -> SearchEventsRequest:
+    """The request with these options set. An option that there is not raises TypeError."""
+    if unknown := options.keys() - SearchOptions.__annotations__.keys():
+        raise TypeError(f"search has no argument {', '.join(sorted(unknown))}")
+    fields = options.get("fields", ())
+    if isinstance(fields, str):
+        raise TypeError("fields must be several, not str")
+    request.mode = search_mode(options.get("mode", SearchMode.SEARCH_MODE_UNSPECIFIED))
+    request.fields.extend(enum_value(dict(SearchField.items()), "SEARCH_FIELD_", each, "fields") for each in fields)
+    request.neighbors = check(options.get("neighbors", 0), int, "neighbors")
+    groupings = dict(HitGrouping.items())
+    request.grouping = enum_value(groupings, "HIT_GROUPING_", options.get("grouping", 0), "grouping")
+    lift, score = recency_of(options.get("recency")), options.get("min_score")
+    if lift is not None:
+        request.recency.CopyFrom(lift)
+    if score is not None:
+        request.min_score = score
+    when = timestamp(options.get("reference_time"), "reference_time")
+    if when is not None:
+        request.reference_time.CopyFrom(when)
+    request.include_synthetic = options.get("include_synthetic", False)
+    return request
+
+
+def memory_filter(selection: MemorySelection) -> MemoryFilter | None:
+    """The filter that these conditions make; None if there are none."""
+    if unknown := selection.keys() - MemorySelection.__annotations__.keys():
+        raise TypeError(f"memories are not selected by {', '.join(sorted(unknown))}")
+    if not selection:
+        return None
+    for name in ("session_ids", "authors"):
+        if isinstance(selection.get(name), str):
+            raise TypeError(f"{name} must be several, not str")
+    return MemoryFilter(
+        session_ids=selection.get("session_ids", ()),
+        authors=selection.get("authors", ()),
+        from_time=timestamp(selection.get("from_time"), "from_time"),
+        to_time=timestamp(selection.get("to_time"), "to_time"),
+        metadata=selection.get("metadata"),
+    )
+
+
+def memory_entry(
+    content: str | Part | ChatMessage,
+    *,
+    id: str = "",  # noqa: A002
+    author: str = "",
+    event_time: datetime | int | None = None,
+    session_id: str = "",
+    event_id: str = "",
+    metadata: Metadata = None,
+) -> MemoryEntry:
+    """Something to remember: text, a part, or a whole message; the first two as the user's.
+
+    `id`: the idempotency key; by default one is made when the entry is added. `author`: who said it. `event_time`: when, an
+    aware datetime or nanoseconds since the epoch. `session_id`, `event_id`: where it is from. `metadata`: a JSON object, at
+    most 256 KiB, by whose top-level values memories can be selected. Strings are at most 255 bytes.
+    """
+    return MemoryEntry(
+        id=check(id, str, "id"),
+        content=_message(content),
+        author=check(author, str, "author"),
+        event_time=timestamp(event_time, "event_time"),
+        session_id=check(session_id, str, "session_id"),
+        event_id=check(event_id, str, "event_id"),
+        metadata_json=json_text(metadata, "metadata"),
+    )
+
+
+def _message(content: str | Part | ChatMessage) -> ChatMessage:
+    if isinstance(content, ChatMessage):
+        return content
+    if isinstance(content, str):
+        content = Part(text=TextPart(text=content))
+    return ChatMessage(role=Role.ROLE_USER, parts=[check(content, Part, "content")])
+
+
+def entries(memories: Iterable[str | ChatMessage | MemoryEntry]) -> list[MemoryEntry]:
+    """Copies, each with an id: made once, so that sending them again remembers nothing twice."""
+    copies: list[MemoryEntry] = []
+    for each in memories:
+        copy = MemoryEntry()
+        copy.CopyFrom(each if isinstance(each, MemoryEntry) else memory_entry(each))
+        copy.id = copy.id or new_event_id()
+        copies.append(copy)
+    return copies
+
+
+def arguments_text(arguments: Mapping[str, Any] | str | None) -> str:
+    """A tool's arguments as JSON text; text is what the model wrote, and stays as it is."""
+    return json_text(arguments, "arguments")

@@ -1,0 +1,209 @@
+"""What the client sends for searches, memories and tools, and what it refuses to send."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import grpc
+import pytest
+
+import recollect
+from recollect import HitGrouping, MemoryEntry, SearchField, SearchMode, SessionRef, errors
+from recollect.v1 import memory_service_pb2 as ms
+from recollect.v1 import recall_service_pb2 as rs
+from recollect.v1 import tool_service_pb2 as ts
+
+from .fake import Fail, FakeServer
+
+DOWN = Fail(grpc.StatusCode.UNAVAILABLE)
+NOON = datetime(2026, 5, 1, 12, tzinfo=UTC)
+
+
+async def test_a_search_sends_its_options(client: Any, fake: FakeServer) -> None:
+    await client.search_page(
+        "where to?",
+        session="s1",
+        mode="ranked",
+        fields=["text", SearchField.SEARCH_FIELD_MEDIA],
+        neighbors=2,
+        grouping="turn",
+        recency=timedelta(days=2),
+        reference_time=NOON,
+        include_synthetic=True,
+    )
+    await client.search_page(
+        "x", mode=SearchMode.SEARCH_MODE_SEMANTIC, min_score=0.0, recency=recollect.recency(timedelta(1), 3)
+    )
+    first, second = fake.requests("SearchEvents")
+    assert (first.mode, list(first.fields)) == (SearchMode.SEARCH_MODE_RANKED, [1, 4])
+    assert (first.neighbors, first.grouping, first.include_synthetic) == (2, HitGrouping.HIT_GROUPING_TURN, True)
+    assert (first.recency.half_life.ToTimedelta(), first.recency.weight) == (timedelta(days=2), 1)
+    assert first.reference_time.ToDatetime(UTC) == NOON
+    assert not first.HasField("min_score")
+    assert (second.mode, second.HasField("min_score"), second.min_score) == (SearchMode.SEARCH_MODE_SEMANTIC, True, 0)
+    assert (second.recency.weight, second.HasField("reference_time")) == (3, False)
+
+
+async def test_a_search_that_says_nothing_sends_what_it_always_sent(client: Any, fake: FakeServer) -> None:
+    await client.search_page("ba117")
+    scope = rs.UserScope(app="shop", user_id="alice")
+    assert fake.requests("SearchEvents") == [rs.SearchEventsRequest(user=scope, query="ba117")]
+
+
+async def test_only_who_says_so_searches_all_users(connect: Callable[..., Any], fake: FakeServer) -> None:
+    client = connect(app="shop", user_id="alice")
+    await client.search_page("x", all_users=True)
+    await client.search_page("x", all_users=True, app="")
+    await client.search_page("x", user_id="")
+    scopes = [(request.WhichOneof("scope"), request.app.app) for request in fake.requests("SearchEvents")]
+    assert scopes == [("app", "shop"), ("app", ""), ("user", "")]
+    for wrong in ({"user_id": "bob"}, {"session": "s1"}):
+        with pytest.raises(ValueError, match="give either"):
+            await client.search_page("x", all_users=True, **wrong)
+
+
+@pytest.mark.parametrize(
+    ("options", "problem"),
+    [
+        ({"mode": "fuzzy"}, "mode must be one of"),
+        ({"fields": ["body"]}, "fields must be one of"),
+        ({"fields": "text"}, "fields must be several"),
+        ({"grouping": "user"}, "grouping must be one of"),
+        ({"recency": 3}, "recency must be Recency"),
+        ({"neighbors": "2"}, "neighbors must be int"),
+        ({"reference_time": datetime(2026, 5, 1)}, "reference_time must bear a time zone"),  # noqa: DTZ001
+        ({"neighbours": 2}, "no argument neighbours"),
+    ],
+)
+async def test_options_that_no_request_could_hold(client: Any, fake: FakeServer, options: dict[str, Any], problem: str) -> None:
+    with pytest.raises((TypeError, ValueError), match=problem):
+        await client.search_page("x", **options)
+    assert not fake.calls
+
+
+async def test_a_search_goes_on_with_the_same_options(client: Any, fake: FakeServer) -> None:
+    hit = rs.SearchHit(score=1.5)
+    fake.answers["SearchEvents"] = [rs.SearchEventsResponse(hits=[hit], next_page_token="t"), rs.SearchEventsResponse()]
+    assert [each.score async for each in client.search("x", mode="hybrid", neighbors=1)] == [1.5]
+    first, second = fake.requests("SearchEvents")
+    first.page_token = "t"
+    assert first == second
+
+
+async def test_memories_bear_ids_that_retries_keep(client: Any, fake: FakeServer) -> None:
+    answer = ms.AddMemoriesResponse(memories=[ms.AddedMemory(id="m", replayed=True)])
+    fake.answers["AddMemories"] = [DOWN, answer]
+    entry = recollect.memory_entry(
+        "likes tea", author="alice", event_time=NOON, session_id="s1", event_id="e1", metadata={"kind": "taste"}
+    )
+    added = await client.memory().add("hates fog", entry, MemoryEntry(id="mine"))
+    assert [(each.id, each.replayed) for each in added] == [("m", True)]
+    first, second = fake.requests("AddMemories")
+    assert first == second
+    assert first.scope == recollect.MemoryScope(app="shop", user_id="alice")
+    plain, told, given = first.memories
+    assert plain.content.parts[0].text.text == "hates fog"
+    assert (len({plain.id, told.id}), given.id, entry.id) == (2, "mine", "")
+    assert (told.author, told.session_id, told.event_id, told.metadata_json) == ("alice", "s1", "e1", '{"kind":"taste"}')
+    assert told.event_time.ToDatetime(UTC) == NOON
+
+
+async def test_a_memory_is_of_one_user_and_app(client: Any, fake: FakeServer) -> None:
+    memory = client.memory("bob", app="")
+    await memory.add_session("s1", event_ids=["e1"], include_tools=True, metadata={"a": 1})
+    await memory.add_session(SessionRef(session_id="bare"))
+    sent, bare = fake.requests("AddSessionToMemory")
+    assert sent.session == SessionRef(user_id="bob", session_id="s1")
+    assert (list(sent.event_ids), sent.include_tools, sent.include_reasoning, sent.include_synthetic) == (
+        ["e1"],
+        True,
+        False,
+        False,
+    )
+    assert sent.metadata_json == '{"a":1}'
+    assert bare.session == SessionRef(session_id="bare")
+    for other in (SessionRef(app="shop", user_id="bob", session_id="s1"), SessionRef(user_id="alice", session_id="s1")):
+        with pytest.raises(ValueError, match="the session is of app"):
+            await memory.add_session(other)
+    with pytest.raises(TypeError, match="several ids"):
+        await memory.add_session("s1", event_ids="e1")
+
+
+async def test_searching_memory(client: Any, fake: FakeServer) -> None:
+    fake.answers["SearchMemory"] = [ms.SearchMemoryResponse(entries=[MemoryEntry(id="m1", score=0.5)], semantic_lag=2)]
+    found = await client.memory().search(
+        "tea?",
+        mode="semantic",
+        top_k=3,
+        min_score=-1,
+        recency=timedelta(hours=1),
+        reference_time=NOON,
+        session_ids=["s1"],
+        authors=["alice"],
+        from_time=NOON,
+        metadata={"kind": "taste"},
+    )
+    assert ([each.id for each in found.entries], found.semantic_lag) == (["m1"], 2)
+    (sent,) = fake.requests("SearchMemory")
+    assert (sent.query, sent.mode, sent.top_k, sent.min_score) == ("tea?", SearchMode.SEARCH_MODE_SEMANTIC, 3, -1)
+    assert (list(sent.filter.session_ids), list(sent.filter.authors)) == (["s1"], ["alice"])
+    assert (dict(sent.filter.metadata), sent.filter.HasField("to_time")) == ({"kind": "taste"}, False)
+    await client.memory().search("tea?")
+    assert not fake.requests("SearchMemory")[1].HasField("filter")
+    for wrong, problem in (({"authors": "alice"}, "several"), ({"author": ["alice"]}, "not selected by author")):
+        with pytest.raises(TypeError, match=problem):
+            await client.memory().search("x", **wrong)
+
+
+async def test_listing_memory_follows_the_page_tokens(client: Any, fake: FakeServer) -> None:
+    pages = [ms.ListMemoriesResponse(entries=[MemoryEntry(id="b")], next_page_token="t"), ms.ListMemoriesResponse()]
+    fake.answers["ListMemories"] = pages
+    assert [each.id async for each in client.memory().list(page_size=1, authors=["x"])] == ["b"]
+    first, second = fake.requests("ListMemories")
+    assert (first.page_token, second.page_token, list(second.filter.authors)) == ("", "t", ["x"])
+
+
+async def test_deleting_says_what(client: Any, fake: FakeServer) -> None:
+    memory = client.memory()
+    await memory.delete(["m1", "m2"])
+    await memory.delete(session_id="s1")
+    await memory.delete(all=True)
+    assert [request.WhichOneof("what") for request in fake.requests("DeleteMemories")] == ["ids", "session_id", "all"]
+    assert (await memory.delete([])).deleted == 0
+    assert len(fake.requests("DeleteMemories")) == 3, "naming none must not become all"
+    for wrong in ({}, {"all": True, "session_id": "s"}, {"ids": ["m"], "all": True}):
+        with pytest.raises(ValueError, match="exactly one"):
+            await memory.delete(**wrong)
+    with pytest.raises(TypeError, match="several ids"):
+        await memory.delete("m1")
+
+
+async def test_tools(client: Any, fake: FakeServer) -> None:
+    fake.answers["ListTools"] = [ts.ListToolsResponse(tools=[ts.ToolDefinition(name="load_memory", declared=True)])]
+    fake.answers["CallTool"] = [ts.CallToolResponse(result_json="{}")]
+    assert [tool.name for tool in await client.list_tools()] == ["load_memory"]
+    assert (await client.call_tool("load_memory", {"query": "tea"})).result_json == "{}"
+    await client.call_tool("conversation_search", ' {"query": 1}', session="s1")
+    mine, told = fake.requests("CallTool")
+    assert (mine.session, mine.arguments_json) == (SessionRef(app="shop", user_id="alice"), '{"query":"tea"}')
+    assert (told.session.session_id, told.arguments_json) == ("s1", ' {"query": 1}')
+
+
+async def test_their_errors_are_typed(client: Any, fake: FakeServer) -> None:
+    failed = grpc.StatusCode.FAILED_PRECONDITION
+    fake.answers["SearchMemory"] = [
+        Fail(failed, "MEMORY_NOT_CONFIGURED"),
+        Fail(failed, "EMBEDDER_NOT_CONFIGURED", field="mode"),
+    ]
+    with pytest.raises(errors.MemoryNotConfigured):
+        await client.memory().search("x")
+    with pytest.raises(errors.EmbedderNotConfigured) as caught:
+        await client.memory().search("x", mode="semantic")
+    assert caught.value.field == "mode"
+    conflict = Fail(grpc.StatusCode.ALREADY_EXISTS, "MEMORY_ID_CONFLICT", id="m1", field="memories[0].id")
+    fake.answers["AddMemories"] = [conflict]
+    with pytest.raises(errors.MemoryIdConflict) as conflicting:
+        await client.memory().add("x")
+    assert (conflicting.value.id, conflicting.value.field) == ("m1", "memories[0].id")
