@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import Enum, auto
@@ -70,6 +71,35 @@ class MemoryFilter:
 
 
 ALL_MEMORIES = MemoryFilter()
+
+
+def admits(memory: Memory, wanted: MemoryFilter) -> bool:
+    """Whether the memory satisfies every condition."""
+    draft = memory.draft
+    return (
+        (not wanted.session_ids or draft.session_id in wanted.session_ids)
+        and (not wanted.authors or draft.author in wanted.authors)
+        and (wanted.from_time is None or memory.time >= wanted.from_time)
+        and (wanted.to_time is None or memory.time <= wanted.to_time)
+        and (not wanted.metadata or wanted.metadata.items() <= top_values(draft.metadata_json).items())
+    )
+
+
+def top_values(metadata_json: str) -> Mapping[str, str]:
+    """What filters compare: the top-level strings of a JSON object as they are, its numbers and booleans as they are spelled.
+    Nulls, arrays and objects have no such value; nor has what is not a JSON object.
+
+    >>> top_values('{"a": "x", "b": 1.50, "c": true, "d": null, "e": [1]}')
+    {'a': 'x', 'b': '1.50', 'c': 'true'}
+    """
+    try:
+        values = json.loads(metadata_json or "{}", parse_int=str, parse_float=str)
+    except (ValueError, RecursionError):
+        return {}
+    if not isinstance(values, dict):
+        return {}
+    told = {key: str(value).lower() if isinstance(value, bool) else value for key, value in values.items()}
+    return {key: value for key, value in told.items() if isinstance(value, str)}
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Protocol
 
 from ..domain.memories import ALL_MEMORIES, Forget, Forgotten, Memory, MemoryDraft, MemoryFilter, MemoryOutcome, MemoryScope
@@ -51,10 +51,20 @@ class MemoriesStore(Protocol):
     async def memory_candidates(
         self, tenant: str, scope: MemoryScope, query: WordQuery, wanted: MemoryFilter = ALL_MEMORIES
     ) -> Candidates:
-        """Like RecallStore.word_candidates; a Candidate's session and position are 0."""
+        """Like RecallStore.word_candidates; a Candidate's session, position and role are 0."""
         ...
 
     async def forget(self, tenant: str, scope: MemoryScope, what: Forget, now: int) -> Forgotten:
         """Deletes for good, with embeddings and whatever is derived; remembers ids only, of entries from events, so that they
         are not ingested again."""
         ...
+
+
+def is_replay(draft: MemoryDraft, stored: MemoryDraft) -> bool:
+    """Whether a draft says again what is stored under its id. Its text follows from its content."""
+    return replace(draft, text=stored.text) == stored
+
+
+def leaves_tombstone(draft: MemoryDraft) -> bool:
+    """Whether an entry, once deleted, might be ingested again."""
+    return bool(draft.event_id)

@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Set
+import heapq
+from collections import Counter
+from collections.abc import Iterable
+from collections.abc import Set as AbstractSet
+from dataclasses import replace
 
-from ..domain.recall import ALL_FIELDS, FIELDS, Field, Words
+from ..domain.recall import ALL_FIELDS, FIELDS, Candidate, Candidates, Field, WordQuery, Words
+from .recall import most_counted, rarity
 
 
 def as_text(words: Words) -> str:
@@ -21,6 +26,25 @@ def asked(text: str, fields: Field) -> str:
     return "\n".join([*kept, dates])
 
 
-def held(text: str, terms: Set[str], fields: Field) -> Collection[str]:
+def held(text: str, terms: AbstractSet[str], fields: Field) -> AbstractSet[str]:
     """Those of the terms that the document has in the fields asked for, or in its dates."""
     return terms & set(asked(text, fields).split())
+
+
+def choose(every: Iterable[tuple[Candidate, bool]], documents: int, query: WordQuery) -> Candidates:
+    """The answer of a store that goes through all documents of a scope: `every` gives each with all its words, and whether it
+    satisfies the filter; `documents` is how many there are. What RecallStore.word_candidates means by the best."""
+    terms = frozenset(query.terms)
+    counts: Counter[str] = Counter()
+    found: list[tuple[Candidate, AbstractSet[str]]] = []
+    for candidate, admitted in every:
+        has = held(candidate.words, terms, query.fields)
+        counts.update(has)
+        if has and admitted:
+            found.append((replace(candidate, words=asked(candidate.words, query.fields)), has))
+    documents = max(1, documents)
+    worth = {term: rarity(count, documents) for term, count in counts.items()}
+    best = heapq.nlargest(query.limit, found, key=lambda each: (sum(worth[term] for term in each[1]), each[0].key))
+    most = most_counted(documents, query.limit)
+    frequencies = {term: min(count, most) for term, count in counts.items()}
+    return Candidates([each[0] for each in best], documents, frequencies, complete=len(found) <= query.limit)

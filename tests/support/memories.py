@@ -1,0 +1,113 @@
+"""Memories for tests: real protobuf bytes, as the transport hands them to a store."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from itertools import count
+from typing import Any
+
+from recollect.v1 import message_pb2
+from recollect_server.domain.memories import (
+    ALL_MEMORIES,
+    Forget,
+    Forgotten,
+    Memory,
+    MemoryDraft,
+    MemoryFilter,
+    MemoryOutcome,
+    MemoryScope,
+)
+from recollect_server.domain.recall import ALL_FIELDS, Candidates, Field, WordQuery
+from recollect_server.store.base import Store
+from tests.support.clock import NOW
+from tests.support.sessions import TENANT
+
+ALICE = MemoryScope("shop", "alice")
+_ids = count(1)
+
+
+def memory(
+    text: str = "",
+    *,
+    id: str | None = None,  # noqa: A002  the draft's own name for it
+    parts: Sequence[message_pb2.Part] = (),
+    metadata: Mapping[str, Any] | None = None,
+    **fields: Any,
+) -> MemoryDraft:
+    """Something to remember; the further fields are MemoryDraft's."""
+    message = message_pb2.ChatMessage(role=message_pb2.ROLE_USER)
+    message.parts.add().text.text = text
+    message.parts.extend(parts)
+    told = "" if metadata is None else json.dumps(metadata)
+    content = message.SerializeToString(deterministic=True)
+    fields = {"metadata_json": told, **fields}
+    return MemoryDraft(f"memory-{next(_ids)}" if id is None else id, content, text, **fields)
+
+
+def of_event(text: str, event_id: str, session_id: str = "s1", **fields: Any) -> MemoryDraft:
+    """What ingestion makes of an event."""
+    return memory(text, **{"id": f"{session_id}/{event_id}", "session_id": session_id, "event_id": event_id, **fields})
+
+
+async def remember(
+    store: Store,
+    *drafts: MemoryDraft,
+    scope: MemoryScope = ALICE,
+    tenant: str = TENANT,
+    now: int = NOW,
+    ingesting: bool = False,
+) -> list[MemoryOutcome]:
+    return list(await store.add_memories(tenant, scope, drafts, now, ingesting=ingesting))
+
+
+async def ingest(store: Store, *drafts: MemoryDraft, **options: Any) -> list[MemoryOutcome]:
+    return await remember(store, *drafts, ingesting=True, **options)
+
+
+async def remembered(
+    store: Store, wanted: MemoryFilter = ALL_MEMORIES, *, scope: MemoryScope = ALICE, tenant: str = TENANT
+) -> list[Memory]:
+    """All of a scope, the last added first."""
+    return list((await store.list_memories(tenant, scope, wanted, 1000, None)).memories)
+
+
+async def holding(
+    store: Store,
+    folded: str,
+    wanted: MemoryFilter = ALL_MEMORIES,
+    *,
+    limit: int = 100,
+    scope: MemoryScope = ALICE,
+    tenant: str = TENANT,
+) -> list[str]:
+    return texts(await store.memories_holding(tenant, scope, folded, wanted, limit))
+
+
+async def candidates(
+    store: Store,
+    *terms: str,
+    wanted: MemoryFilter = ALL_MEMORIES,
+    fields: Field = ALL_FIELDS,
+    limit: int = 100,
+    scope: MemoryScope = ALICE,
+    tenant: str = TENANT,
+) -> Candidates:
+    return await store.memory_candidates(tenant, scope, WordQuery(terms, fields, limit), wanted)
+
+
+async def forget(store: Store, *, scope: MemoryScope = ALICE, tenant: str = TENANT, now: int = NOW, **what: Any) -> Forgotten:
+    return await store.forget(tenant, scope, Forget(**what), now)
+
+
+def texts(memories: Iterable[Memory]) -> list[str]:
+    return [each.draft.text for each in memories]
+
+
+async def found(store: Store, *terms: str, **options: Any) -> set[str]:
+    """The texts of the candidates."""
+    of_scope = {name: options[name] for name in ("scope", "tenant") if name in options}
+    answer = await candidates(store, *terms, **options)
+    by_key = {each.key: each.draft.text for each in await remembered(store, **of_scope)}
+    assert len(answer.found) == len({each.key for each in answer.found}), "each candidate is told once"
+    return {by_key[each.key] for each in answer.found}
