@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import logging
 import time
 import uuid
 from collections.abc import AsyncIterator
@@ -27,10 +26,9 @@ from .token_counters import TokenCounter, token_counter
 from .transport.compose import EventComposer
 from .transport.convert_event import DraftMaker
 from .transport.convert_strategy import policy_from_json, stored_policy
+from .vendors.quiet import quieten
 
 _LONGEST_COMPACTION_S = 300.0
-# Loggers of the vendors' libraries: they write addresses at INFO, and keys and conversations at DEBUG.
-_TELLTALES = ("openai", "anthropic", "httpx2", "httpcore2")
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,6 +112,5 @@ def _summarizer(settings: Settings, counter: TokenCounter) -> Summarizer | None:
         summarizer = open_summarizer(options, counter.count)
     except ValueError as error:
         raise ConfigError([f"summarizer: {error}"]) from None
-    for name in _TELLTALES:  # now, for some of them set a level when they are imported
-        logging.getLogger(name).setLevel(logging.WARNING)
+    quieten()
     return summarizer

@@ -1,4 +1,4 @@
-"""What every vendor's adapter takes, gives and raises."""
+"""What every vendor's adapter takes and gives."""
 
 from __future__ import annotations
 
@@ -34,17 +34,6 @@ class Answer:
     ending: Ending
     usage: Usage
     model: str
-
-
-class AskFailed(Exception):
-    """One attempt failed. `free`: it cost no tokens. `retry_after`: how many seconds the endpoint wants to be left alone."""
-
-    def __init__(self, problem: str, *, retry: bool = False, free: bool = False, retry_after: float = 0.0) -> None:
-        super().__init__(problem)
-        self.problem = problem
-        self.retry = retry
-        self.free = free
-        self.retry_after = retry_after
 
 
 class ChatModel(Protocol):

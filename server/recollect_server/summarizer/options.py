@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field
-from urllib.parse import urlsplit
+
+from ..vendors.address import check_endpoint
 
 PROVIDERS = ("openai", "anthropic")
 _ABOVE_ZERO = ("timeout", "deadline", "max_attempts", "max_output_tokens", "max_input_tokens")
@@ -40,25 +41,12 @@ class SummarizerOptions:
             raise ValueError(f"no summarizer {self.provider!r}; use one of {', '.join(PROVIDERS)}")
         if not self.model:
             raise ValueError("the summarizer needs the name of a model")
-        if self.base_url:
-            _check_address(self.base_url)
-        elif not self.api_key:
+        check_endpoint("the summarizer", self.base_url, self.api_key)
+        if not self.base_url and not self.api_key:
             raise ValueError(f"the summarizer {self.provider!r} needs an API key, or the base URL of a server that wants none")
-        if not (self.api_key.isascii() and self.api_key.isprintable()):
-            raise ValueError("the summarizer's API key holds characters that no HTTP header can; is there a line break in it?")
         for name in _ABOVE_ZERO:
             if not 0 < getattr(self, name) < math.inf:
                 raise ValueError(f"the summarizer's {name} must be above zero")
         for name in ("backoff", "max_tokens_per_hour"):
             if not 0 <= getattr(self, name) < math.inf:
                 raise ValueError(f"the summarizer's {name} must not be negative")
-
-
-def _check_address(url: str) -> None:
-    try:
-        parts = urlsplit(url)
-        usable = parts.scheme in {"http", "https"} and bool(parts.hostname) and parts.port != 0
-    except ValueError:  # a port that is no number, brackets that do not close
-        usable = False
-    if not usable:
-        raise ValueError("the summarizer's base URL must look like https://host/v1")

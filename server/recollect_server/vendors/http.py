@@ -17,7 +17,7 @@ from typing import Any
 
 import httpx2
 
-from .asking import AskFailed
+from .failing import AskFailed
 
 MAX_ANSWER_BYTES = 4 << 20
 _RETRIED = frozenset({408, 409, 429})
@@ -29,9 +29,9 @@ _log = logging.getLogger(__name__)
 
 
 class ModelClient(httpx2.AsyncClient):
-    """Reads an answer whole, up to a limit. Raises AskFailed, whatever goes wrong."""
+    """Reads an answer whole, up to a limit in bytes. Raises AskFailed, whatever goes wrong."""
 
-    def __init__(self, address: str) -> None:
+    def __init__(self, address: str, *, max_answer_bytes: int = MAX_ANSWER_BYTES) -> None:
         super().__init__(
             # Proxies of the environment lead out of the machine, not back into it.
             trust_env=not _is_loopback(address),
@@ -39,6 +39,7 @@ class ModelClient(httpx2.AsyncClient):
             timeout=None,  # whoever asks bounds the attempt as a whole, which also ends an answer that drips
             headers={"accept-encoding": "identity"},
         )
+        self._max_answer_bytes = max_answer_bytes
 
     async def send(self, request: httpx2.Request, **kwargs: Any) -> httpx2.Response:
         kwargs["stream"] = True
@@ -46,7 +47,7 @@ class ModelClient(httpx2.AsyncClient):
             response = await super().send(request, **kwargs)
             try:
                 _check_status(response)
-                body = await _read(response)
+                body = await _read(response, self._max_answer_bytes)
             finally:
                 await response.aclose()
         except (httpx2.ConnectError, httpx2.ProxyError, httpx2.UnsupportedProtocol):
@@ -73,11 +74,11 @@ def told_apart() -> Iterator[None]:
         raise failed from None
 
 
-async def _read(response: httpx2.Response) -> bytes:
+async def _read(response: httpx2.Response, limit: int) -> bytes:
     body = bytearray()
     async for chunk in response.aiter_bytes():
         body += chunk
-        if len(body) > MAX_ANSWER_BYTES:
+        if len(body) > limit:
             raise AskFailed("gave an answer that is too long")
     return bytes(body)
 

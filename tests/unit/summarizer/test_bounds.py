@@ -8,11 +8,12 @@ import sys
 import pytest
 
 from recollect_server.domain.model import Usage
-from recollect_server.summarizer.asking import Answer, AskFailed, Ending, Question
+from recollect_server.summarizer.asking import Answer, Ending, Question
 from recollect_server.summarizer.budget import TokenBudget
 from recollect_server.summarizer.model_summarizer import ModelSummarizer
 from recollect_server.summarizer.open import open_summarizer
 from recollect_server.summarizer.options import SummarizerOptions
+from recollect_server.vendors.failing import AskFailed
 
 
 class Model:

@@ -14,7 +14,7 @@ import pytest
 
 from recollect_server.domain.model import NO_USAGE, Usage
 from recollect_server.summarizer.base import Summarizer, SummarizerFailed, Summary
-from recollect_server.summarizer.http import MAX_ANSWER_BYTES
+from recollect_server.vendors.http import MAX_ANSWER_BYTES
 from tests.support.model_endpoint import (
     TEXT,
     Behaviour,

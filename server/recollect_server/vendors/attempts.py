@@ -1,0 +1,62 @@
+"""Attempts at a model, the waits between them, and when to give up."""
+
+from __future__ import annotations
+
+import asyncio
+import itertools
+import logging
+import random
+import time
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from typing import TypeVar
+
+from .failing import AskFailed
+
+_Answer = TypeVar("_Answer")
+
+_log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Patience:
+    """How long a model is asked. Times are in seconds.
+
+    `timeout` is of one attempt, `deadline` of all of them and the waits between them. `backoff` is the wait before the second
+    attempt, at most; it doubles for each further one. An endpoint's Retry-After holds if it is longer.
+    """
+
+    timeout: float
+    deadline: float
+    max_attempts: int
+    backoff: float
+    clock: Callable[[], float] = time.monotonic
+    jitter: Callable[[], float] = random.random
+    """Spreads the waits: from 0 to 1."""
+
+    async def attempts(self, model: str, attempt: Callable[[], Awaitable[_Answer]]) -> _Answer:
+        """The first answer. Raises the last AskFailed. `model` is named in the log; cancelling ends an attempt at once."""
+        give_up_at = self.clock() + self.deadline
+        for number in itertools.count(1):
+            try:
+                return await self._within_time(attempt, give_up_at - self.clock())
+            except AskFailed as error:
+                failed, wait = error, max(error.retry_after, self._wait(number))
+                retry = error.retry and number < self.max_attempts and self.clock() + wait < give_up_at
+            what_next = f"retrying in {wait:.1f} s" if retry else "giving up"
+            _log.warning("%s %s (attempt %d), %s", model, failed.problem, number, what_next)
+            if not retry:
+                # Made anew and not raised above: the errors below it hold the request, key and all, and would go along.
+                raise AskFailed(failed.problem, retry=failed.retry, free=failed.free, retry_after=failed.retry_after)
+            await asyncio.sleep(wait)
+        raise AssertionError("unreachable")
+
+    async def _within_time(self, attempt: Callable[[], Awaitable[_Answer]], seconds_left: float) -> _Answer:
+        try:
+            async with asyncio.timeout(min(self.timeout, seconds_left)):
+                return await attempt()
+        except TimeoutError:
+            raise AskFailed("timed out", retry=True) from None
+
+    def _wait(self, number: int) -> float:
+        return self.backoff * 2.0 ** min(number - 1, 10) * (0.5 + self.jitter() / 2)
