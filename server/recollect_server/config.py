@@ -47,6 +47,7 @@ from .config_forms import (
     split_address,
     upper,
 )
+from .config_recall import RecallSettings
 
 __all__ = [
     "DEFAULT_FILE",
@@ -63,7 +64,10 @@ __all__ = [
 ENV_PREFIX = "RECOLLECT_"
 DEFAULT_FILE = "recollect.toml"
 _MIB = 1024 * 1024
-_SECRETS = frozenset({"auth_tokens", "database_url", "database_listen_url", "summarizer_api_key", "summarizer_base_url"})
+# Of the endpoints of models, by what asks there.
+_ENDPOINTS = ("summarizer", "embedder")
+_SECRETS = {"auth_tokens", "database_url", "database_listen_url", *(f"{name}_api_key" for name in _ENDPOINTS)}
+_SECRETS |= {f"{name}_base_url" for name in _ENDPOINTS}
 # Variables that are no settings: of the clients and the command line, and of the tests and the bench.
 _OTHER_VARIABLES = ("CONFIG", "ADDRESS", "TOKEN", "DEBUG", "REQUIRE_ALL", "KILLS", "SHARED_DATA")
 _OTHER_PREFIXES = ("TEST_", "BENCH_")
@@ -96,7 +100,7 @@ class Principal(BaseModel):
     )
 
 
-class Settings(FeedSettings, CompactionSettings):
+class Settings(FeedSettings, RecallSettings, CompactionSettings):
     """Every setting of the server. Made by `load_settings`; constructed directly it reads neither environment nor file."""
 
     model_config = SettingsConfigDict(
@@ -273,8 +277,9 @@ class Settings(FeedSettings, CompactionSettings):
         values["database_url"] = self.shown_database_url
         bound = (principal.model_dump(exclude_none=True) for principal in self.auth_tokens.values())
         values["auth_tokens"] = [{"token": MASK, **each} for each in bound]
-        values["summarizer_api_key"] = MASK if self.summarizer_api_key else ""
-        for name in ("database_listen_url", "summarizer_base_url"):
+        for name in _ENDPOINTS:
+            values[f"{name}_api_key"] = MASK if getattr(self, f"{name}_api_key") else ""
+        for name in ("database_listen_url", *(f"{name}_base_url" for name in _ENDPOINTS)):
             values[name] = masked_url(getattr(self, name))
         return values
 

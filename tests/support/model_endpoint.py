@@ -8,7 +8,7 @@ import gzip
 import json
 from collections.abc import AsyncIterator, Awaitable, Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeVar
 
 Behaviour = Callable[[asyncio.StreamWriter], Awaitable[None]]
 
@@ -103,10 +103,19 @@ class ModelEndpoint:
             await asyncio.gather(answering, hung_up, return_exceptions=True)
 
 
+Served = TypeVar("Served", bound=ModelEndpoint)
+
+
 @contextlib.asynccontextmanager
 async def endpoint(provider: str) -> AsyncIterator[ModelEndpoint]:
     """Serves on a free port."""
-    model = ModelEndpoint(provider)
+    async with served(ModelEndpoint(provider)) as model:
+        yield model
+
+
+@contextlib.asynccontextmanager
+async def served(model: Served) -> AsyncIterator[Served]:
+    """Serves a model on a free port."""
     serving: set[asyncio.Task[None]] = set()
 
     def connected(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:

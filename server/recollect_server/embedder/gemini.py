@@ -1,0 +1,66 @@
+"""Gemini, and servers that speak its batchEmbedContents."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from google import genai
+from google.genai import types
+
+from ..vendors.http import ModelClient, told_apart
+
+_OWN_ADDRESS = "https://generativelanguage.googleapis.com/"
+_VERSION = "v1beta"
+# Google's first models are told what a text is for by a field. Later ones refuse it and read it in the text.
+_TOLD_BY_FIELD = ("gemini-embedding-001", "gemini-embedding-exp", "text-embedding-", "embedding-")
+
+
+class GeminiEmbeddings:
+    """One model of the Gemini API. `base_url` is the address without a version: `https://host`. `dimensions` 0 is not sent.
+
+    A newer model is told in the text what it is for, in the words of Google's guide to embeddings; `prefixed` says which of
+    (documents, questions) come with words of their own instead.
+    """
+
+    def __init__(
+        self,
+        *,
+        model: str,
+        base_url: str,
+        api_key: str,
+        dimensions: int,
+        prefixed: tuple[bool, bool],
+        max_answer_bytes: int,
+    ) -> None:
+        address = base_url or _OWN_ADDRESS
+        self._model = model
+        self._dimensions = dimensions or None
+        self._by_field = model.removeprefix("models/").startswith(_TOLD_BY_FIELD)
+        self._document_words = "" if self._by_field or prefixed[0] else "title: none | text: "
+        self._query_words = "" if self._by_field or prefixed[1] else "task: search result | query: "
+        self._http = ModelClient(address, max_answer_bytes=max_answer_bytes)
+        options = types.HttpOptions(base_url=address, api_version=_VERSION, httpx_async_client=self._http)
+        # All that is given here would otherwise be taken from the environment.
+        self._client = genai.Client(api_key=api_key or "none", vertexai=False, http_options=options)
+        self._models = self._client.aio.models
+
+    async def ask(self, texts: Sequence[str], *, query: bool) -> Sequence[Sequence[float]]:
+        before = self._query_words if query else self._document_words
+        task = ("RETRIEVAL_QUERY" if query else "RETRIEVAL_DOCUMENT") if self._by_field else None
+        # A Content each: of bare strings the library makes one for the newer models, which has one vector.
+        contents: list[types.ContentUnion] = [types.Content(parts=[types.Part(text=before + text)]) for text in texts]
+        with told_apart():
+            answer = await self._models.embed_content(
+                model=self._model,
+                contents=contents,
+                config=types.EmbedContentConfig(task_type=task, output_dimensionality=self._dimensions),
+            )
+            found = [each.values for each in answer.embeddings or []]
+            if len(found) != len(texts):
+                raise ValueError("not one vector for each text")
+            return [values or [] for values in found]
+
+    async def aclose(self) -> None:
+        await self._http.aclose()  # the library leaves a client that it was given alone
+        await self._client.aio.aclose()
+        self._client.close()

@@ -1,0 +1,186 @@
+"""Vectors without a model: the words of a text and what they are spelt with, hashed. Offline, and always the same.
+
+Feature hashing with signs follows Weinberger et al., "Feature Hashing for Large Scale Multitask Learning" (2009); character
+n-grams with marks at a word's ends follow Bojanowski et al., "Enriching Word Vectors with Subword Information" (2017).
+"""
+
+from __future__ import annotations
+
+import asyncio
+import re
+import unicodedata
+import zlib
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from itertools import pairwise
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .base import Vectors
+from .model_embedder import usable
+
+# Part of the model's name. Any change to what follows that changes a vector must change it.
+_VERSION = "v1"
+
+# Of Latin, Greek and Cyrillic accents, Hebrew points and Arabic vowels. The marks of other scripts are letters of a kind.
+_MARKS = re.compile("[\u0300-\u036f\u0591-\u05bd\u064b-\u065f\u1ab0-\u1aff\u1dc0-\u1dff\u20d0-\u20ff\ufe20-\ufe2f]+")
+# Scripts that do not set words apart by spaces, and Korean, which sets apart too much: Thai, Lao, Burmese, Khmer, Japanese,
+# Chinese, Hangul.
+_UNSPACED = (
+    "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff"
+    "\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7a3\uf900-\ufaff\U00020000-\U0003ffff"
+)
+# A run of such a script; or a word, with the vowel signs of Indic scripts, which `\w` leaves out; or one sign or emoji.
+_TOKENS = re.compile(
+    rf"[{_UNSPACED}]+|(?:[^\W_{_UNSPACED}]|[\u0900-\u0dff])+|[\u2190-\u2bff\U0001f000-\U0001faff]",
+)
+_RUN = re.compile(f"[{_UNSPACED}]")
+# Of a longer word (a token of base64, a URL without punctuation) the beginning is spelt; the whole still counts as a word.
+_SPELT = 32
+# How much an n-gram counts. Short ones survive a slip of the finger; long ones tell words apart that begin alike.
+_WEIGHTS = {3: 1.0, 4: 0.75, 5: 0.5}
+_WORD_WEIGHT = 1.0
+_CACHED_BYTES = 12 << 20
+# After so many characters others have their turn on the event loop: about a millisecond.
+_TURN = 6_000
+
+
+class HashingEmbedder:
+    """The Embedder that asks nobody. Texts that share words, or words that are spelt alike, have a cosine well above 0;
+    others near 0, give or take `dimension ** -0.5`. It knows no meaning: "car" and "automobile" have nothing in common."""
+
+    def __init__(self, dimension: int = 384, *, max_characters: int = 8_000) -> None:
+        self._words = _WordVectors(dimension)
+        self._dimension = dimension
+        self._max_characters = max_characters
+
+    @property
+    def model(self) -> str:
+        return f"hashing-{_VERSION}-{self._dimension}"
+
+    @property
+    def dimension(self) -> int:
+        return self._dimension
+
+    async def embed(self, texts: Sequence[str], *, query: bool = False) -> Vectors:
+        vectors = np.zeros((len(texts), self._dimension), np.float32)
+        since = 0
+        for row, text in enumerate(texts):
+            vectors[row] = self.vector(text)
+            since += len(text)
+            if since > _TURN:
+                since = 0
+                await asyncio.sleep(0)
+        return vectors
+
+    def vector(self, text: str) -> NDArray[np.float32]:
+        """(dimension,) of length 1; zeros if there is neither a word nor a sign in the text."""
+        counts = Counter(tokens(usable(text, self._max_characters)))
+        if not counts:
+            return np.zeros(self._dimension, np.float32)
+        # Saying a word ten times says it some three times as strongly.
+        weights = 1 + np.log(np.fromiter(counts.values(), np.float32, len(counts)))
+        rows = self._words.of(list(counts))
+        # Not a matrix product: how that rounds depends on the machine.
+        vector: NDArray[np.float32] = (rows * weights[:, None]).sum(axis=0)
+        length = np.sqrt(np.square(vector).sum())
+        if length > 0:
+            vector /= length
+        return vector
+
+    async def aclose(self) -> None:
+        """Nothing to close."""
+
+
+def tokens(text: str) -> list[str]:
+    """Words, folded: case, accents and compatibility forms are gone. Of a run in a script without spaces: each character and
+    each two neighbours."""
+    found = _TOKENS.findall(folded(text))
+    if text.isascii():
+        return found
+    result: list[str] = []
+    for token in found:
+        if _RUN.match(token):
+            result.extend(token)
+            result.extend(first + second for first, second in pairwise(token))
+        else:
+            result.append(token)
+    return result
+
+
+def folded(text: str) -> str:
+    if text.isascii():
+        return text.lower()
+    bare = _MARKS.sub("", unicodedata.normalize("NFKD", text).casefold())
+    return unicodedata.normalize("NFC", bare)
+
+
+class _WordVectors:
+    """A vector for each word: what is spelt in it, before it is made of length 1. Remembers those it has made."""
+
+    def __init__(self, dimension: int) -> None:
+        self._dimension = dimension
+        self._capacity = max(256, _CACHED_BYTES // (4 * dimension))
+        self._rows: dict[str, int] = {}
+        self._matrix = np.zeros((256, dimension), np.float32)
+
+    def of(self, words: list[str]) -> Vectors:
+        """(len(words), dimension)."""
+        rows = self._rows
+        if missing := [word for word in words if word not in rows]:
+            if len(rows) + len(missing) > self._capacity:
+                rows.clear()  # what is frequent is back soon
+                missing = words
+            if len(missing) > self._capacity:
+                return self._made(words)
+            self._remember(missing)
+        return self._matrix[[rows[word] for word in words]]
+
+    def _remember(self, words: list[str]) -> None:
+        begin, end = len(self._rows), len(self._rows) + len(words)
+        if end > len(self._matrix):
+            grown = np.zeros((min(self._capacity, max(end, 2 * len(self._matrix))), self._dimension), np.float32)
+            grown[:begin] = self._matrix[:begin]
+            self._matrix = grown
+        self._matrix[begin:end] = self._made(words)
+        self._rows.update(zip(words, range(begin, end), strict=True))
+
+    def _made(self, words: list[str]) -> Vectors:
+        hashes: list[int] = []
+        strengths: list[float] = []
+        sizes: list[int] = []
+        for word in words:
+            before = len(hashes)
+            for feature, strength in _features(word):
+                hashes.append(feature)
+                strengths.append(strength)
+            sizes.append(len(hashes) - before)
+        mixed = _mixed(np.array(hashes, np.uint64))
+        weights = np.where(mixed & np.uint64(1), 1.0, -1.0) * np.array(strengths)
+        buckets = ((mixed >> np.uint64(1)) % np.uint64(self._dimension)).astype(np.int64)
+        places = np.repeat(np.arange(len(words)), sizes) * self._dimension + buckets
+        summed = np.bincount(places, weights, minlength=len(words) * self._dimension)
+        return summed.reshape(len(words), self._dimension).astype(np.float32)
+
+
+def _features(word: str) -> Iterator[tuple[int, float]]:
+    """Hashes of 32 bits and what they count: of the n-grams of the word with a mark at each end, and of the word itself."""
+    crc = zlib.crc32
+    yield crc(word.encode(), 1), _WORD_WEIGHT
+    if _RUN.match(word):
+        return
+    raw = f"<{word[:_SPELT]}>".encode("utf-32-le")  # four bytes for each character: n-grams are slices
+    for size, weight in _WEIGHTS.items():
+        for begin in range(0, len(raw) - 4 * size + 1, 4):
+            yield crc(raw[begin : begin + 4 * size], size), weight
+
+
+def _mixed(hashes: NDArray[np.uint64]) -> NDArray[np.uint64]:
+    """CRCs of texts that differ a little differ in a regular way; after this (the finisher of MurmurHash3) no longer."""
+    low = np.uint64(0xFFFFFFFF)
+    hashes = hashes ^ (hashes >> np.uint64(16))
+    hashes = (hashes * np.uint64(0x85EBCA6B)) & low
+    hashes = hashes ^ (hashes >> np.uint64(13))
+    hashes = (hashes * np.uint64(0xC2B2AE35)) & low
+    return hashes ^ (hashes >> np.uint64(16))

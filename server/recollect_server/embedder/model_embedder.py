@@ -1,0 +1,116 @@
+"""A model within bounds: of texts in a request, of time, and of what is taken for a vector."""
+
+from __future__ import annotations
+
+import random
+import time
+from collections.abc import Callable, Iterator, Sequence
+
+import numpy as np
+
+from ..vendors.attempts import Patience
+from ..vendors.failing import AskFailed
+from .asking import VectorModel
+from .base import EmbedFailed, Vectors
+from .options import MAX_DIMENSIONS, EmbedderOptions
+
+
+class ModelEmbedder:
+    """The Embedder over a vendor's model. `stored_dimension` is that of the vectors stored under this model's name, 0 if
+    there are none: an answer of any other is refused, since it could not be compared with them."""
+
+    def __init__(
+        self,
+        vectors: VectorModel,
+        options: EmbedderOptions,
+        *,
+        stored_dimension: int = 0,
+        clock: Callable[[], float] = time.monotonic,
+        jitter: Callable[[], float] = random.random,
+    ) -> None:
+        if options.dimensions and stored_dimension and options.dimensions != stored_dimension:
+            raise ValueError(f"the stored vectors of {options.name} have {stored_dimension} dimensions")
+        self._vectors = vectors
+        self._options = options
+        self._dimension = options.dimensions or stored_dimension
+        self._patience = Patience(
+            timeout=options.timeout,
+            deadline=options.deadline,
+            max_attempts=options.max_attempts,
+            backoff=options.backoff,
+            clock=clock,
+            jitter=jitter,
+        )
+
+    @property
+    def model(self) -> str:
+        return self._options.name
+
+    @property
+    def dimension(self) -> int:
+        return self._dimension
+
+    async def embed(self, texts: Sequence[str], *, query: bool = False) -> Vectors:
+        prefix = self._options.query_prefix if query else self._options.document_prefix
+        asked = [(row, prefix + usable(text, self._options.max_characters)) for row, text in enumerate(texts) if text.strip()]
+        # One after the other: an endpoint that is busy is not asked for more.
+        answers = [await self._ask([text for _, text in batch], query) for batch in self._batches(asked)]
+        vectors = np.zeros((len(texts), self._dimension), np.float32)
+        if answers:
+            vectors[[row for row, _ in asked]] = np.concatenate(answers)
+        return vectors
+
+    async def aclose(self) -> None:
+        await self._vectors.aclose()
+
+    def _batches(self, asked: list[tuple[int, str]]) -> Iterator[list[tuple[int, str]]]:
+        batch: list[tuple[int, str]] = []
+        characters = 0
+        for row, text in asked:
+            too_long = characters + len(text) > self._options.batch_characters
+            if batch and (too_long or len(batch) == self._options.batch):
+                yield batch
+                batch, characters = [], 0
+            batch.append((row, text))
+            characters += len(text)
+        if batch:
+            yield batch
+
+    async def _ask(self, texts: list[str], query: bool) -> Vectors:
+        async def attempt() -> Vectors:
+            return self._checked(await self._vectors.ask(texts, query=query))
+
+        try:
+            return await self._patience.attempts(self._options.name, attempt)
+        except AskFailed as error:
+            failed = EmbedFailed(error.problem, retry=error.retry, retry_after=error.retry_after)
+        raise failed
+
+    def _checked(self, answer: Sequence[Sequence[float]]) -> Vectors:
+        """The vectors, of length 1, if they will do. The first ones decide which dimension the others must have."""
+        try:
+            vectors = np.asarray(answer, np.float64)
+        except (TypeError, ValueError, OverflowError):  # words among the numbers, or vectors of several lengths
+            raise AskFailed("gave vectors that cannot be read") from None
+        if vectors.ndim != 2 or not 0 < vectors.shape[1] <= MAX_DIMENSIONS or not np.isfinite(vectors).all():
+            raise AskFailed("gave vectors that cannot be read")
+        dimension = vectors.shape[1]
+        if self._dimension and dimension != self._dimension:
+            raise AskFailed(f"gave vectors of {dimension} dimensions instead of {self._dimension}")
+        self._dimension = dimension
+        return normalised(vectors)
+
+
+def usable(text: str, max_characters: int) -> str:
+    """The text up to a limit, as every encoder takes it: half a surrogate pair becomes a question mark."""
+    text = text[:max_characters]
+    return text if text.isascii() else text.encode("utf-8", "replace").decode()
+
+
+def normalised(vectors: np.ndarray[tuple[int, ...], np.dtype[np.float64]]) -> Vectors:
+    """Rows of length 1, as float32. A row of zeros stays one."""
+    # By the largest number first: squares of very large ones are infinite, of very small ones zero.
+    largest = np.abs(vectors).max(axis=1, keepdims=True)
+    vectors = vectors / np.where(largest > 0, largest, 1.0)
+    lengths = np.sqrt(np.square(vectors).sum(axis=1, keepdims=True))
+    return (vectors / np.where(lengths > 0, lengths, 1.0)).astype(np.float32)
