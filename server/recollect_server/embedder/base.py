@@ -43,8 +43,9 @@ class Embedder(Protocol):
         """A row of (len(texts), dimension) float32 for each text, of length 1. `query`: these are questions.
 
         A text without anything to embed has a row of zeros, which resembles nothing; nobody is asked about a blank one. If
-        the dimension is not known yet and all texts are blank, the shape is (len(texts), 0). Raises EmbedFailed; cancelling
-        it ends the request at once.
+        the dimension is not known yet and all texts are blank, the shape is (len(texts), 0). Any number of texts may be given;
+        they are asked for in batches, and one that fails fails them all. Raises EmbedFailed; cancelling it ends the request
+        at once.
         """
         ...
 

@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator, Sequence
 
 import numpy as np
 
+from ..recall.vectors import normalised
 from ..vendors.attempts import Patience
 from ..vendors.failing import AskFailed
 from .asking import VectorModel
@@ -28,8 +29,6 @@ class ModelEmbedder:
         clock: Callable[[], float] = time.monotonic,
         jitter: Callable[[], float] = random.random,
     ) -> None:
-        if options.dimensions and stored_dimension and options.dimensions != stored_dimension:
-            raise ValueError(f"the stored vectors of {options.name} have {stored_dimension} dimensions")
         self._vectors = vectors
         self._options = options
         self._dimension = options.dimensions or stored_dimension
@@ -101,16 +100,13 @@ class ModelEmbedder:
         return normalised(vectors)
 
 
+def check_dimension(options: EmbedderOptions, stored: int) -> None:
+    """Raises ValueError if the options want other vectors than are stored under their name."""
+    if options.dimensions and stored and options.dimensions != stored:
+        raise ValueError(f"the stored vectors of {options.name} have {stored} dimensions")
+
+
 def usable(text: str, max_characters: int) -> str:
     """The text up to a limit, as every encoder takes it: half a surrogate pair becomes a question mark."""
     text = text[:max_characters]
     return text if text.isascii() else text.encode("utf-8", "replace").decode()
-
-
-def normalised(vectors: np.ndarray[tuple[int, ...], np.dtype[np.float64]]) -> Vectors:
-    """Rows of length 1, as float32. A row of zeros stays one."""
-    # By the largest number first: squares of very large ones are infinite, of very small ones zero.
-    largest = np.abs(vectors).max(axis=1, keepdims=True)
-    vectors = vectors / np.where(largest > 0, largest, 1.0)
-    lengths = np.sqrt(np.square(vectors).sum(axis=1, keepdims=True))
-    return (vectors / np.where(lengths > 0, lengths, 1.0)).astype(np.float32)

@@ -6,7 +6,7 @@ from ..vendors.quiet import quieten
 from .asking import VectorModel
 from .base import Embedder
 from .hashing import HashingEmbedder
-from .model_embedder import ModelEmbedder
+from .model_embedder import ModelEmbedder, check_dimension
 from .options import EmbedderOptions
 
 # Of one vector in an answer: some models have 4,096 numbers, some servers print each on a line of its own.
@@ -21,6 +21,7 @@ def open_embedder(options: EmbedderOptions, *, stored_dimension: int = 0) -> Emb
         return None
     if options.provider == "hashing":
         return HashingEmbedder(options.hashing_dimensions, max_characters=options.max_characters)
+    check_dimension(options, stored_dimension)
     embedder = ModelEmbedder(_open_model(options), options, stored_dimension=stored_dimension)
     quieten()
     return embedder
