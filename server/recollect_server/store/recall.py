@@ -76,6 +76,24 @@ def beside(wanted: EventFilter) -> EventFilter:
     return EventFilter(exclude_archived=wanted.exclude_archived, branch=wanted.branch)
 
 
+def check_dimension(name: str, dimension: int, known: int | None) -> None:
+    """Whether a model can have this dimension; `known` is the one that is stored under its name. Raises ValueError."""
+    if dimension < 1:
+        raise ValueError(f"the embedding model {name!r} has the dimension {dimension}; it must be 1 or more")
+    if known is not None and dimension != known:
+        message = (
+            f"the embedding model {name!r} gives vectors of {dimension} dimensions, and those that are stored have {known}: "
+            f"set its dimension back to {known}, or give what has changed another name"
+        )
+        raise ValueError(message)
+
+
+def check_vectors(vectors: Floats, rows: int, dimension: int) -> None:
+    """Raises ValueError for an array that is not of (rows, dimension)."""
+    if vectors.shape != (rows, dimension):
+        raise ValueError(f"vectors have the shape {vectors.shape}, and should have {(rows, dimension)}")
+
+
 class RecallStore(Protocol):
     """Candidates to rank, and vectors. Keys are the store's numbers of events or of memories and are never used again."""
 
@@ -97,26 +115,39 @@ class RecallStore(Protocol):
 
     async def vector_model(self, name: str, dimension: int) -> int:
         """The number of a model, given to it at the first call. The last model that this was called for is the present one:
-        what was embedded by another waits for an embedding again."""
+        what was embedded by another waits for an embedding again. Raises ValueError if the name is known with another
+        dimension, or the dimension is not positive."""
         ...
 
     async def unembedded(self, source: Source, model: int, limit: int) -> Sequence[Unembedded]:
-        """Documents without an embedding of the model, the oldest first: a hint of what to do next, it reserves nothing."""
+        """Documents without an embedding of the model, the oldest first: a hint of what to do next, it reserves nothing. None
+        wait for a model that is not the present one. A store with a search index tells of events once they are indexed, soon
+        after they were committed; where no index is wanted, of none."""
         ...
 
     async def put_embeddings(self, source: Source, model: int, keys: Sequence[int], vectors: Floats | None) -> int:
-        """Stores one vector for each key, replacing another model's; None: these have no text, and need none. What has been
-        deleted meanwhile is passed over; how many were stored."""
+        """Stores one vector, of (keys, dimension), for each key, replacing another model's; None: these have no text, and need
+        none. Passed over is what has been deleted meanwhile, what the model has done already, and everything if it is not the
+        present one; how many were stored. Raises ValueError for vectors of another shape."""
         ...
 
     async def waiting(self, model: int) -> int:
-        """How many events and memories still wait for an embedding of the model."""
+        """How many events and memories still wait for an embedding of the model: whatever `unembedded` would come to tell."""
         ...
 
     async def event_vectors(self, tenant: str, scope: EventScope, model: int, after: int, limit: int) -> Embedded:
-        """Up to `limit` vectors of the scope's events with keys beyond `after`."""
+        """Up to `limit` vectors of the scope's events with keys beyond `after`, the lowest. Raises SessionNotFound,
+        AmbiguousSession for a session scope."""
         ...
 
     async def memory_vectors(self, tenant: str, scope: MemoryScope, model: int, after: int, limit: int) -> Embedded:
-        """Up to `limit` vectors of the scope's memories with keys beyond `after`."""
+        """Up to `limit` vectors of the scope's memories with keys beyond `after`, the lowest."""
+        ...
+
+    async def nearest(
+        self, source: Source, tenant: str, scope: EventScope | MemoryScope, model: int, vector: Floats, limit: int
+    ) -> list[tuple[int, float]] | None:
+        """The keys of the scope's documents whose vectors are nearest to this one, of (dimension,), with their cosines, best
+        first. In a large scope some may be missed. None: the store has no index of its own, compare what event_vectors or
+        memory_vectors tell. Raises like event_vectors."""
         ...

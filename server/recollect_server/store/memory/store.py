@@ -29,12 +29,11 @@ from ..feed import as_told
 from .consumers import MemoryConsumers
 from .feed import MemoryFeed
 from .logs import Entry, Log
-from .memories import MemoryMemories
-from .recall import MemoryRecall
+from .vectors import MemoryVectors
 from .windows import MemoryWindows
 
 
-class MemoryStore(MemoryWindows, MemoryFeed, MemoryConsumers, MemoryRecall, MemoryMemories):
+class MemoryStore(MemoryWindows, MemoryFeed, MemoryConsumers, MemoryVectors):
     """store.base.Store in memory."""
 
     async def create_session(self, tenant: str, new: NewSession, *, return_existing: bool) -> tuple[Session, bool]:
