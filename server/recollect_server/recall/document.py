@@ -1,15 +1,14 @@
-"""A message's texts as terms."""
+"""A message's texts as terms: what is indexed of it."""
 
 from __future__ import annotations
 
-import re
-
 from ..domain.recall import Texts, Words
-
-_WORD = re.compile(r"[^\W_]+")
+from .analysis import index_terms
+from .dates import document_dates
 
 
 def words_of(texts: Texts, time_ns: int) -> Words:
-    """The terms of each field, and of the dates that the document is about."""
-    text, calls, results, media = (_WORD.findall(field.casefold()) for field in texts)
-    return Words(text, calls, results, media, ())
+    """The terms of each field, and of the dates that the document is about: that of `time_ns` (since 1970, UTC), and those that
+    its texts mention, relative ones ("last Friday") resolved against it."""
+    text, calls, results, media = map(index_terms, texts)
+    return Words(text, calls, results, media, document_dates(texts, time_ns))

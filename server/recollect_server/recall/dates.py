@@ -1,0 +1,141 @@
+"""Dates that texts mention, and dates as terms of the index.
+
+A question for "last week" and an answer "on Tuesday" share no word, but a date. So the dates that a document is about, its own
+and those that it mentions, are terms of it, and those that a question mentions are sought. Three kinds of term, which no text
+can hold by itself, since words have no private-use characters: DAY + "20230507", MONTH + "202305", YEAR + "2023".
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from datetime import date
+from typing import NamedTuple
+
+from . import date_rules, days
+from .date_rules import Rule
+from .days import Days
+
+DAY = "\ue100"
+MONTH = "\ue101"
+YEAR = "\ue102"
+
+MOST_DAYS = 7
+"""A span of more days has no terms for its days."""
+MOST_MONTHS = 3
+"""A span that touches more months has no terms for its months."""
+MOST_YEARS = 10
+"""Of a span that touches more years only the first so many have terms."""
+
+MOST_MENTIONS = 64
+"""Mentions of one text that are told; the rest is passed over."""
+MOST_CHARACTERS = 100_000
+"""Characters of one text in which mentions are looked for."""
+
+
+class Mention(NamedTuple):
+    """A date that a text mentions: the characters from `start` to before `end`, and the days meant, both inclusive."""
+
+    start: int
+    end: int
+    first_day: date
+    last_day: date
+
+
+_GROUP = re.compile(r"\(\?P<[^>]*>")
+_SEPARATOR = re.compile(r"\(\?P<sep>([^)]*)\)(.*)\(\?P=sep\)")
+
+
+def _combined(rules: Sequence[Rule], first: int) -> str:
+    """All rules as one pattern: one group for each, none inside."""
+    plain = (_GROUP.sub("(?:", _SEPARATOR.sub(r"\1\2\1", rule.pattern)) for rule in rules)
+    return "|".join(f"(?P<r{number}>{pattern})" for number, pattern in enumerate(plain, first))
+
+
+_RULES = (*date_rules.SPACED, *date_rules.UNSPACED)
+_PATTERNS = [re.compile(rule.pattern) for rule in _RULES]
+# Not within numbers, amounts and longer words.
+_SPACED = re.compile(rf"(?<![\w$€£])(?<!\d[.,/:-])(?:{_combined(date_rules.SPACED, 0)})(?!\w)(?![.:/-]\d)")
+_UNSPACED = re.compile(rf"(?<!\d)(?:{_combined(date_rules.UNSPACED, len(date_rules.SPACED))})")
+_UNSPACED_LETTER = re.compile("[\u3400-\u9fff\uac00-\ud7a3]")
+_DIGIT = re.compile(r"\d")
+_WORD = re.compile(r"\w+")
+
+
+def mentions(text: str, reference_ns: int) -> list[Mention]:
+    """The dates that a text mentions, in its order, none overlapping another. What is relative, or lacks its year, is resolved
+    against the day of `reference_ns`, since 1970 in UTC. What is no date (31 April) is left out."""
+    lower = _lower(text[:MOST_CHARACTERS])
+    found = _spaced(lower)
+    if not lower.isascii() and _UNSPACED_LETTER.search(lower):
+        found = sorted([*found, *_UNSPACED.finditer(lower)], key=re.Match.start)
+    if not found:
+        return []
+    today, told, end = days.day_of(reference_ns), list[Mention](), 0
+    for match in found:
+        if match.start() >= end and (span := _meant(match, today)):
+            end = match.end()
+            told.append(Mention(match.start(), end, *span))
+    return told[:MOST_MENTIONS]
+
+
+def _spaced(lower: str) -> list[re.Match[str]]:
+    """Where a rule of SPACED holds. Only words that can begin one are tried: to search at every character takes much longer."""
+    if not _DIGIT.search(lower) and not any(word in lower for word in date_rules.TRIGGERS):
+        return []
+    first = date_rules.FIRST if any(month in lower for month in date_rules.MONTHS) else date_rules.FIRST_WITHOUT_MONTH
+    found: list[re.Match[str]] = []
+    end = 0
+    for word in _WORD.finditer(lower):
+        if (
+            (word[0] in first or word[0][0].isdecimal())
+            and word.start() >= end
+            and (match := _SPACED.match(lower, word.start()))
+        ):
+            found.append(match)
+            end = match.end()
+    return found
+
+
+def _lower(text: str) -> str:
+    """In lower case, every character where it was."""
+    lower = text.lower()
+    if len(lower) == len(text):
+        return lower
+    return "".join(small if len(small := character.lower()) == 1 else character for character in text)
+
+
+def _meant(match: re.Match[str], today: date) -> Days | None:
+    number = int((match.lastgroup or "r0")[1:])
+    parts = _PATTERNS[number].fullmatch(match[0])
+    return _RULES[number].meaning(parts, today) if parts else None
+
+
+def date_terms(spans: Iterable[tuple[date, date]]) -> list[str]:
+    """The terms of spans of days (first and last, both inclusive), each once: of their days, months and years, as far as
+    MOST_DAYS, MOST_MONTHS and MOST_YEARS allow."""
+    terms: dict[str, None] = {}
+    for first, last in spans:
+        length = (last - first).days + 1
+        if length <= MOST_DAYS:
+            terms.update((f"{DAY}{_digits(days.shifted(first, ahead))}", None) for ahead in range(length))
+        months = range(first.year * 12 + first.month - 1, last.year * 12 + last.month)
+        if len(months) <= MOST_MONTHS:
+            terms.update((f"{MONTH}{number // 12:04}{number % 12 + 1:02}", None) for number in months)
+        years = range(first.year, last.year + 1)[:MOST_YEARS]
+        terms.update((f"{YEAR}{year:04}", None) for year in years)
+    return list(terms)
+
+
+def _digits(day: date) -> str:
+    return f"{day.year:04}{day.month:02}{day.day:02}"
+
+
+def document_dates(texts: Iterable[str], time_ns: int) -> list[str]:
+    """The terms of a document's own day and of the dates that its texts mention, seen from that day."""
+    today = days.day_of(time_ns)
+    spans = [(today, today)]
+    for text in texts:
+        if text:
+            spans += [(mention.first_day, mention.last_day) for mention in mentions(text, time_ns)]
+    return date_terms(spans)

@@ -1,0 +1,83 @@
+"""Days, and spans of them: what mentions of dates are made of. Proleptic Gregorian, UTC."""
+
+from __future__ import annotations
+
+from datetime import date, timedelta
+from typing import NamedTuple
+
+_DAY_NS = 86_400_000_000_000
+_EPOCH = date(1970, 1, 1).toordinal()
+_LAST = date.max.toordinal()
+
+
+class Days(NamedTuple):
+    """From the first day to the last, both inclusive."""
+
+    first: date
+    last: date
+
+
+def day_of(time_ns: int) -> date:
+    """The day of a time since 1970; the first or the last that there is, if it lies outside of the years 1 to 9999."""
+    return _at(_EPOCH + time_ns // _DAY_NS)
+
+
+def nanoseconds(first: date, last: date) -> tuple[int, int]:
+    """From the first nanosecond of the first day to the last of the last day, both inclusive."""
+    return (first.toordinal() - _EPOCH) * _DAY_NS, (last.toordinal() - _EPOCH + 1) * _DAY_NS - 1
+
+
+def shifted(day: date, days: int) -> date:
+    return _at(day.toordinal() + days)
+
+
+def one(day: date) -> Days:
+    return Days(day, day)
+
+
+def around(day: date, days: int) -> Days:
+    """So many days before and after."""
+    return Days(shifted(day, -days), shifted(day, days))
+
+
+def week(day: date, weeks: int = 0) -> Days:
+    """The week, Monday to Sunday, so many weeks after that of the day."""
+    monday = shifted(day, 7 * weeks - day.weekday())
+    return Days(monday, shifted(monday, 6))
+
+
+def weekend(day: date, weeks: int = 0) -> Days:
+    _, sunday = week(day, weeks)
+    return Days(shifted(sunday, -1), sunday)
+
+
+def month(year: int, number: int, months: int = 1) -> Days:
+    """So many months from the one with the number 1 to 12. Numbers beyond lead to other years."""
+    first, after = _month_start(year, number), _month_start(year, number + months)
+    return Days(first, after - timedelta(1) if first < after < date.max else after)
+
+
+def year(number: int) -> Days:
+    return month(number, 1, 12)
+
+
+def season(number: int, quarter: int) -> Days:
+    """The meteorological seasons of the north: spring is 1 and begins in March, winter is 4 and ends in the next year."""
+    return month(number, 3 * quarter, 3)
+
+
+def day(year: int, month: int, number: int) -> date | None:
+    """The day, if there is one."""
+    try:
+        return date(year, month, number)
+    except ValueError:
+        return None
+
+
+def _month_start(year: int, number: int) -> date:
+    years, months = divmod(year * 12 + number - 1, 12)
+    return date.min if years < 1 else date.max if years > date.max.year else date(years, months + 1, 1)
+
+
+def _at(ordinal: int) -> date:
+    return date.fromordinal(min(max(ordinal, 1), _LAST))
