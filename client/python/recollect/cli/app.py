@@ -14,6 +14,8 @@ from .consumers import consumers_app
 from .context import Address, Cli, Json, Token
 from .events import events_app
 from .failures import CliError, Exit, debugging, from_server, from_system, one_line, report
+from .mcp import mcp
+from .memories import memory_app
 from .policies import policy_app
 from .search import search
 from .server import config_table, db_app, info, serve
@@ -40,6 +42,8 @@ def build() -> typer.Typer:
     app.add_typer(sessions_app, name="sessions", rich_help_panel="Memory")
     app.add_typer(events_app, name="events", rich_help_panel="Memory")
     app.command("search", rich_help_panel="Memory")(search)
+    app.add_typer(memory_app, name="memory", rich_help_panel="Memory")
+    app.command("mcp", rich_help_panel="Memory")(mcp)
     app.command("watch", rich_help_panel="Changes")(watch)
     app.add_typer(consumers_app, name="consumers", rich_help_panel="Changes")
     app.command("context", rich_help_panel="Windows")(context)

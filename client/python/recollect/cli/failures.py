@@ -13,7 +13,10 @@ from ..errors import (
     AmbiguousSession,
     ConsumerNotFound,
     DeadlineExceeded,
+    EmbedderFailed,
+    EmbedderNotConfigured,
     EventNotFound,
+    MemoryNotConfigured,
     RecollectError,
     ResumePositionExpired,
     SessionNotFound,
@@ -59,6 +62,9 @@ _NEXT: Mapping[type[RecollectError], str] = {
         "start the server with RECOLLECT_SUMMARIZER, RECOLLECT_SUMMARIZER_MODEL and, for a vendor's own endpoint, "
         "RECOLLECT_SUMMARIZER_API_KEY set; or use another strategy, or --dry-run"
     ),
+    MemoryNotConfigured: "start the server with RECOLLECT_MEMORY=true",
+    EmbedderNotConfigured: "use --mode ranked, or start the server with RECOLLECT_EMBEDDER set (`hashing` needs nothing else)",
+    EmbedderFailed: "use --mode ranked, which needs no model",
     DeadlineExceeded: "run it again; what was appended is not appended twice",
 }
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import AsyncIterator
+from enum import StrEnum
 from functools import partial
 from typing import Annotated, Any
 
@@ -12,39 +13,82 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
-from .. import AsyncClient
+from .. import AsyncClient, SearchOptions
 from ..filters import event_filter
-from ..messages import text_of
 from ..v1.filter_pb2 import EventFilter
 from ..v1.recall_service_pb2 import SearchHit
 from ..v1.session_pb2 import SessionRef
-from .context import Address, App, Json, Token, cli_of, ref_of
+from .context import Address, App, Json, Token, cli_of, ref_of, usage
 from .events import Role
-from .output import Listing, console, event_json, excerpt, plain, ref_json, role_of, room, shown_time, table
+from .hits import around, highlights_json, hit_text
+from .output import Listing, console, event_json, plain, ref_json, role_of, room, shown_time, table
+
+
+class Mode(StrEnum):
+    """How a query is understood."""
+
+    SUBSTRING = "substring"
+    RANKED = "ranked"
+    SEMANTIC = "semantic"
+    HYBRID = "hybrid"
+
+
+class Part(StrEnum):
+    """A searchable field."""
+
+    TEXT = "text"
+    TOOL_CALLS = "tool_calls"
+    TOOL_RESULTS = "tool_results"
+    MEDIA = "media"
+
+
+class Group(StrEnum):
+    """What hits are brought together by."""
+
+    TURN = "turn"
+    SESSION = "session"
+
+
+ModeOption = Annotated[
+    Mode, typer.Option(help="substring: any part of the text; ranked: a question or keywords; the others need an embedder.")
+]
 
 
 def search(
     ctx: typer.Context,
-    query: Annotated[str, typer.Argument(help="What to look for: any part of the text, in any case.")],
+    query: Annotated[str, typer.Argument(help="What to look for: any part of the text in any case, or a question.")],
+    mode: ModeOption = Mode.SUBSTRING,
     session: Annotated[str, typer.Option("--session", help="Only in this session.")] = "",
     user: Annotated[str, typer.Option("--user", help="Only in this user's sessions (default every user's).")] = "",
     app: App = None,
     role: Annotated[list[Role] | None, typer.Option(help="Only what this role said; may be repeated.")] = None,
     active: Annotated[bool, typer.Option("--active", help="Without what compaction archived.")] = False,
+    neighbors: Annotated[int, typer.Option(min=0, max=10, help="Show so many events before and after each hit.")] = 0,
+    group: Annotated[Group | None, typer.Option(help="One hit for each turn or session; not with substring.")] = None,
+    field: Annotated[list[Part] | None, typer.Option(help="Only in this field; may be repeated; not with substring.")] = None,
     limit: Annotated[int, typer.Option(min=0, help="At most so many hits; 0 is all.")] = 20,
     address: Address = None,
     token: Token = None,
     json: Json = False,
 ) -> None:
-    """Find what was said, oldest first: in one session, one user's sessions, or all. With --json, one hit to a line."""
+    """Find what was said: literally, oldest first, or by rank, best first. With --json, one hit to a line.
+
+    Looks into one session, one user's sessions, an app's, or (substring) all.
+    """
     cli = cli_of(ctx, address, token, json)
     chosen = event_filter(roles=[each.value for each in role or []], view="active" if active else "history")
     where = ref_of(session, user, app) if session else None
-
-    listing = Listing(_json if cli.json else None, _table, partial(_show, query), "nothing found")
+    if mode is not Mode.SUBSTRING and where is None and not user and app is None:
+        raise usage(f"--mode {mode} ranks within one scope: give --session, --user or --app")
+    options: SearchOptions = {"mode": mode.value, "neighbors": neighbors, "fields": [each.value for each in field or []]}
+    if group is not None:
+        options["grouping"] = group.value
+    ranked = mode is not Mode.SUBSTRING
+    shown = partial(_show, query, ranked)
+    listing = Listing(_json if cli.json else None, partial(_table, ranked), shown, "nothing found")
 
     async def found(client: AsyncClient) -> bool:
-        async for hit in _hits(client, query, where, user, app, chosen, limit):
+        async for hit in _hits(client, query, where, user, app, chosen, limit, options):
             if limit and listing.count == limit:
                 return True
             listing.add(hit)
@@ -53,49 +97,75 @@ def search(
     more = cli.call(found)
     listing.end()
     if more:
-        print(f"only {limit:,} hits are shown; --limit 0 shows all", file=sys.stderr)
+        which = "best" if ranked else "first"
+        print(f"only the {which} {limit:,} hits are shown; --limit 0 shows all", file=sys.stderr)
 
 
 def _json(hit: SearchHit) -> dict[str, Any]:
-    return {"session": ref_json(hit.session), **event_json(hit.event)}
+    value = {"session": ref_json(hit.session), **event_json(hit.event), "score": hit.score}
+    value["highlights"] = highlights_json(hit.highlights)
+    for name, events in (("before", hit.before), ("after", hit.after)):
+        if events:
+            value[name] = [event_json(each) for each in events]
+    if hit.group_hits:
+        value["group_hits"] = hit.group_hits
+    return value
 
 
-def _table() -> Table:
+def _table(ranked: bool) -> Table:
     if not sys.stdout.isatty():
-        return table("user", "session", "seq", "time", "role", "text", numbers=("seq",))
+        scores = ("score",) if ranked else ()
+        return table(*scores, "user", "session", "seq", "time", "role", "text", numbers=("score", "seq"))
     made = Table.grid()
     made.add_column(overflow="fold")
     return made
 
 
-def _show(query: str, made: Table, hit: SearchHit) -> None:
-    """On a terminal two lines to a hit, where it is and what it says; elsewhere the columns of a table."""
+def _show(query: str, ranked: bool, made: Table, hit: SearchHit) -> None:
+    """On a terminal a line of where it is, what it says, and what is around it; elsewhere the columns of a table."""
     event, ref = hit.event, hit.session
     user, session = plain(ref.user_id), plain(ref.session_id)
     time = shown_time(event.event_time if event.HasField("event_time") else event.record_time)
-    if sys.stdout.isatty():
-        made.add_row(Text("  ".join((user, session, f"#{event.seq}", time, role_of(event))), "bold"))
-        made.add_row(Padding(excerpt(text_of(event), query, console().width - 6), (0, 0, 0, 2)))
-    else:
-        text = excerpt(text_of(event), query, room())
-        made.add_row(Text(user), Text(session), str(event.seq), time, role_of(event), text)
+    score = (f"{hit.score:.3f}",) if ranked else ()
+    if not sys.stdout.isatty():
+        text = hit_text(event, hit.highlights, query, room())
+        made.add_row(*score, Text(user), Text(session), str(event.seq), time, role_of(event), text)
+        return
+    width = console().width - 6
+    group = (f"and {hit.group_hits - 1} more",) if hit.group_hits > 1 else ()
+    made.add_row(Text("  ".join((*score, user, session, f"#{event.seq}", time, role_of(event), *group)), "bold"))
+    for neighbor in hit.before:
+        made.add_row(Padding(around(neighbor, width - 12), (0, 0, 0, 4)))
+    made.add_row(Padding(hit_text(event, hit.highlights, query, width), (0, 0, 0, 2)))
+    for neighbor in hit.after:
+        made.add_row(Padding(around(neighbor, width - 12), (0, 0, 0, 4)))
 
 
 async def _hits(
-    client: AsyncClient, query: str, where: SessionRef | None, user: str, app: str | None, chosen: EventFilter, limit: int
+    client: AsyncClient,
+    query: str,
+    where: SessionRef | None,
+    user: str,
+    app: str | None,
+    chosen: EventFilter,
+    limit: int,
+    options: SearchOptions,
 ) -> AsyncIterator[SearchHit]:
     size = min(limit + 1, 1000) if limit else 1000
     if where is not None:
-        async for hit in client.search(query, session=where, filter=chosen, page_size=size):
+        async for hit in client.search(query, session=where, filter=chosen, page_size=size, **options):
             yield hit
-        return
-    async for owner in _owners(client, user, app):
-        async for hit in client.search(query, user_id=owner, app=app, filter=chosen, page_size=size):
+    elif not user and app is not None:
+        async for hit in client.search(query, app=app, all_users=True, filter=chosen, page_size=size, **options):
             yield hit
+    else:
+        async for owner in _owners(client, user, app):
+            async for hit in client.search(query, user_id=owner, app=app, filter=chosen, page_size=size, **options):
+                yield hit
 
 
 async def _owners(client: AsyncClient, user: str, app: str | None) -> AsyncIterator[str]:
-    """Whose sessions to search: a search covers one user, so without one each owner of a session comes in turn."""
+    """Whose sessions to search: one user's or one app's; without either each owner of a session comes in turn."""
     if user:
         yield user
         return
