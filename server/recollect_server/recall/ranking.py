@@ -1,0 +1,302 @@
+"""How well candidates answer a question, without a model: BM25 over weighted fields, and what a conversation adds to it.
+
+Each step is a function of its own, named in `rank` in the order in which they act, and each can be switched off by its weight.
+The constants are those of the sources, or round numbers; none was fitted to a set of questions.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from operator import attrgetter
+
+import numpy as np
+
+from ..domain.recall import Candidate, Candidates, Scored
+from . import features
+from .analysis import index_terms
+from .features import FIELDS, Floats, Hits, Ints, Tokens
+from .query import Query
+
+POSITION_STEP = 1 << 20
+"""What lies between the positions of an appended event and the next one of its session."""
+
+
+@dataclass(frozen=True, slots=True)
+class Weights:
+    """How much each step counts; 0 switches it off, and it costs nothing then. BM25's own are k1 > 0 and 0 <= b <= 1."""
+
+    text: float = 1.0
+    calls: float = 0.5
+    results: float = 0.5
+    media: float = 0.75
+    dates: float = 0.5
+    k1: float = 0.9
+    b: float = 0.4
+    ordered: float = 0.4
+    near: float = 0.2
+    phrases: float = 2.0
+    speaker: float = 2.0
+    called: float = 0.5
+    spans: float = 1.0
+    coverage: float = 0.3
+    feedback: float = 0.3
+    neighbours: float = 0.3
+    session: float = 0.1
+
+    @property
+    def fields(self) -> tuple[float, ...]:
+        """In the order of Words."""
+        return self.text, self.calls, self.results, self.media, self.dates
+
+
+DEFAULT = Weights()
+
+NEAR = 8
+"""Terms within which two are near: the window of the sequential dependence model."""
+
+REACH = 2.0
+"""Events within which a candidate's neighbours speak for it."""
+
+FEEDBACK_CANDIDATES = 5
+FEEDBACK_TERMS = 10
+_SAMPLE = 48  # candidates in which it is counted how common a term is
+_SESSION_BEST = 3
+
+
+def rank(query: Query, candidates: Candidates, weights: Weights = DEFAULT) -> list[Scored]:
+    """The candidates, best first; of equals the later key first. Scores are finite, and 0 or more."""
+    if not candidates.found:
+        return []
+    found = sorted(candidates.found, key=attrgetter("key"))
+    read = _Reading.of(query, replace(candidates, found=found), weights)
+    scores = _bm25(read, read.weights)
+    scores += _proximity(query, read)
+    scores += _phrases(query, read)
+    scores += _spans(query, read)
+    scores *= _coverage(read)
+    scores += _feedback(scores, read)
+    scores = _grouped(scores, read)
+    order = np.lexsort((-read.keys, -scores))
+    return [Scored(found[place].key, float(scores[place])) for place in order.tolist()]
+
+
+@dataclass(frozen=True, slots=True)
+class _Reading:
+    """What the steps share: the candidates' terms, and where the question's stand. Matrices are terms x candidates."""
+
+    found: Sequence[Candidate]
+    tokens: Tokens
+    place: dict[str, int]
+    hits: Hits
+    counts: Floats
+    rarity: Floats
+    weights: Floats
+    norm: Floats
+    keys: Ints
+    use: Weights
+
+    @classmethod
+    def of(cls, query: Query, candidates: Candidates, use: Weights) -> _Reading:
+        found = candidates.found
+        tokens = features.read([candidate.words for candidate in found])
+        around = [term for group in (*query.pairs, *query.phrases) for term in group]
+        place = {term: number for number, term in enumerate(dict.fromkeys([*query.terms, *around]))}
+        hits = features.find(tokens, features.hashes(place)) if place else Hits(*(np.empty(0, np.int64) for _ in range(3)))
+        counts = features.count(hits, len(place), len(found), use.fields)
+        told = np.array([candidates.frequencies.get(term, 0) for term in place], np.float64)
+        _count_speakers(counts, told, [place[name] for name in query.names if name in place], list(place), candidates, use)
+        seen = (counts > 0).sum(axis=1)
+        lengths = tokens.lengths[:, : FIELDS - 1] @ np.array(use.fields[: FIELDS - 1])
+        return cls(
+            found=found,
+            tokens=tokens,
+            place=place,
+            hits=hits,
+            counts=counts,
+            rarity=_rarity(np.maximum(told, seen), max(candidates.documents, len(found))),
+            weights=np.array([query.terms.get(term, 0.0) for term in place], np.float64),
+            norm=1 - use.b + use.b * lengths / max(float(lengths.mean()), 1.0),
+            keys=np.array([candidate.key for candidate in found], np.int64),
+            use=use,
+        )
+
+
+def _count_speakers(
+    counts: Floats, told: Floats, names: Sequence[int], terms: Sequence[str], candidates: Candidates, use: Weights
+) -> None:
+    """The author is a field, too: whom a question names has mostly said the answer. The name of somebody who speaks here is as
+    common as what that speaker says, and where it is said it mostly calls the other: it counts less there."""
+    if not names or not use.speaker:
+        return
+    authors = [candidate.author for candidate in candidates.found]
+    called = {author: frozenset(index_terms(author)) for author in set(authors)}
+    for name in names:
+        said = np.array([terms[name] in called[author] for author in authors], np.float64)
+        if said.any():
+            counts[name] = use.speaker * said + use.called * counts[name]
+            told[name] = min(told[name] + said.mean() * candidates.documents, candidates.documents)
+
+
+def _rarity(frequencies: Floats | float, documents: int) -> Floats:
+    """Inverse document frequency, never below 0: Robertson and Zaragoza, "The Probabilistic Relevance Framework: BM25 and
+    Beyond" (2009), with Lucene's 1 added inside the logarithm."""
+    within = np.minimum(np.asarray(frequencies, np.float64), documents)
+    return np.log1p((documents - within + 0.5) / (within + 0.5))
+
+
+def _saturated(counts: Floats, read: _Reading) -> Floats:
+    """BM25's use of counts: each further occurrence says less, and the less, the longer the document."""
+    return counts * (read.use.k1 + 1) / (counts + read.use.k1 * read.norm)
+
+
+def _bm25(read: _Reading, weights: Floats) -> Floats:
+    """BM25 over weighted fields: counts and lengths are summed over the fields by weight before they saturate (Robertson,
+    Zaragoza and Taylor, "Simple BM25 Extension to Multiple Weighted Fields", 2004). k1 = 0.9 and b = 0.4 suit short texts
+    (Trotman, Puurula and Burgess, "Improvements to BM25 and Language Models Examined", 2014)."""
+    return np.asarray((weights * read.rarity) @ _saturated(read.counts, read), np.float64)
+
+
+def _proximity(query: Query, read: _Reading) -> Floats:
+    """Neighbours of the question found as neighbours in that order, or within NEAR terms in any: the features of the sequential
+    dependence model (Metzler and Croft, "A Markov Random Field Model for Term Dependencies", 2005), scored as terms are."""
+    pairs = list(dict.fromkeys((read.place[a], read.place[b]) for a, b in query.pairs if a != b))
+    if not pairs or not (read.use.ordered or read.use.near):
+        return np.zeros(len(read.found))
+    number = np.full((len(read.place), len(read.place)), -1, np.int64)
+    for index, (first, second) in enumerate(pairs):
+        number[first, second] = index
+    hits, size = read.hits, (len(pairs), len(read.found))
+    ordered, near = np.zeros(size), np.zeros(size)
+    for lag in range(1, 5):
+        before, behind = slice(None, -lag), slice(lag, None)
+        gap = hits.at[behind] - hits.at[before]
+        together = (hits.field[behind] == hits.field[before]) & (gap < NEAR)
+        forward = number[hits.term[before], hits.term[behind]]
+        either = np.maximum(forward, number[hits.term[behind], hits.term[before]])
+        who = hits.field[before] // FIELDS
+        for table, which, where in ((ordered, forward, together & (gap == 1)), (near, either, together)):
+            chosen = where & (which >= 0)
+            np.add.at(table, (which[chosen], who[chosen]), 1.0)
+    rarity = np.array([(read.rarity[a] + read.rarity[b]) / 2 for a, b in pairs])
+    return np.asarray(rarity @ (read.use.ordered * _saturated(ordered, read) + read.use.near * _saturated(near, read)))
+
+
+def _phrases(query: Query, read: _Reading) -> Floats:
+    """What was quoted and stands there word by word counts as one more, very telling term."""
+    scores = np.zeros(len(read.found))
+    if not query.phrases or not read.use.phrases:
+        return scores
+    # One place more behind the end, so that a phrase may begin with the last token.
+    longest = max(map(len, query.phrases))
+    term_at = np.full(len(read.tokens.field) + longest, -1, np.int64)
+    term_at[read.hits.at] = read.hits.term
+    field_at = np.append(read.tokens.field, np.full(longest, -1))
+    for phrase in query.phrases:
+        wanted = [read.place[term] for term in phrase]
+        starts = np.flatnonzero(term_at[: len(read.tokens.field)] == wanted[0])
+        for step, term in enumerate(wanted[1:], 1):
+            starts = starts[(term_at[starts + step] == term) & (field_at[starts + step] == field_at[starts])]
+        has = np.zeros(len(read.found))
+        has[field_at[starts] // FIELDS] = 1.0
+        scores += read.use.phrases * float(read.rarity[wanted].sum()) * has
+    return scores
+
+
+def _spans(query: Query, read: _Reading) -> Floats:
+    """A candidate of the time that is asked about counts as one that has a term more, as rare as such candidates are."""
+    if not query.spans or not read.use.spans:
+        return np.zeros(len(read.found))
+    within = [any(first <= c.time <= last for first, last in query.spans) for c in read.found]
+    return read.use.spans * _known(within)
+
+
+def _known(has: Sequence[bool]) -> Floats:
+    flags = np.array(has, np.float64)
+    return flags * _rarity(float(flags.sum()), len(has))
+
+
+def _coverage(read: _Reading) -> Floats:
+    """A factor: how much of the question, by weight and rarity, a candidate has at all (the coordination factor of Salton's
+    vector space systems, softened)."""
+    mass = read.weights * read.rarity
+    total = float(mass[(read.counts > 0).any(axis=1)].sum())
+    if not total or not read.use.coverage:
+        return np.ones(len(read.found))
+    covered = mass @ (read.counts > 0)
+    return np.asarray(1 - read.use.coverage * (1 - covered / total), np.float64)
+
+
+def _feedback(scores: Floats, read: _Reading) -> Floats:
+    """Pseudo-relevance feedback: the terms of the best candidates are asked for too, with less weight: the relevance model
+    mixed with the question (RM3; Abdul-Jaleel et al., "UMass at TREC 2004"), scored with BM25. Only a term that two of the best
+    have is taken, so that none of them only confirms itself."""
+    best = np.lexsort((-read.keys, -scores))[:FEEDBACK_CANDIDATES]
+    if not read.use.feedback or len(read.found) <= FEEDBACK_CANDIDATES or not scores[best].sum():
+        return np.zeros(len(read.found))
+    terms, chances = _relevance_model([read.tokens.of(int(one)) for one in best], scores[best], read)
+    if not len(terms):
+        return np.zeros(len(read.found))
+    common = _sampled_rarity(terms, read)
+    chosen = np.argsort(-chances * common, kind="stable")[:FEEDBACK_TERMS]
+    counts = features.count(features.find(read.tokens, terms[chosen]), len(chosen), len(read.found), read.use.fields)
+    rarity = _rarity((counts > 0).sum(axis=1).astype(np.float64), len(read.found))
+    share = chances[chosen] * common[chosen]
+    share *= read.use.feedback * float(read.weights.sum()) / max(float(share.sum()), 1e-12)
+    return np.asarray((share * rarity) @ _saturated(counts, read), np.float64)
+
+
+def _relevance_model(documents: Sequence[features.Hashes], scores: Floats, read: _Reading) -> tuple[features.Hashes, Floats]:
+    """The terms that at least two of the documents have, the question's own left out, and how likely each is in them."""
+    every = np.concatenate(documents)
+    terms, which = np.unique(every, return_inverse=True)
+    owner = np.repeat(np.arange(len(documents)), [len(document) for document in documents])
+    counts = np.bincount(which * len(documents) + owner, minlength=len(terms) * len(documents)).reshape(len(terms), -1)
+    lengths = np.maximum(counts.sum(axis=0), 1)
+    chances = (counts / lengths) @ (scores / scores.sum())
+    kept = ((counts > 0).sum(axis=1) >= 2) & ~np.isin(terms, features.hashes(read.place))
+    return terms[kept], chances[kept]
+
+
+def _sampled_rarity(terms: features.Hashes, read: _Reading) -> Floats:
+    """How rare terms are, in candidates taken at even distances. `terms` is in order."""
+    step = -(-len(read.found) // _SAMPLE)
+    owner = read.tokens.field // FIELDS
+    taken = owner % step == 0
+    sample, owner = read.tokens.hashes[taken], owner[taken]
+    place = np.minimum(np.searchsorted(terms, sample), len(terms) - 1)
+    same = terms[place] == sample
+    has = np.zeros((len(terms), len(read.found)), np.bool_)
+    has[place[same], owner[same]] = True
+    return _rarity(has.sum(axis=1).astype(np.float64), -(-len(read.found) // step))
+
+
+def _grouped(scores: Floats, read: _Reading) -> Floats:
+    """What stands beside a good candidate is likely about the same, an answer behind its question above all; so, less, is what
+    stands in the same session. (Scores of passages mixed with those of what they stand in: Callan, "Passage-Level Evidence in
+    Document Retrieval", 1994.)"""
+    if not (read.use.neighbours or read.use.session):
+        return scores
+    session = np.array([candidate.session for candidate in read.found], np.int64)
+    seq = np.array([candidate.position for candidate in read.found], np.float64) / POSITION_STEP
+    order = np.lexsort((seq, session))
+    session, seq, own = session[order], seq[order], scores[order]
+    lift = np.zeros(len(own))
+    for lag in (1, 2):
+        gap = seq[lag:] - seq[:-lag]
+        near = (session[lag:] == session[:-lag]) & (gap <= REACH)
+        share = np.where(near, 1 / (1 + np.where(near, gap, 0.0)), 0.0)
+        lift[lag:] += share * own[:-lag]
+        lift[:-lag] += share * own[lag:]
+    total = own + read.use.neighbours * lift + read.use.session * _best_of_session(session, own)
+    grouped = np.empty_like(total)
+    grouped[order] = total
+    return grouped
+
+
+def _best_of_session(session: Ints, scores: Floats) -> Floats:
+    """The mean of a session's best scores, for each candidate. `session` is in order."""
+    starts = np.flatnonzero(np.append(True, session[1:] != session[:-1]))
+    ends = np.append(starts[1:], len(session))
+    best = [np.sort(scores[start:end])[-_SESSION_BEST:].sum() / _SESSION_BEST for start, end in zip(starts, ends, strict=True)]
+    return np.repeat(best, ends - starts)

@@ -1,0 +1,40 @@
+"""Candidates in a line each, for tests of ranking."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from itertools import pairwise
+from typing import Any
+
+from recollect_server.domain.recall import Candidate, Candidates
+from recollect_server.recall.query import Query
+from recollect_server.recall.ranking import DEFAULT, POSITION_STEP, Weights, rank
+
+BARE = Weights(ordered=0, near=0, phrases=0, speaker=0, spans=0, coverage=0, feedback=0, neighbours=0, session=0)
+"""BM25 alone."""
+
+
+def candidate(key: int, text: str, **other: Any) -> Candidate:
+    """A candidate with a session of its own, unless told. `fields`: calls, results, media, dates."""
+    fields = {"calls": "", "results": "", "media": "", "dates": ""} | other.pop("fields", {})
+    seq = other.pop("seq", 1)
+    known: dict[str, Any] = {"session": key, "time": 0, "role": 1, "author": "", "position": int(seq * POSITION_STEP)}
+    return Candidate(key=key, words="\n".join([text, *fields.values()]), **(known | other))
+
+
+def asked(text: str, **other: Any) -> Query:
+    terms = text.split()
+    known: dict[str, Any] = {"terms": dict.fromkeys(terms, 1.0), "pairs": tuple(pairwise(terms))}
+    return Query(text=text, **(known | other))
+
+
+def order(
+    query: Query,
+    found: Sequence[Candidate],
+    weights: Weights = DEFAULT,
+    documents: int = 1000,
+    frequencies: Mapping[str, int] | None = None,
+) -> list[int]:
+    """The keys, best first, in a scope that is much larger than what was found."""
+    told = dict.fromkeys(query.terms, 10) if frequencies is None else frequencies
+    return [scored.key for scored in rank(query, Candidates(found, documents, told), weights)]
