@@ -1,0 +1,192 @@
+"""Asks a set's questions without a server: every turn is a document, ranked by `recall`, beside plain FTS5 over the same text.
+
+    python -m tests.recall_bench.offline [PATH] [--layout NAME] [--pool] [--types]
+
+prints what each step of the ranking contributes: the recall of evidence turns with everything, and with one step switched off.
+"""
+
+from __future__ import annotations
+
+import argparse
+import math
+import re
+import sqlite3
+import time
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import closing
+from dataclasses import replace
+from pathlib import Path
+
+from recollect_server.domain.recall import Candidate, Candidates, Texts
+from recollect_server.recall.document import words_of
+from recollect_server.recall.query import Query, parse
+from recollect_server.recall.ranking import POSITION_STEP, Weights, rank
+
+from .loaders import LAYOUTS, OWN, load
+from .metrics import ALL, Asked, Key, Places, counts, measure
+from .model import Conversation, Question, Session
+
+LIMIT = 256
+"""Candidates of a question, as in the server."""
+
+ROLES = {"user": 1, "assistant": 2, "system": 3, "tool": 4}
+
+Answer = Callable[[Question], list[str]]
+Method = Callable[[Conversation], Answer]
+
+STEPS: dict[str, dict[str, float]] = {
+    "terms side by side": {"ordered": 0, "near": 0},
+    "quoted phrases": {"phrases": 0},
+    "who speaks": {"speaker": 0},
+    "times asked about": {"spans": 0, "dates": 0},
+    "coverage": {"coverage": 0},
+    "feedback": {"feedback": 0},
+    "neighbours": {"neighbours": 0},
+    "session": {"session": 0},
+}
+"""What each step is switched off by."""
+
+BARE = Weights(**{name: value for off in STEPS.values() for name, value in off.items()})
+"""BM25 over weighted fields, and nothing else."""
+
+
+class Documents:
+    """The turns of a conversation as a store would hold them."""
+
+    def __init__(self, conversation: Conversation) -> None:
+        self.ids: list[str] = []
+        self._candidates: list[Candidate] = []
+        self._terms: list[frozenset[str]] = []
+        for number, session in enumerate(conversation.sessions):
+            for seq, turn in enumerate(session.turns, 1):
+                words = words_of(Texts(turn.text, turn.calls, turn.results, turn.media), turn.time_ns)
+                joined = "\n".join(" ".join(field) for field in words)
+                role, author = ROLES.get(turn.role, 0), "" if turn.speaker == turn.role else turn.speaker
+                place = (len(self.ids), number, seq * POSITION_STEP, turn.time_ns)
+                self._candidates.append(Candidate(*place, role, author, joined))
+                self._terms.append(frozenset(joined.split()))
+                self.ids.append(turn.id)
+        self._frequencies = Counter(term for terms in self._terms for term in terms)
+
+    def candidates(self, query: Query, limit: int = LIMIT) -> Candidates:
+        """What has any of the terms; if that is more than `limit`, what has the most and rarest of them."""
+        wanted = query.terms.keys()
+        found = [n for n, terms in enumerate(self._terms) if not terms.isdisjoint(wanted)]
+        telling = {term: math.log1p(len(self.ids) / self._frequencies[term]) for term in wanted if self._frequencies[term]}
+        best = sorted(found, key=lambda n: -sum(telling[term] for term in telling if term in self._terms[n]))[:limit]
+        frequencies = {term: self._frequencies[term] for term in telling}
+        return Candidates([self._candidates[n] for n in best], len(self.ids), frequencies, len(found) <= limit)
+
+
+def pool(conversations: Sequence[Conversation], name: str = "pool") -> Conversation:
+    """All conversations as one: each question is asked of all of them at once. Ids get that of the conversation before them."""
+    sessions: list[Session] = []
+    questions: list[Question] = []
+    for each in conversations:
+        new = {turn.id: f"{each.id}/{turn.id}" for _, turn in each.turns()}
+        for session in each.sessions:
+            turns = tuple(replace(turn, id=new[turn.id]) for turn in session.turns)
+            sessions.append(replace(session, id=f"{each.id}/{session.id}", turns=turns))
+        for question in each.questions:
+            gold, homes = (new[one] for one in question.gold_turns), (f"{each.id}/{one}" for one in question.gold_sessions)
+            questions.append(replace(question, gold_turns=frozenset(gold), gold_sessions=frozenset(homes)))
+    left_out = tuple(reason for each in conversations for reason in each.left_out)
+    return Conversation(name, tuple(sessions), tuple(questions), left_out)
+
+
+def ranked(weights: Weights) -> Method:
+    """Ranking with these weights."""
+
+    def method(conversation: Conversation) -> Answer:
+        documents = Documents(conversation)
+
+        def answer(question: Question) -> list[str]:
+            query = parse(question.text, question.time_ns)
+            return [documents.ids[scored.key] for scored in rank(query, documents.candidates(query), weights)]
+
+        return answer
+
+    return method
+
+
+def fts5(conversation: Conversation) -> Answer:
+    """The baseline: SQLite's FTS5 with the Porter stemmer and its BM25, the words of the question OR-ed."""
+    turns = [turn for _, turn in conversation.turns()]
+
+    def answer(question: Question) -> list[str]:
+        words = dict.fromkeys(re.findall(r"\w+", question.text))
+        with closing(sqlite3.connect(":memory:")) as database:
+            database.execute("CREATE VIRTUAL TABLE said USING fts5(text, tokenize = 'porter unicode61')")
+            texts = ((f"{turn.text} {turn.calls} {turn.results} {turn.media}",) for turn in turns)
+            database.executemany("INSERT INTO said VALUES (?)", texts)
+            found = database.execute(
+                "SELECT rowid FROM said WHERE said MATCH ? ORDER BY bm25(said), rowid LIMIT ?",
+                (" OR ".join(f'"{word}"' for word in words), LIMIT),
+            )
+            return [turns[row - 1].id for (row,) in found]
+
+    return answer
+
+
+def ask(conversations: Iterable[Conversation], method: Method) -> Iterator[tuple[Asked, Places]]:
+    for conversation in conversations:
+        if conversation.questions:
+            answer, places = method(conversation), Places(conversation)
+            yield from ((Asked(question, answer(question)), places) for question in conversation.questions)
+
+
+def variants() -> dict[str, Method]:
+    """What is compared, by name: the baseline first, the ranking as it is second."""
+    without = {f"without {name}": ranked(replace(Weights(), **off)) for name, off in STEPS.items()}
+    return {"FTS5, Porter": fts5, "ranking": ranked(Weights()), "BM25 alone": ranked(BARE), **without}
+
+
+COLUMNS = (Key("turns", 5, 0), Key("turns", 10, 0), Key("turns", 10, 1), Key("turns", 20, 0), Key("sessions", 10, 0))
+
+
+def table(conversations: Sequence[Conversation], methods: dict[str, Method]) -> str:
+    """A line a method. `±1` counts the neighbours of each hit."""
+    heads = [f"{key.of}@{key.k}" + (f" ±{key.neighbours}" if key.neighbours else "") for key in COLUMNS]
+    lines = ["".join([f"{'':32}", *(f"{head:>13}" for head in heads), f"{'seconds':>9}"])]
+    for name, method in methods.items():
+        begun = time.perf_counter()
+        figures = measure(ask(conversations, method))[ALL]
+        took = time.perf_counter() - begun
+        lines.append("".join([f"{name:32}", *(f"{figures.get(key, math.nan):13.3f}" for key in COLUMNS), f"{took:9.1f}"]))
+    return "\n".join(lines)
+
+
+def types(conversations: Sequence[Conversation], methods: dict[str, Method]) -> str:
+    """Recall@10 by question type: without and with a neighbour on each side, for each method."""
+    told = {name: list(ask(conversations, method)) for name, method in methods.items()}
+    figures = {name: measure(answered) for name, answered in told.items()}
+    lines = ["".join([f"{'':20}{'questions':>10}", *(f"{name:>20}" for name in methods)])]
+    for kind, number in sorted(counts(next(iter(told.values()))).items()):
+        cells = (figures[name].get(kind, {}) for name in methods)
+        pairs = (f"{c.get(COLUMNS[1], math.nan):.3f} / {c.get(COLUMNS[2], math.nan):.3f}" for c in cells)
+        lines.append("".join([f"{kind:20}{number:10}", *(f"{pair:>20}" for pair in pairs)]))
+    return "\n".join(lines)
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    parser = argparse.ArgumentParser(prog="python -m tests.recall_bench.offline", description=(__doc__ or "").splitlines()[0])
+    parser.add_argument("path", nargs="?", type=Path, default=OWN, help="a file or a directory; our own set by default")
+    parser.add_argument("--layout", choices=LAYOUTS, help="recognised by the content by default")
+    parser.add_argument("--types", action="store_true", help="also tell recall@10 by question type")
+    parser.add_argument("--pool", action="store_true", help="ask each question of all conversations at once")
+    options = parser.parse_args(arguments)
+    conversations = list(load(options.path, options.layout))
+    conversations = [pool(conversations)] if options.pool else conversations
+    left_out = Counter(reason for conversation in conversations for reason in conversation.left_out)
+    asked = sum(len(conversation.questions) for conversation in conversations)
+    print(f"{len(conversations)} conversations, {asked} questions")
+    print(*(f"left out: {number} of which {reason}" for reason, number in left_out.items()), sep="\n")
+    methods = variants()
+    print(table(conversations, methods))
+    if options.types:
+        print(types(conversations, dict(list(methods.items())[:3])))
+
+
+if __name__ == "__main__":
+    main()
