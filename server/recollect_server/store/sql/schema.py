@@ -344,6 +344,18 @@ memory_vectors = Table(
     Index("memory_vectors_scope", "scope", "model", "id"),
 )
 
+# Embedding models by name; the one that was `called` for last is the present one. Numbers begin at 1.
+vector_models = Table(
+    "vector_models",
+    metadata,
+    Column("number", _Id, primary_key=True, autoincrement=True),
+    Column("name", Text, nullable=False),
+    Column("dimension", Integer, nullable=False),
+    Column("called", BigInteger, nullable=False),
+    UniqueConstraint("name", name="vector_models_name"),
+    sqlite_autoincrement=True,
+)
+
 # --- derived tables: made and remade by text_index, never migrated. On SQLite they live in a file of their own, so that
 # indexing never holds the log's write lock.
 DERIVED = "search"

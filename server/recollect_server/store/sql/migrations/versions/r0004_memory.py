@@ -59,3 +59,12 @@ def upgrade() -> None:
         *_bytes("vector"),
     )
     op.create_index("memory_vectors_scope", "memory_vectors", ["scope", "model", "id"])
+    op.create_table(
+        "vector_models",
+        sa.Column("number", _id(), primary_key=True, autoincrement=True),
+        *_texts("name"),
+        sa.Column("dimension", sa.Integer(), nullable=False),
+        _number("called"),
+        sa.UniqueConstraint("name", name="vector_models_name"),
+        sqlite_autoincrement=True,
+    )
