@@ -298,4 +298,4 @@ FIRST_WITHOUT_MONTH = frozenset(
     ("in", "the", "q1", "q2", "q3", "q4", *_WEEKDAYS, *_SEASONS, *_STEPS, *_COUNTS, *(month[:3] for month in MONTHS), "sept")
 ) | {word.partition(" ")[0] for word in _NAMED_DAYS}
 FIRST = FIRST_WITHOUT_MONTH.union(_BEFORE_MONTH, MONTHS)
-"""The words that a match of SPACED begins with, if not with a digit. FIRST_WITHOUT_MONTH is for texts that name no month in full."""
+"""The words that a match of SPACED begins with, if not with a digit; the first, if a text names no month in full."""

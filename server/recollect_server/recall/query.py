@@ -3,20 +3,42 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
+from typing import NamedTuple
+
+from . import dates
+from .analysis import Token, query_tokens
+from .dates import Mention
+from .days import nanoseconds
+from .scripts import Script, script_of
+from .stopwords import NO_NAMES, STOP_WORDS
 
 MOST_TERMS = 64
+MOST_CHARACTERS = 10_000
+"""Characters of a question that are read; the rest is passed over."""
+
+# What a term counts beside a word of the question, which is 1.
+_OF_A_PART = 0.5  # of a word that is joined of several: the whole says more
+_OF_A_MENTION = 0.5  # words that tell a date, which is sought by itself
+_OF_HIRAGANA = 0.5  # most of what is written in it is grammar
+_MOST_PHRASES = 16
+_QUOTED = re.compile('"[^"]+"|＂[^＂]+＂|[“”„‟][^“”„‟]+[“”‟]|«[^«»]+»|»[^«»]+«|「[^「」]+」|『[^『』]+』|〝[^〝〞〟]+[〞〟]')
+_SENTENCE_END = re.compile(r"[.!?。！？:\n]")
+_MENTIONED = re.compile(r"(?<!\w)@$")
+_OF_DATES = {dates.DAY: 0.6, dates.MONTH: 0.4, dates.YEAR: 0.2}
 
 
 @dataclass(frozen=True, slots=True)
 class Query:
-    """An analysed question. Nothing in it is ever empty text; a question without a word has no terms.
+    """An analysed question. A question without a word has no terms.
 
-    - terms: analysed term -> weight, in the order of the question, the terms of its dates behind; at most MOST_TERMS. Stop words
-      are dropped unless nothing else is left.
+    - terms: analysed term -> weight, in the order of the question, the terms of its dates behind; at most MOST_TERMS. Stop
+      words are dropped unless nothing else is left.
     - pairs: terms that are neighbours in the question; stop words between them are skipped.
-    - phrases: what stands in double quotes, of whatever kind, as runs of terms, stop words kept.
+    - phrases: what stands in double quotes, of whatever kind, as runs of terms, stop words kept. A document that holds a phrase
+      has its terms one after the other, so a phrase is cut where a run of an unspaced script begins or ends.
     - names: those of `terms` that look like a name, or a part of one.
     - spans: the times that it asks about, in nanoseconds since 1970 UTC: (first, last), both inclusive.
     """
@@ -29,9 +51,124 @@ class Query:
     spans: tuple[tuple[int, int], ...] = ()
 
 
+class _Word(NamedTuple):
+    """A word of the question: its tokens, the whole's first."""
+
+    text: str
+    tokens: Sequence[Token]
+
+    @property
+    def start(self) -> int:
+        return self.tokens[0].start
+
+
 def parse(text: str, now_ns: int) -> Query:
     """The question analysed. Relative times ("last week") are resolved against `now_ns`, in UTC. Any text will do: it never
     raises."""
-    terms = dict.fromkeys(re.findall(r"[^\W_]+", text.casefold())[:MOST_TERMS], 1.0)
-    words = list(terms)
-    return Query(text=text, terms=terms, pairs=tuple(zip(words, words[1:], strict=False)))
+    read = text[:MOST_CHARACTERS]
+    mentions = dates.mentions(read, now_ns)
+    words = list(_words(read))
+    names = _Names(read, words, mentions)
+    telling = [word for word in words if word.start in names.starts or _plain(word.text) not in STOP_WORDS] or words
+    terms: dict[str, float] = {}
+    for word in telling:
+        for token in word.tokens:
+            terms[token.term] = max(terms.get(token.term, 0.0), _weight(token, word, mentions))
+    days = [(mention.first_day, mention.last_day) for mention in mentions]
+    of_dates = dates.date_terms(days)[: MOST_TERMS // 4]
+    kept = dict(list(terms.items())[: MOST_TERMS - len(of_dates)])
+    return Query(
+        text=text,
+        terms=kept | {term: _OF_DATES[term[0]] for term in of_dates},
+        pairs=_pairs(telling, kept),
+        phrases=_phrases(read),
+        names=frozenset(names.terms & kept.keys()),
+        spans=tuple(dict.fromkeys(nanoseconds(*span) for span in days)),
+    )
+
+
+def _words(text: str) -> Iterator[_Word]:
+    """Tokens by word: what lies within the token before is a part of it. Runs of unspaced scripts are a word for each pair."""
+    word: list[Token] = []
+    for token in query_tokens(text):
+        if word and token.end > word[0].end:
+            yield _Word(text[word[0].start : word[0].end], word)
+            word = []
+        word.append(token)
+    if word:
+        yield _Word(text[word[0].start : word[0].end], word)
+
+
+def _plain(text: str) -> str:
+    return text.casefold().replace("’", "'")
+
+
+def _weight(token: Token, word: _Word, mentions: Sequence[Mention]) -> float:
+    weight = 1.0 if token is word.tokens[0] else _OF_A_PART
+    if any(mention.start <= token.start and token.end <= mention.end for mention in mentions):
+        weight *= _OF_A_MENTION
+    if all(script_of(character) is Script.HIRAGANA for character in token.term):
+        weight *= _OF_HIRAGANA
+    return weight
+
+
+def _pairs(words: Sequence[_Word], terms: Mapping[str, float]) -> tuple[tuple[str, str], ...]:
+    """Neighbours: the wholes of two words, and the parts of one word."""
+    found = [(one.tokens[0].term, other.tokens[0].term) for one, other in pairwise(words)]
+    for word in words:
+        found += [(one.term, other.term) for one, other in pairwise(word.tokens[1:]) if one.end <= other.start]
+    return tuple(dict.fromkeys(pair for pair in found if pair[0] in terms and pair[1] in terms))[:MOST_TERMS]
+
+
+def _phrases(text: str) -> tuple[tuple[str, ...], ...]:
+    phrases: dict[tuple[str, ...], None] = {}
+    for quoted in _QUOTED.finditer(text):
+        run: list[Token] = []
+        for token in query_tokens(quoted[0]):
+            if run and not _same_run(run[-1], token):
+                phrases[tuple(one.term for one in run)] = None
+                run = []
+            run.append(token)
+        if run:
+            phrases[tuple(one.term for one in run)] = None
+    return tuple(phrase[:MOST_TERMS] for phrase in phrases)[:_MOST_PHRASES]
+
+
+def _same_run(one: Token, other: Token) -> bool:
+    if script_of(one.term[0]).unspaced or script_of(other.term[0]).unspaced:
+        return other.start < one.end
+    return True
+
+
+class _Names:
+    """Which words of a question look like a name: a capital inside a sentence, or at its beginning unless sentences usually
+    begin with that word; a capital within a word; @mentions. Where every word has one, it tells as little as at a beginning."""
+
+    def __init__(self, text: str, words: Sequence[_Word], mentions: Sequence[Mention]) -> None:
+        self._text = text
+        self._mentions = mentions
+        self._cased = any(word.text[0].islower() for word in words)
+        self.terms: set[str] = set()
+        self.starts: set[int] = set()
+        """Where those words start."""
+        end = 0
+        for word in words:
+            if self._is_name(word, not end or bool(_SENTENCE_END.search(text, end, word.start))):
+                self.starts.add(word.start)
+                self.terms.add(word.tokens[0].term)
+                self.terms.update(token.term for token in word.tokens[1:] if self._is_joined(token))
+            end = word.tokens[0].end
+
+    def _is_joined(self, part: Token) -> bool:
+        """Whether it is a part like Brien of O'Brien, not one like Open of OpenAI."""
+        around = self._text[max(part.start - 1, 0) : part.start] + self._text[part.end : part.end + 1]
+        return self._text[part.start].isupper() and not any(map(str.isalnum, around))
+
+    def _is_name(self, word: _Word, first: bool) -> bool:
+        if _MENTIONED.search(self._text, max(word.start - 2, 0), word.start):
+            return True
+        if any(mention.start <= word.start < mention.end for mention in self._mentions):
+            return False
+        if first or not self._cased:
+            return word.text[0].isupper() and _plain(word.text) not in NO_NAMES
+        return word.text != "I" and any(map(str.isupper, word.text))

@@ -29,9 +29,8 @@ according add ask bring check compare compute count define describe discuss draf
 first following hello help hey hi identify last list look mention name next number open order outline pick plan point
 print provide pull read recall recommend remember remind report retrieve return review search see select send show sort
 specify start state suggest summarise summarize talk tell thank thanks think today tomorrow try update want what which
-write yesterday january february march april june july august september october november december monday tuesday
-wednesday thursday friday saturday sunday
+write yesterday
 """
 
 NO_NAMES = STOP_WORDS | frozenset(_OPENERS.split())
-"""Words that are no names though they be capitalised: what questions begin with, months and days of the week."""
+"""Words that are no names though they be capitalised: what questions begin with."""

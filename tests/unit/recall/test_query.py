@@ -1,0 +1,150 @@
+"""What is read out of a question, asked on Wednesday, 17 May 2023."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from recollect_server.recall.analysis import index_terms
+from recollect_server.recall.dates import DAY, MONTH, YEAR, document_dates
+from recollect_server.recall.query import MOST_TERMS, Query, parse
+
+from .texts import texts
+
+NOW = int(datetime(2023, 5, 17, 12, tzinfo=UTC).timestamp()) * 10**9
+DAY_NS = 86_400 * 10**9
+
+
+def words(query: Query) -> list[str]:
+    """The terms that are no dates."""
+    return [term for term in query.terms if term[0] not in (DAY, MONTH, YEAR)]
+
+
+@pytest.mark.parametrize(
+    ("text", "terms"),
+    [
+        ("What did Caroline say about the adoption agencies?", "carolin adopt agenc"),
+        ("Where's my passport?", "passport"),
+        ("What’s it like?", "what it like"),
+        ("who is the who", "who is the"),
+        ("Tell me about it", "tell"),
+        ("What did Will do in the US?", "will us"),
+        ("WHAT IS IT ABOUT ROME", "rome"),
+        ("running runs ran", "run ran"),
+        ("昨日の会議は?", "昨日 の 会議 は"),
+        ("Wo ist die Straße nach Zürich", "wo ist die strass nach zurich"),
+    ],
+)
+def test_a_question_is_what_it_is_about(text: str, terms: str) -> None:
+    assert words(parse(text, NOW)) == terms.split()
+
+
+@pytest.mark.parametrize("text", ["", "   \n\t", "?!…", "🎉", "\x00", "“”", '""', "\ue100\ue101"])
+def test_a_question_without_a_word_has_nothing(text: str) -> None:
+    assert parse(text, NOW) == Query(text=text, terms={})
+
+
+def test_a_part_counts_less_than_the_whole() -> None:
+    weights = parse("user@example.com hotel", NOW).terms
+    assert weights["userexamplecom"] == weights["hotel"] == 1
+    assert 0 < weights["exampl"] < 1
+
+
+def test_a_word_counts_most_where_it_counts_most() -> None:
+    assert parse("user getUser", NOW).terms["user"] == parse("getUser user", NOW).terms["user"] == 1
+
+
+@pytest.mark.parametrize(
+    ("text", "pairs"),
+    [
+        ("the adoption of the agencies in Rome", "adopt-agenc agenc-rome"),
+        ("getUserName hotel", "getusernam-hotel get-user user-name"),
+        ("北京大学", "北京-京大 京大-大学"),
+        ("hotel", ""),
+    ],
+)
+def test_neighbours_are_pairs_over_stop_words(text: str, pairs: str) -> None:
+    assert ["-".join(pair) for pair in parse(text, NOW).pairs] == pairs.split()
+
+
+@pytest.mark.parametrize(
+    ("text", "phrases"),
+    [
+        ('who said "out of the blue" and "so be it"?', ["out of the blue", "so be it"]),
+        ("“quiet river” „stiller Fluss“ «le fleuve» ＂x＂", ["quiet river", "stiller fluss", "le fleuv", "x"]),
+        ("「北京大学」『東京タワー』", ["北京 京大 大学", "東京", "タワ ワー"]),
+        ('"buy iPhone手机 now"', ["buy iphon i phone", "手机", "now"]),
+        ('an "open quote', []),
+        ('it is 5" and', []),
+        ('"a" "a" "?"', ["a"]),
+    ],
+)
+def test_what_is_quoted_is_a_phrase(text: str, phrases: list[str]) -> None:
+    assert [" ".join(phrase) for phrase in parse(text, NOW).phrases] == phrases
+
+
+@pytest.mark.parametrize(
+    "phrase", ["quiet river", "example.com address", "it's o'clock", "北京大学", "user name", "1,000 trees"]
+)
+def test_a_document_holds_the_terms_of_its_phrase_one_after_the_other(phrase: str) -> None:
+    (sought,) = parse(f'"{phrase}"', NOW).phrases
+    document = index_terms(f"We know: the {phrase}, and more.")
+    assert list(sought) in [document[at : at + len(sought)] for at in range(len(document))]
+
+
+@pytest.mark.parametrize(
+    ("text", "names"),
+    [
+        ("What did Caroline tell Melanie?", "carolin melani"),
+        ("Caroline said what?", "carolin"),
+        ("Find the hotel", ""),
+        ("where did I go in May with May", "may"),
+        ("see @alice or bob", "alic"),
+        ("mail bob@alice", ""),
+        ("Which plan does OpenAI have? Tell Ann.", "openai ann"),
+        ("What Is The Best Hotel", "best hotel"),
+        ("what did caroline do last Friday", ""),
+        ("ask O'Brien or J. McDonald", "obrien brien j mcdonald"),
+        ("кто такой Иван?", "ива"),
+        ("谁是李明?", ""),
+    ],
+)
+def test_what_is_capitalised_inside_a_sentence_looks_like_a_name(text: str, names: str) -> None:
+    assert parse(text, NOW).names == frozenset(names.split())
+
+
+def test_a_date_is_sought_as_a_span_and_as_terms_that_count_less() -> None:
+    query = parse("What did we do yesterday?", NOW)
+    today = NOW // DAY_NS * DAY_NS
+    assert query.spans == ((today - DAY_NS, today - 1),)
+    assert query.terms == {"yesterday": 0.5, DAY + "20230516": 0.6, MONTH + "202305": 0.4, YEAR + "2023": 0.2}
+
+
+def test_what_happened_then_has_a_term_of_the_question() -> None:
+    said = int(datetime(2023, 5, 10, 9, tzinfo=UTC).timestamp()) * 10**9
+    assert DAY + "20230509" in parse("where were we on 9 May 2023", NOW).terms
+    assert DAY + "20230509" in document_dates(["We went to the lake yesterday"], said)
+    assert DAY + "20230510" in parse("what was it last week?", NOW).terms
+
+
+def test_terms_are_bounded() -> None:
+    query = parse(" ".join(f"word{number}x in 20{number % 100:02}" for number in range(1000)), NOW)
+    assert len(query.terms) == MOST_TERMS
+    assert len(query.pairs) <= MOST_TERMS
+
+
+@given(texts, st.integers(-(2**70), 2**70))
+def test_any_text_is_a_question(text: str, now: int) -> None:
+    query = parse(text, now)
+    assert query.text == text
+    assert len(query.terms) <= MOST_TERMS
+    assert all(0 < weight <= 1 for weight in query.terms.values())
+    assert set(words(query)) <= set(index_terms(text))
+    assert query.names <= query.terms.keys()
+    assert all(term in query.terms for pair in query.pairs for term in pair)
+    assert all(phrase and all(phrase) for phrase in query.phrases)
+    assert all(first < last for first, last in query.spans)
+    assert bool(words(query)) == bool(index_terms(text))
