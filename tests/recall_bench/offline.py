@@ -30,6 +30,9 @@ from .model import Conversation, Question, Session
 LIMIT = 256
 """Candidates of a question, as in the server."""
 
+BESIDE_BEST = 10
+"""Of the candidates, those whose neighbours join them."""
+
 ROLES = {"user": 1, "assistant": 2, "system": 3, "tool": 4}
 
 Answer = Callable[[Question], list[str]]
@@ -78,6 +81,16 @@ class Documents:
         frequencies = {term: self._frequencies[term] for term in telling}
         return Candidates([self._candidates[n] for n in best], len(self.ids), frequencies, len(found) <= limit)
 
+    def beside(self, keys: Sequence[int], reach: int) -> list[Candidate]:
+        """What stands within `reach` of these, in their sessions, and they themselves."""
+        near = {n for key in keys for n in range(max(key - reach, 0), min(key + reach + 1, len(self.ids)))}
+        sessions = {key: self._candidates[key].session for key in keys}
+        return [
+            self._candidates[n]
+            for n in sorted(near)
+            if any(abs(n - key) <= reach and self._candidates[n].session == session for key, session in sessions.items())
+        ]
+
 
 def pool(conversations: Sequence[Conversation], name: str = "pool") -> Conversation:
     """All conversations as one: each question is asked of all of them at once. Ids get that of the conversation before them."""
@@ -95,15 +108,22 @@ def pool(conversations: Sequence[Conversation], name: str = "pool") -> Conversat
     return Conversation(name, tuple(sessions), tuple(questions), left_out)
 
 
-def ranked(weights: Weights) -> Method:
-    """Ranking with these weights."""
+def ranked(weights: Weights, beside: int = 0) -> Method:
+    """Ranking with these weights. With `beside`, what stands that near to the best BESIDE_BEST joins the candidates, whether it
+    has a term of the question or not, and all are ranked once more."""
 
     def method(conversation: Conversation) -> Answer:
         documents = Documents(conversation)
 
         def answer(question: Question) -> list[str]:
             query = parse(question.text, question.time_ns)
-            return [documents.ids[scored.key] for scored in rank(query, documents.candidates(query), weights)]
+            candidates = documents.candidates(query)
+            scored = rank(query, candidates, weights)
+            if beside:
+                more = documents.beside([best.key for best in scored[:BESIDE_BEST]], beside)
+                found = {each.key: each for each in (*candidates.found, *more)}
+                scored = rank(query, replace(candidates, found=list(found.values())), weights)
+            return [documents.ids[each.key] for each in scored]
 
         return answer
 
@@ -139,10 +159,14 @@ def ask(conversations: Iterable[Conversation], method: Method) -> Iterator[tuple
 def variants() -> dict[str, Method]:
     """What is compared, by name: the baseline first, the ranking as it is second."""
     without = {f"without {name}": ranked(replace(Weights(), **off)) for name, off in STEPS.items()}
-    return {"FTS5, Porter": fts5, "ranking": ranked(Weights()), "BM25 alone": ranked(BARE), **without}
+    compared = {"FTS5, Porter": fts5, "ranking": ranked(Weights()), "BM25 alone": ranked(BARE)}
+    return compared | without | {f"with what is {reach} beside": ranked(Weights(), reach) for reach in (1, 2)}
 
 
-COLUMNS = (Key("turns", 5, 0), Key("turns", 10, 0), Key("turns", 10, 1), Key("turns", 20, 0), Key("sessions", 10, 0))
+TEN, TEN_AND_BESIDE = Key("turns", 10, 0), Key("turns", 10, 1)
+
+COLUMNS = (Key("turns", 1, 0), Key("turns", 5, 0), TEN, TEN_AND_BESIDE, Key("turns", 20, 0), Key("sessions", 10, 0))
+_KS = (1, 5, 10, 20)
 
 
 def table(conversations: Sequence[Conversation], methods: dict[str, Method]) -> str:
@@ -151,7 +175,7 @@ def table(conversations: Sequence[Conversation], methods: dict[str, Method]) -> 
     lines = ["".join([f"{'':32}", *(f"{head:>13}" for head in heads), f"{'seconds':>9}"])]
     for name, method in methods.items():
         begun = time.perf_counter()
-        figures = measure(ask(conversations, method))[ALL]
+        figures = measure(ask(conversations, method), _KS)[ALL]
         took = time.perf_counter() - begun
         lines.append("".join([f"{name:32}", *(f"{figures.get(key, math.nan):13.3f}" for key in COLUMNS), f"{took:9.1f}"]))
     return "\n".join(lines)
@@ -161,11 +185,11 @@ def types(conversations: Sequence[Conversation], methods: dict[str, Method]) -> 
     """Recall@10 by question type: without and with a neighbour on each side, for each method."""
     told = {name: list(ask(conversations, method)) for name, method in methods.items()}
     figures = {name: measure(answered) for name, answered in told.items()}
-    lines = ["".join([f"{'':20}{'questions':>10}", *(f"{name:>20}" for name in methods)])]
+    lines = ["".join([f"{'':20}{'questions':>10}", *(f"{name:>23}" for name in methods)])]
     for kind, number in sorted(counts(next(iter(told.values()))).items()):
         cells = (figures[name].get(kind, {}) for name in methods)
-        pairs = (f"{c.get(COLUMNS[1], math.nan):.3f} / {c.get(COLUMNS[2], math.nan):.3f}" for c in cells)
-        lines.append("".join([f"{kind:20}{number:10}", *(f"{pair:>20}" for pair in pairs)]))
+        pairs = (f"{c.get(TEN, math.nan):.3f} / {c.get(TEN_AND_BESIDE, math.nan):.3f}" for c in cells)
+        lines.append("".join([f"{kind:20}{number:10}", *(f"{pair:>23}" for pair in pairs)]))
     return "\n".join(lines)
 
 
@@ -185,7 +209,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     methods = variants()
     print(table(conversations, methods))
     if options.types:
-        print(types(conversations, dict(list(methods.items())[:3])))
+        print(types(conversations, {name: methods[name] for name in ("FTS5, Porter", "ranking", "with what is 1 beside")}))
 
 
 if __name__ == "__main__":

@@ -41,7 +41,7 @@ class Weights:
     spans: float = 1.0
     coverage: float = 0.3
     feedback: float = 0.3
-    neighbours: float = 0.3
+    neighbours: float = 0.5
     session: float = 0.1
 
     @property
