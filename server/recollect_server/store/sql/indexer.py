@@ -19,6 +19,7 @@ from sqlalchemy import ColumnElement, Connection, Row, Select
 
 from ...domain.text import fold
 from ..base import Codec
+from . import vector_upkeep
 from .engine import Engine
 from .schema import (
     ADDING,
@@ -112,6 +113,7 @@ class Indexer:
         found = connection.execute(ids).all()
         self._derive(connection, found)
         reached = found[-1].id if len(found) == most else at.fill
+        vector_upkeep.keep_known(connection, at.filled, reached)
         connection.execute(index_progress.update().values(filled=reached))
         return _Step(len(found), False)
 
@@ -158,6 +160,7 @@ class Indexer:
         if found:
             texts = ((row.id, scope_of(row.tenant, row.user_id), fold(self._codec.text(row.body))) for row in found)
             self._index.add(connection, sorted(texts))
+            vector_upkeep.indexed(connection, min(row.id for row in found))
 
     def _remove(self, connection: Connection, change: Row[Any]) -> None:
         """Drops what was derived from a deleted session: in its span of ids, what no event is left for."""
@@ -166,6 +169,7 @@ class Indexer:
         gone: list[TextRow] = [(row.id, row.scope, row.text) for row in connection.execute(query)]
         if gone:
             self._index.remove(connection, gone)
+        vector_upkeep.deleted(connection, change.first, change.last)
 
 
 def _texts() -> Select[Any]:

@@ -15,6 +15,7 @@ from sqlalchemy import BindParameter, Connection, Row
 from sqlalchemy.sql import ColumnElement
 
 from ...domain.filters import EventFilter
+from . import vector_upkeep
 from .conditions import Conditions, parameter, text_conditions
 from .schema import DERIVED, changes, derived, event_text, events, feed_floor, index_progress
 
@@ -58,6 +59,7 @@ class TextIndex(Protocol):
 def _prepare_tables(connection: Connection, engine: Engine) -> bool:
     """Whether they had to be made anew: made by another version, or beside another log than this."""
     derived.create_all(connection)
+    vector_upkeep.prepare(connection)
     columns = {column["name"] for column in sa.inspect(connection).get_columns(index_progress.name, schema=_schema(connection))}
     if columns == set(index_progress.c.keys()):
         at = connection.execute(sa.select(index_progress)).one_or_none()
@@ -66,7 +68,9 @@ def _prepare_tables(connection: Connection, engine: Engine) -> bool:
     index_progress.drop(connection)
     index_progress.create(connection)
     connection.execute(event_text.delete())
-    connection.execute(index_progress.insert(), _start(connection, engine))
+    start = _start(connection, engine)
+    connection.execute(index_progress.insert(), start)
+    vector_upkeep.keep_known(connection, start["fill"], None)
     return True
 
 
