@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
-from ..domain.errors import PermissionDenied
+from dataclasses import replace
+
+from ..domain.errors import InvalidField, PermissionDenied
+from ..domain.memories import MemoryScope
 from ..domain.model import Caller, SessionRef
+from ..store.base import AppScope, EventScope
 
 
 def own_ref(caller: Caller, ref: SessionRef) -> SessionRef:
@@ -20,3 +24,25 @@ def own_user(caller: Caller, user_id: str | None, field: str) -> str | None:
     if user_id and user_id != caller.user_id:
         raise PermissionDenied(field)
     return caller.user_id
+
+
+def own_scope(caller: Caller, scope: EventScope) -> EventScope:
+    """Where the caller may search: not in a whole app, if it is bound to a user."""
+    if isinstance(scope, SessionRef):
+        return own_ref(caller, scope)
+    if isinstance(scope, AppScope):
+        if caller.user_id is not None:
+            raise PermissionDenied("app")
+        return scope
+    return replace(scope, user_id=_required(own_user(caller, scope.user_id, "user.user_id"), "user.user_id"))
+
+
+def own_memories(caller: Caller, scope: MemoryScope) -> MemoryScope:
+    """Whose memories the caller may reach."""
+    return scope._replace(user_id=_required(own_user(caller, scope.user_id, "scope.user_id"), "scope.user_id"))
+
+
+def _required(user_id: str | None, field: str) -> str:
+    if not user_id:
+        raise InvalidField(field, "is required")
+    return user_id

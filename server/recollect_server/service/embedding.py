@@ -2,11 +2,27 @@
 
 from __future__ import annotations
 
+import asyncio
+import logging
+import random
+import time
 from collections.abc import Sequence
 
+import numpy as np
+
+from ..embedder.base import EmbedFailed, Vectors
 from ..store.base import Store
-from ..store.recall import Source
-from .vector_model import VectorModel
+from ..store.recall import Source, Unembedded
+from .vector_model import PROBE, VectorModel
+
+_log = logging.getLogger(__name__)
+
+_FIRST_DELAY_S, _LONGEST_DELAY_S = 1.0, 300.0
+# What an endpoint may ask for: longer, and nobody would notice that it works again.
+_LONGEST_ASKED_S = 3600.0
+# Texts that come one by one are embedded together.
+_GATHER_S = 0.05
+_COUNTED_EVERY_S = 10.0
 
 
 class EmbeddingWorker:
@@ -23,11 +39,114 @@ class EmbeddingWorker:
         self._sources = sources
         self._batch = batch
         self._poll_s = poll_s
+        self._wanted = asyncio.Event()
+        self._troubles = 0
+        """In a row."""
+        self._counted = float("-inf")
         self.failures = 0
         """Requests that the embedder did not answer with vectors, since the start."""
         self.waiting = 0
         """Documents that waited for their embedding when it was last counted."""
 
+    def wake(self) -> None:
+        """There may be something to embed."""
+        self._wanted.set()
+
     async def run(self) -> None:
         """Works until cancelled."""
-        raise NotImplementedError
+        if Source.EVENTS in self._sources:
+            self._store.on_change(self.wake)
+        while True:
+            self._wanted.clear()
+            try:
+                busy = await self._step()
+            except EmbedFailed as failed:
+                await self._rest(failed.problem, min(failed.retry_after, _LONGEST_ASKED_S))
+            except Exception as exc:  # the database may be away for a while; what waits goes on waiting
+                await self._rest(type(exc).__name__)
+            else:
+                if not busy:
+                    await self._idle()
+
+    # --- working
+
+    async def _step(self) -> bool:
+        """Embeds a batch of each source; whether there was any."""
+        model = await self._model.number()
+        busy = False
+        for source in self._sources:
+            documents = await self._store.unembedded(source, model, self._batch)
+            if documents:
+                busy = True
+                await self._embed_all(source, model, documents)
+        if self._troubles or not busy or time.monotonic() - self._counted >= _COUNTED_EVERY_S:
+            self.waiting = await self._store.waiting(model)
+            self._counted = time.monotonic()
+        if self._troubles:
+            _log.info("embedding works again, %d documents wait for it", self.waiting)
+            self._troubles = 0
+        return busy
+
+    async def _embed_all(self, source: Source, model: int, documents: Sequence[Unembedded]) -> None:
+        blank = [document.key for document in documents if not document.text.strip()]
+        if blank:
+            await self._store.put_embeddings(source, model, blank, None)
+        written = [document for document in documents if document.text.strip()]
+        if written:
+            await self._embed(source, model, written)
+
+    async def _embed(self, source: Source, model: int, documents: Sequence[Unembedded]) -> None:
+        """Halves what is refused as a whole until the text that is refused for itself stands alone."""
+        try:
+            vectors = await self._ask([document.text for document in documents])
+        except EmbedFailed as refused:
+            if refused.retry:
+                raise
+            if len(documents) == 1:
+                await self._give_up(source, model, documents[0], refused)
+                return
+            middle = len(documents) // 2
+            await self._embed(source, model, documents[:middle])
+            await self._embed(source, model, documents[middle:])
+            return
+        keys = np.array([document.key for document in documents])
+        full = vectors.any(axis=1)
+        if not full.all():  # a row of zeros resembles nothing
+            await self._store.put_embeddings(source, model, keys[~full].tolist(), None)
+        if full.any():
+            await self._store.put_embeddings(source, model, keys[full].tolist(), vectors[full])
+
+    async def _give_up(self, source: Source, model: int, document: Unembedded, refused: EmbedFailed) -> None:
+        """Marks the text as done, for it must not stop the others; unless every text is refused. Raises EmbedFailed then."""
+        await self._ask([PROBE])
+        _log.warning("%s %d gets no embedding, its text is refused: %s", _NAMES[source], document.key, refused.problem)
+        await self._store.put_embeddings(source, model, [document.key], None)
+
+    async def _ask(self, texts: Sequence[str]) -> Vectors:
+        try:
+            return await self._model.embedder.embed(texts)
+        except EmbedFailed:
+            self.failures += 1
+            raise
+
+    # --- resting
+
+    async def _idle(self) -> None:
+        try:
+            async with asyncio.timeout(self._poll_s):
+                await self._wanted.wait()
+        except TimeoutError:
+            return
+        await asyncio.sleep(_GATHER_S)
+
+    async def _rest(self, problem: str, at_least_s: float = 0.0) -> None:
+        """Says once that there is trouble, then waits, longer each time."""
+        self._troubles += 1
+        if self._troubles == 1:
+            _log.warning("nothing can be embedded (%s); what waits is embedded once it can", problem)
+        backoff = min(_FIRST_DELAY_S * 2.0 ** min(self._troubles - 1, 20), _LONGEST_DELAY_S)
+        jitter = random.uniform(0.5, 1.0)  # noqa: S311 - not for secrets
+        await asyncio.sleep(max(backoff * jitter, at_least_s))
+
+
+_NAMES = {Source.EVENTS: "event", Source.MEMORIES: "memory"}

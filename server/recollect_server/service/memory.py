@@ -2,18 +2,32 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+import hashlib
+from collections import Counter
+from collections.abc import AsyncIterator, Callable, Sequence
+from dataclasses import dataclass, replace
 from typing import NamedTuple, Protocol
 
-from ..domain.memories import ALL_MEMORIES, Forget, Memory, MemoryDraft, MemoryFilter, MemoryScope
-from ..domain.model import Caller, Role, SessionRef
-from ..domain.recall import SearchMode, Texts
-from ..domain.rules import Limits
-from ..store.base import Store
+from ..domain.errors import BatchTooLarge, EventTooLarge, InvalidField, MemoryNotConfigured
+from ..domain.memories import ALL_MEMORIES, Forget, Memory, MemoryDraft, MemoryFilter, MemoryOutcome, MemoryScope
+from ..domain.model import Caller, Role, Session, SessionRef, StoredEvent
+from ..domain.recall import ALL_FIELDS, Scored, SearchMode, Texts, WordQuery
+from ..domain.rules import DEFAULT_HITS, Limits
+from ..domain.text import fold
+from ..recall import query as questions
+from ..recall.fusion import recency
+from ..recall.ranking import rank
+from ..store.base import EventQuery, Store
 from ..store.memories import MemoryPage
-from .searches import Highlights, Recency
+from .access import own_memories, own_ref
+from .aside import aside
+from .searches import MOST_RANKED, Highlights, Recency, check_min_score, depth, marked, marked_literally, ranked
 from .semantic import VectorSearch
+
+MOST_IDS = 1_000
+_SEMANTIC_HITS = 5
+_EVENTS_AT_ONCE = 500
+_BYTES_AT_ONCE = 8 << 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,7 +74,8 @@ class EventReader(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Remembering:
-    """What of a session is remembered. `event_ids` empty: of all its events. `metadata_json` goes to every entry that is added."""
+    """What of a session is remembered. `event_ids` empty: of all its events. `metadata_json` goes to every entry that is
+    added."""
 
     event_ids: Sequence[str] = ()
     include_tools: bool = False
@@ -72,7 +87,8 @@ class Remembering:
 TEXT_ONLY = Remembering()
 
 
-class Ingested(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class Ingested:
     """What became of a session's events: entries added, those that were there, events with nothing to remember, and those whose
     entries had been deleted."""
 
@@ -80,6 +96,14 @@ class Ingested(NamedTuple):
     existing: int = 0
     skipped: int = 0
     deleted: int = 0
+
+    def __add__(self, other: Ingested) -> Ingested:
+        return Ingested(
+            self.added + other.added,
+            self.existing + other.existing,
+            self.skipped + other.skipped,
+            self.deleted + other.deleted,
+        )
 
 
 class AddedMemory(NamedTuple):
@@ -133,8 +157,9 @@ class Receipt(NamedTuple):
 
 
 class MemoryService:
-    """Use cases of memory. Each raises MemoryNotConfigured where `enabled` is False, InvalidField for a scope without a user, and
-    PermissionDenied for another user's. Without `vectors` there is neither SEMANTIC nor HYBRID."""
+    """Use cases of memory. Each raises MemoryNotConfigured where `enabled` is False, InvalidField for a scope without a user,
+    and PermissionDenied for another user's. Without `vectors` there is neither SEMANTIC nor HYBRID. `added` is called when
+    something new waits for its embedding; it must be quick."""
 
     def __init__(
         self,
@@ -145,6 +170,7 @@ class MemoryService:
         clock: Callable[[], int],
         *,
         enabled: bool = True,
+        added: Callable[[], None] = lambda: None,
     ) -> None:
         self._store = store
         self._limits = limits
@@ -152,30 +178,201 @@ class MemoryService:
         self._vectors = vectors
         self._clock = clock
         self._enabled = enabled
+        self._added = added
 
     @property
     def enabled(self) -> bool:
         return self._enabled
 
+    # --- remembering
+
     async def add_session(self, caller: Caller, ref: SessionRef, what: Remembering = TEXT_ONLY) -> Ingested:
         """Remembers a session; what is remembered is left as it is, what was deleted stays deleted. Raises SessionNotFound,
         AmbiguousSession, EventNotFound for an id of `event_ids`."""
-        raise NotImplementedError
+        self._check_enabled()
+        if len(what.event_ids) > MOST_IDS:
+            raise InvalidField("event_ids", f"must have at most {MOST_IDS}")
+        return await self.ingest(caller.tenant, own_ref(caller, ref), what)
+
+    async def ingest(self, tenant: str, ref: SessionRef, what: Remembering = TEXT_ONLY) -> Ingested:
+        """The same for whoever may name the session. Not atomic: what was cut off is completed when it is asked for again."""
+        session = await self._store.get_session(tenant, ref)
+        total = Ingested()
+        async for events in self._events(tenant, session.ref, what.event_ids):
+            drafts = await aside(len(events), self._drafts, session, events, what)
+            total = total + Ingested(skipped=len(events) - len(drafts))
+            if drafts:
+                scope = MemoryScope(session.ref.app, session.ref.user_id)
+                outcomes = Counter(await self._store.add_memories(tenant, scope, drafts, self._clock(), ingesting=True))
+                added, existing = outcomes[MemoryOutcome.ADDED], outcomes[MemoryOutcome.EXISTS]
+                total = total + Ingested(added, existing, 0, outcomes[MemoryOutcome.DELETED])
+        if total.added:
+            self._added()
+        return total
+
+    async def _events(self, tenant: str, ref: SessionRef, event_ids: Sequence[str]) -> AsyncIterator[Sequence[StoredEvent]]:
+        """The events by id, or all of them, archived ones too, some at a time."""
+        if event_ids:
+            wanted = [await self._store.get_event(tenant, ref, event_id) for event_id in dict.fromkeys(event_ids)]
+            for start in range(0, len(wanted), _EVENTS_AT_ONCE):
+                yield wanted[start : start + _EVENTS_AT_ONCE]
+            return
+        query = EventQuery(limit=_EVENTS_AT_ONCE, max_bytes=_BYTES_AT_ONCE)
+        while True:
+            page = await self._store.list_events(tenant, ref, query)
+            if page.events:
+                yield page.events
+            if page.cursor is None:
+                return
+            query = replace(query, cursor=page.cursor)
+
+    def _drafts(self, session: Session, events: Sequence[StoredEvent], what: Remembering) -> Sequence[MemoryDraft]:
+        drafts = []
+        for event in events:
+            read = self._reader.remember(event.body, include_tools=what.include_tools, include_reasoning=what.include_reasoning)
+            if read is not None and (what.include_synthetic or not read.synthetic):
+                drafts.append(
+                    MemoryDraft(
+                        id=entry_id(session.uid, read.event_id),
+                        content=read.content,
+                        text=read.text,
+                        author=read.author,
+                        event_time=read.time,
+                        session_id=session.ref.session_id,
+                        event_id=read.event_id,
+                        metadata_json=what.metadata_json,
+                    )
+                )
+        return drafts
 
     async def add(self, caller: Caller, scope: MemoryScope, drafts: Sequence[MemoryDraft]) -> Sequence[AddedMemory]:
         """Remembers entries, all or none. Raises InvalidField, BatchTooLarge, EventTooLarge, MemoryIdConflict."""
-        raise NotImplementedError
+        self._check_enabled()
+        scope = own_memories(caller, scope)
+        self._check_batch(drafts)
+        outcomes = await self._store.add_memories(caller.tenant, scope, drafts, self._clock(), ingesting=False)
+        self._added()
+        pairs = zip(drafts, outcomes, strict=True)
+        return [AddedMemory(draft.id, outcome is MemoryOutcome.EXISTS) for draft, outcome in pairs]
+
+    def _check_batch(self, drafts: Sequence[MemoryDraft]) -> None:
+        if not drafts:
+            raise InvalidField("memories", "must not be empty")
+        if len(drafts) > self._limits.max_batch_events:
+            raise BatchTooLarge("memories", len(drafts), self._limits.max_batch_events, "entries")
+        seen: set[str] = set()
+        for index, draft in enumerate(drafts):
+            if len(draft.content) > self._limits.max_event_bytes:
+                raise EventTooLarge(f"memories[{index}].content", len(draft.content), self._limits.max_event_bytes)
+            if not draft.text.strip():
+                raise InvalidField(f"memories[{index}].content", "must have text that is not blank")
+            if draft.id in seen:
+                raise InvalidField(f"memories[{index}].id", "occurs twice in the batch")
+            seen.add(draft.id)
+        size = sum(len(draft.content) for draft in drafts)
+        if size > self._limits.max_batch_bytes:
+            raise BatchTooLarge("memories", size, self._limits.max_batch_bytes, "bytes")
+
+    # --- finding
 
     async def search(self, caller: Caller, query: MemoryQuery) -> FoundMemories:
         """A blank query finds nothing. Raises InvalidField, EmbedderNotConfigured, EmbedderFailed."""
-        raise NotImplementedError
+        self._check_enabled()
+        mode = query.mode or (SearchMode.RANKED if self._vectors is None else SearchMode.HYBRID)
+        if query.top_k < 0:
+            raise InvalidField("top_k", "must not be negative")
+        check_min_score(query.min_score, mode)
+        if query.recency is not None and mode is SearchMode.SUBSTRING:
+            raise InvalidField("recency", "is not for SUBSTRING")
+        default = _SEMANTIC_HITS if mode is SearchMode.SEMANTIC else DEFAULT_HITS
+        count = min(query.top_k or default, MOST_RANKED)
+        query = replace(query, scope=own_memories(caller, query.scope), mode=mode, top_k=count)
+        if not query.text.strip():
+            return FoundMemories([], mode)
+        if mode is SearchMode.SUBSTRING:
+            return await self._substring(caller.tenant, query)
+        return await self._ranked(caller.tenant, query, mode)
+
+    async def _substring(self, tenant: str, query: MemoryQuery) -> FoundMemories:
+        folded = fold(query.text)
+        found = await self._store.memories_holding(tenant, query.scope, folded, query.filter, query.top_k)
+        entries = [self._entry(memory, 0.0, lambda texts: marked_literally(texts, ALL_FIELDS, [folded])) for memory in found]
+        return FoundMemories(self._fitting(entries), SearchMode.SUBSTRING)
+
+    async def _ranked(self, tenant: str, query: MemoryQuery, mode: SearchMode) -> FoundMemories:
+        now = self._clock() if query.reference_time is None else query.reference_time
+        question = questions.parse(query.text, now)
+        times: dict[int, int] = {}
+        lag = 0
+
+        async def by_words() -> Sequence[Scored]:
+            asked = WordQuery(tuple(question.terms), limit=depth(query.top_k))
+            candidates = await self._store.memory_candidates(tenant, query.scope, asked, query.filter)
+            times.update((each.key, each.time) for each in candidates.found)
+            return await aside(len(candidates.found), rank, question, candidates)
+
+        async def by_meaning() -> Sequence[Scored]:
+            nonlocal lag
+            assert vectors is not None  # noqa: S101 - it is not called otherwise; mypy cannot see it
+            near = await vectors.memories(tenant, query.scope, query.text, query.filter, depth(query.top_k), query.min_score)
+            lag = await vectors.lag()
+            times.update((each.memory.key, each.memory.time) for each in near)
+            return [Scored(each.memory.key, each.score) for each in near]
+
+        vectors = self._vectors
+        mode, scored = await ranked(mode, by_words, None if vectors is None else by_meaning)
+        if query.recency is not None:
+            scored = recency(scored, times, now, query.recency.half_life_ns, query.recency.weight)
+        best = scored[: query.top_k]
+        found = await self._store.memories_by_key(tenant, query.scope, [each.key for each in best], query.filter)
+        scores = dict(best)
+        terms = () if mode is SearchMode.SEMANTIC else tuple(question.terms)
+        entries = [self._entry(each, scores[each.key], lambda texts: marked(texts, ALL_FIELDS, terms)) for each in found]
+        return FoundMemories(self._fitting(entries), mode, lag)
+
+    def _entry(self, memory: Memory, score: float, mark: Callable[[Texts], Highlights]) -> FoundMemory:
+        return FoundMemory(memory, score, mark(self._reader.memory_texts(memory.draft.content)))
+
+    def _fitting(self, entries: Sequence[FoundMemory]) -> Sequence[FoundMemory]:
+        return entries[: _fitting([each.memory for each in entries], self._limits.max_response_bytes)]
 
     async def list(
         self, caller: Caller, scope: MemoryScope, wanted: MemoryFilter, limit: int, cursor: int | None
     ) -> MemoryPage:
         """The last added first; ends early rather than exceed max_response_bytes."""
-        raise NotImplementedError
+        self._check_enabled()
+        limit = min(limit, self._limits.max_page_size)
+        page = await self._store.list_memories(caller.tenant, own_memories(caller, scope), wanted, limit, cursor)
+        fit = _fitting(page.memories, self._limits.max_response_bytes)
+        if fit == len(page.memories):
+            return page
+        return MemoryPage(page.memories[:fit], page.memories[fit - 1].key)
+
+    # --- forgetting
 
     async def forget(self, caller: Caller, scope: MemoryScope, what: Forget) -> Receipt:
         """Deletes for good."""
-        raise NotImplementedError
+        self._check_enabled()
+        if what.ids is not None and not 1 <= len(what.ids) <= MOST_IDS:
+            raise InvalidField("ids.ids", f"must have between 1 and {MOST_IDS}")
+        now = self._clock()
+        forgotten = await self._store.forget(caller.tenant, own_memories(caller, scope), what, now)
+        return Receipt(*forgotten, now)
+
+    def _check_enabled(self) -> None:
+        if not self._enabled:
+            raise MemoryNotConfigured
+
+
+def entry_id(session_uid: str, event_id: str) -> str:
+    """The id of the entry of an event: the same whenever it is ingested, another for a session that took over the name."""
+    return "m-" + hashlib.blake2b(f"{session_uid}\0{event_id}".encode(), digest_size=16).hexdigest()
+
+
+def _fitting(memories: Sequence[Memory], room: int) -> int:
+    """How many fit, but at least one."""
+    for taken, memory in enumerate(memories):
+        room -= len(memory.draft.content) + len(memory.draft.metadata_json)
+        if taken and room < 0:
+            return taken
+    return len(memories)

@@ -2,18 +2,39 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from enum import IntEnum
 
+from ..domain.errors import InvalidField
 from ..domain.filters import ALL, EventFilter
 from ..domain.model import Caller
-from ..domain.recall import ALL_FIELDS, Field, SearchMode
+from ..domain.recall import ALL_FIELDS, Candidates, Field, Scored, SearchMode, WordQuery
 from ..domain.rules import DEFAULT_HITS, Limits
+from ..recall import query as questions
+from ..recall.fusion import recency
+from ..recall.query import Query
+from ..recall.ranking import rank
 from ..store.base import EventScope, Store
 from ..store.recall import FoundEvent
-from .searches import Highlights, Recency, TextsOf
+from .access import own_scope
+from .aside import aside
+from .searches import (
+    MOST_RANKED,
+    Highlights,
+    Recency,
+    TextsOf,
+    check_min_score,
+    check_neighbors,
+    depth,
+    fitting,
+    marked,
+    ranked,
+)
 from .semantic import VectorSearch
+
+_LOADED_AT_ONCE = 32
 
 
 class Grouping(IntEnum):
@@ -27,7 +48,7 @@ class Grouping(IntEnum):
 @dataclass(frozen=True, slots=True)
 class RankedQuery:
     """A search of events by RANKED, SEMANTIC or HYBRID. `filter` holds no window. Times in nanoseconds; `reference_time` None:
-    now."""
+    now. `min_score`: of SEMANTIC only, the least cosine. Of what is ranked, the best 1,000 can be paged through."""
 
     scope: EventScope
     text: str
@@ -43,6 +64,11 @@ class RankedQuery:
     reference_time: int | None = None
     include_synthetic: bool = False
 
+    @property
+    def depth(self) -> int:
+        """How many are ranked."""
+        return depth(self.offset + self.limit)
+
 
 @dataclass(frozen=True, slots=True)
 class RankedHit:
@@ -56,14 +82,36 @@ class RankedHit:
 
 @dataclass(frozen=True, slots=True)
 class RankedPage:
-    """Best first. `mode`: how the query was understood; `truncated`: more events match than are ranked; `semantic_lag`: events
-    that wait for their embedding (0 with RANKED); `next_offset`: None on the last page."""
+    """Best first. `mode`: how the query was understood; `truncated`: more events match than are ranked; `semantic_lag`: what
+    waits for its embedding (0 with RANKED); `next_offset`: None on the last page."""
 
     hits: Sequence[RankedHit]
     mode: SearchMode
     truncated: bool = False
     semantic_lag: int = 0
     next_offset: int | None = None
+
+
+@dataclass(slots=True)
+class _Ranking:
+    """What was ranked, best first, and what is known of it by key."""
+
+    mode: SearchMode
+    scored: Sequence[Scored] = ()
+    truncated: bool = False
+    lag: int = 0
+    times: dict[int, int] = field(default_factory=dict)
+    sessions: dict[int, int] = field(default_factory=dict)
+    turns: dict[int, int] = field(default_factory=dict)
+
+    def take_words(self, candidates: Candidates) -> None:
+        self.truncated = not candidates.complete
+        for each in candidates.found:
+            self.times[each.key], self.sessions[each.key] = each.time, each.session
+
+    def take_found(self, found: Sequence[FoundEvent]) -> None:
+        for each in found:
+            self.times[each.key], self.sessions[each.key], self.turns[each.key] = each.time, each.session, each.turn
 
 
 class RankedSearch:
@@ -78,6 +126,113 @@ class RankedSearch:
         self._vectors = vectors
         self._clock = clock
 
+    @property
+    def best_mode(self) -> SearchMode:
+        """HYBRID where there is an embedder of events, else RANKED."""
+        return SearchMode.RANKED if self._vectors is None else SearchMode.HYBRID
+
     async def search(self, caller: Caller, query: RankedQuery) -> RankedPage:
-        """Raises InvalidField, PermissionDenied, SessionNotFound, AmbiguousSession, EmbedderNotConfigured, EmbedderFailed."""
-        raise NotImplementedError
+        """A question without a word finds nothing by RANKED. Raises InvalidField, PermissionDenied, SessionNotFound,
+        AmbiguousSession, EmbedderNotConfigured, EmbedderFailed."""
+        _check(query)
+        wanted = query.filter if query.include_synthetic else replace(query.filter, exclude_synthetic=True)
+        limit = min(query.limit, self._limits.max_page_size)
+        query = replace(query, scope=own_scope(caller, query.scope), filter=wanted, limit=limit)
+        now = self._clock() if query.reference_time is None else query.reference_time
+        question = questions.parse(query.text, now)
+        ranking = await self._rank(caller.tenant, query, question)
+        if query.recency is not None:
+            how = query.recency
+            ranking.scored = recency(ranking.scored, ranking.times, now, how.half_life_ns, how.weight)
+        groups = await self._group(caller.tenant, query, ranking)
+        return await self._page(caller.tenant, query, question, ranking, groups)
+
+    # --- ranking
+
+    async def _rank(self, tenant: str, query: RankedQuery, question: Query) -> _Ranking:
+        ranking = _Ranking(query.mode)
+
+        async def by_words() -> Sequence[Scored]:
+            asked = WordQuery(tuple(question.terms), query.fields, query.depth)
+            candidates = await self._store.word_candidates(tenant, query.scope, asked, query.filter)
+            ranking.take_words(candidates)
+            return await aside(len(candidates.found), rank, question, candidates)
+
+        async def by_meaning() -> Sequence[Scored]:
+            assert vectors is not None  # noqa: S101 - it is not called otherwise; mypy cannot see it
+            near = await vectors.events(tenant, query.scope, query.text, query.filter, query.depth, query.min_score)
+            ranking.lag = await vectors.lag()
+            ranking.take_found([each.found for each in near])
+            return [Scored(each.found.key, each.score) for each in near]
+
+        vectors = self._vectors
+        ranking.mode, ranking.scored = await ranked(query.mode, by_words, None if vectors is None else by_meaning)
+        return ranking
+
+    async def _group(self, tenant: str, query: RankedQuery, ranking: _Ranking) -> Mapping[int, int]:
+        """Leaves the best of each turn or session; how many there were, by its key."""
+        if query.grouping is Grouping.NONE:
+            return {}
+        if query.grouping is Grouping.TURN:
+            unknown = [each.key for each in ranking.scored if each.key not in ranking.turns]
+            for start in range(0, len(unknown), _LOADED_AT_ONCE):
+                keys = unknown[start : start + _LOADED_AT_ONCE]
+                ranking.take_found(await self._store.events_by_key(tenant, query.scope, keys, query.filter))
+        best: dict[tuple[int, int], Scored] = {}
+        counted: Counter[tuple[int, int]] = Counter()
+        for each in ranking.scored:
+            if query.grouping is Grouping.TURN and each.key not in ranking.turns:
+                continue  # deleted meanwhile
+            turn = ranking.turns[each.key] if query.grouping is Grouping.TURN else 0
+            group = (ranking.sessions[each.key], turn)
+            best.setdefault(group, each)
+            counted[group] += 1
+        ranking.scored = list(best.values())
+        return {scored.key: counted[group] for group, scored in best.items()}
+
+    # --- the page
+
+    async def _page(
+        self, tenant: str, query: RankedQuery, question: Query, ranking: _Ranking, groups: Mapping[int, int]
+    ) -> RankedPage:
+        """As many of the ranked as the page and its bytes allow, and at least one."""
+        end = min(query.offset + query.limit, len(ranking.scored), MOST_RANKED)
+        hits: list[RankedHit] = []
+        room = self._limits.max_response_bytes
+        reached = query.offset
+        terms = () if ranking.mode is SearchMode.SEMANTIC else tuple(question.terms)
+        while reached < end and room > 0:
+            some = ranking.scored[reached : min(reached + _LOADED_AT_ONCE, end)]
+            loaded = await self._store.events_by_key(
+                tenant, query.scope, [each.key for each in some], query.filter, neighbors=query.neighbors
+            )
+            found = {each.key: each for each in loaded}
+            for key, score in some:
+                event = found.get(key)
+                if event is not None:
+                    size = sum(len(each.body) for each in (event.event, *event.before, *event.after))
+                    if size > room and hits:
+                        room = 0
+                        break
+                    if size > room:
+                        before, after = fitting(event.before, event.after, room - len(event.event.body))
+                        event = replace(event, before=before, after=after)
+                    room -= size
+                    highlights = marked(self._texts(event.event.body), query.fields, terms)
+                    hits.append(RankedHit(event, score, highlights, groups.get(key, 0)))
+                reached += 1
+        more = reached < min(len(ranking.scored), MOST_RANKED)
+        return RankedPage(hits, ranking.mode, ranking.truncated, ranking.lag, reached if more else None)
+
+
+def _check(query: RankedQuery) -> None:
+    if not query.text.strip():
+        raise InvalidField("query", "must not be blank")
+    if query.mode not in (SearchMode.RANKED, SearchMode.SEMANTIC, SearchMode.HYBRID):
+        raise InvalidField("mode", "must be RANKED, SEMANTIC or HYBRID for a search that ranks")
+    if query.filter.has_window:
+        raise InvalidField("filter", "must have neither last_n nor a page where hits are ranked; use page_size and page_token")
+    if query.limit < 1:
+        raise InvalidField("page_size", "must not be negative")
+    check_neighbors(query.neighbors)
+    check_min_score(query.min_score, query.mode)

@@ -1,39 +1,87 @@
-"""Recall: finding what was said."""
+"""Recall: finding what was said, to the letter."""
 
 from __future__ import annotations
 
-from dataclasses import replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 
 from ..domain.errors import InvalidField
-from ..domain.model import Caller, SessionRef
+from ..domain.model import Caller, SessionRef, StoredEvent
+from ..domain.recall import Field
 from ..domain.rules import Limits
-from ..store.base import SearchPage, SearchQuery, Store, UserScope
-from .access import own_ref, own_user
+from ..store.base import SearchCursor, SearchHit, SearchQuery, Store
+from ..store.recall import beside
+from .access import own_scope
+from .searches import Events, Highlights, TextsOf, check_neighbors, fitting, marked_literally
+
+_LOADED_AT_ONCE = 32
+
+Place = tuple[SessionRef, int]
+"""A session's whole name, and a seq."""
+
+
+@dataclass(frozen=True, slots=True)
+class LiteralHit:
+    """An event that holds what was looked for. Neighbours are in window order, oldest first."""
+
+    ref: SessionRef
+    event: StoredEvent
+    highlights: Highlights = ()
+    before: Sequence[StoredEvent] = ()
+    after: Sequence[StoredEvent] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class LiteralPage:
+    hits: Sequence[LiteralHit]
+    cursor: SearchCursor | None = None
 
 
 class RecallService:
-    """Use cases of search."""
+    """Use cases of search by SUBSTRING. `texts` reads sealed bytes; without it hits have no highlights."""
 
-    def __init__(self, store: Store, limits: Limits) -> None:
+    def __init__(self, store: Store, limits: Limits, texts: TextsOf | None = None) -> None:
         self._store = store
         self._limits = limits
+        self._texts = texts
 
-    async def search(self, caller: Caller, query: SearchQuery) -> SearchPage:
+    async def search(self, caller: Caller, query: SearchQuery, neighbors: int = 0) -> LiteralPage:
+        """Hits in the order of the Store's search, each with up to so many events before and after it; fewer where an answer
+        would be larger than max_response_bytes. Raises InvalidField, PermissionDenied, SessionNotFound, AmbiguousSession."""
         if not query.filter.terms:
             raise InvalidField("query", "must not be blank, unless filter has keywords")
         if query.filter.last_n is not None:
             raise InvalidField("filter.last_n", "is not for searches; use page_size and page_token")
-        scope = _own_scope(caller, query.scope)
+        check_neighbors(neighbors)
+        scope = own_scope(caller, query.scope)
         limit = min(query.filter.page_size or query.limit, self._limits.max_page_size)
         wanted = query.filter if query.filter.page_size is None else replace(query.filter, page_size=limit)
         bounded = replace(query, scope=scope, filter=wanted, limit=limit, max_bytes=self._limits.max_response_bytes)
-        return await self._store.search(caller.tenant, bounded)
+        page = await self._store.search(caller.tenant, bounded)
+        around = await self._around(caller.tenant, bounded, page.hits, neighbors) if neighbors else {}
+        return LiteralPage([self._hit(each, query, around) for each in page.hits], page.cursor)
 
+    async def _around(
+        self, tenant: str, query: SearchQuery, hits: Sequence[SearchHit], neighbors: int
+    ) -> Mapping[Place, tuple[Events, Events]]:
+        """The neighbours of hits, as long as they fit into the answer beside these."""
+        room = self._limits.max_response_bytes - sum(len(hit.event.body) for hit in hits)
+        around: dict[Place, tuple[Events, Events]] = {}
+        near = beside(query.filter)
+        for start in range(0, len(hits), _LOADED_AT_ONCE):
+            if room <= 0:
+                break
+            places = [(hit.ref, hit.event.seq) for hit in hits[start : start + _LOADED_AT_ONCE]]
+            keys = await self._store.event_keys(tenant, places)
+            for found in await self._store.events_by_key(tenant, query.scope, keys, near, neighbors=neighbors):
+                before, after = fitting(found.before, found.after, room)
+                room -= sum(len(each.body) for each in (*before, *after))
+                around[found.ref, found.event.seq] = before, after
+        return around
 
-def _own_scope(caller: Caller, scope: SessionRef | UserScope) -> SessionRef | UserScope:
-    if isinstance(scope, SessionRef):
-        return own_ref(caller, scope)
-    user_id = own_user(caller, scope.user_id, "user.user_id")
-    if not user_id:
-        raise InvalidField("user.user_id", "is required")
-    return replace(scope, user_id=user_id)
+    def _hit(self, hit: SearchHit, query: SearchQuery, around: Mapping[Place, tuple[Events, Events]]) -> LiteralHit:
+        before, after = around.get((hit.ref, hit.event.seq), ((), ()))
+        highlights: Highlights = ()
+        if self._texts is not None:
+            highlights = marked_literally(self._texts(hit.event.body), Field.TEXT, query.filter.terms)
+        return LiteralHit(hit.ref, hit.event, highlights, before, after)

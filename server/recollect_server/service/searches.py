@@ -2,15 +2,26 @@
 
 from __future__ import annotations
 
+import logging
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Awaitable, Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass
+from itertools import islice
 from typing import NamedTuple
 
-from ..domain.errors import InvalidField
-from ..domain.recall import Field, Span, Texts
+from ..domain.errors import EmbedderFailed, EmbedderNotConfigured, InvalidField
+from ..domain.model import StoredEvent
+from ..domain.recall import FIELDS, Field, Scored, SearchMode, Span, Texts
+from ..embedder.base import EmbedFailed
+from ..recall.fusion import fuse
+from ..recall.highlight import highlights, literal_highlights
+
+_log = logging.getLogger(__name__)
 
 MOST_HIGHLIGHTS = 64
+MOST_NEIGHBORS = 10
+MOST_RANKED = 1_000
+_RANKED = 256
 MOST_WEIGHT = 100.0
 
 TextsOf = Callable[[bytes], Texts]
@@ -19,8 +30,8 @@ TextsOf = Callable[[bytes], Texts]
 
 @dataclass(frozen=True, slots=True)
 class Recency:
-    """Lifts what is newer: a score is multiplied by 1 + weight * 2^(-age / half_life_ns). Raises InvalidField unless half_life_ns
-    is above zero and weight between 0 and 100."""
+    """Lifts what is newer: a score is multiplied by 1 + weight * 2^(-age / half_life_ns). Raises InvalidField unless
+    half_life_ns is above zero and weight between 0 and 100."""
 
     half_life_ns: int
     weight: float = 1.0
@@ -42,7 +53,76 @@ class Highlight(NamedTuple):
 Highlights = Sequence[Highlight]
 
 
-def check_min_score(value: float | None) -> None:
-    """Raises InvalidField for what no cosine can be."""
+Ranking = Callable[[], Awaitable[Sequence[Scored]]]
+"""Documents that answer, best first."""
+
+
+def depth(wanted: int) -> int:
+    """How many are ranked where so many are wanted."""
+    return min(max(_RANKED, wanted), MOST_RANKED)
+
+
+async def ranked(mode: SearchMode, by_words: Ranking, by_meaning: Ranking | None) -> tuple[SearchMode, Sequence[Scored]]:
+    """How a query by RANKED, SEMANTIC or HYBRID is understood in the end, and what it finds. `by_meaning` raises EmbedFailed;
+    HYBRID does without it then. Raises EmbedderNotConfigured without it, EmbedderFailed."""
+    if mode is SearchMode.RANKED:
+        return mode, await by_words()
+    if by_meaning is None:
+        raise EmbedderNotConfigured
+    try:
+        near = await by_meaning()
+    except EmbedFailed as failed:
+        if mode is SearchMode.SEMANTIC:
+            raise EmbedderFailed(failed.problem) from None
+        _log.warning("a search goes without embeddings: %s", failed.problem)
+        return SearchMode.RANKED, await by_words()
+    if mode is SearchMode.SEMANTIC:
+        return mode, near
+    return mode, fuse([await by_words(), near])
+
+
+def check_min_score(value: float | None, mode: SearchMode) -> None:
+    """Raises InvalidField for what no cosine can be, and for modes that score otherwise."""
     if value is not None and not -1 <= value <= 1:
         raise InvalidField("min_score", "must be between -1 and 1")
+    if value is not None and mode is not SearchMode.SEMANTIC:
+        raise InvalidField("min_score", "is for SEMANTIC only")
+
+
+def check_neighbors(count: int) -> None:
+    """Raises InvalidField."""
+    if not 0 <= count <= MOST_NEIGHBORS:
+        raise InvalidField("neighbors", f"must be between 0 and {MOST_NEIGHBORS}")
+
+
+Events = Sequence[StoredEvent]
+
+
+def fitting(before: Events, after: Events, room: int) -> tuple[Events, Events]:
+    """An event's neighbours without the farthest, as far as it must be."""
+    before, after = list(before), list(after)
+    size = sum(len(each.body) for each in (*before, *after))
+    while size > room and (before or after):
+        gone = before.pop(0) if len(before) >= len(after) else after.pop()
+        size -= len(gone.body)
+    return before, after
+
+
+def marked(texts: Texts, fields: Field, terms: Collection[str]) -> Highlights:
+    """Where terms of an analysed question stand in the fields that were searched, the first MOST_HIGHLIGHTS."""
+    return _found(texts, fields, lambda text: highlights(text, terms)) if terms else []
+
+
+def marked_literally(texts: Texts, fields: Field, folded_terms: Collection[str]) -> Highlights:
+    """Where folded terms stand in the fields that were searched, the first MOST_HIGHLIGHTS."""
+    return _found(texts, fields, lambda text: literal_highlights(text, folded_terms)) if folded_terms else []
+
+
+def _found(texts: Texts, fields: Field, find: Callable[[str], Iterable[Span]]) -> Highlights:
+    every = (
+        Highlight(name, span)
+        for name, text in zip(FIELDS, texts, strict=True)
+        if text and name in fields
+        for span in find(text)
+    )
+    return list(islice(every, MOST_HIGHLIGHTS))

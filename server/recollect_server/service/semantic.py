@@ -2,38 +2,161 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import asyncio
+from collections import OrderedDict
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import NamedTuple, TypeVar
+
+import numpy as np
 
 from ..domain.filters import EventFilter
-from ..domain.memories import MemoryFilter, MemoryScope
-from ..domain.recall import Scored
-from ..recall.vectors import VectorCache
+from ..domain.memories import Memory, MemoryFilter, MemoryScope
+from ..domain.model import SessionRef
+from ..embedder.base import Vectors
+from ..recall.vectors import BestRows, top
 from ..store.base import EventScope, Store
-from ..store.recall import Source
+from ..store.recall import FoundEvent, Source
+from .matrices import BLOCK_ROWS, Matrices, Read
 from .vector_model import VectorModel
+
+_DEEPEST = 16_384
+_DEEPER = 8
+_QUERIES_KEPT = 256
+# Rows that are compared while the event loop waits: below a millisecond.
+_MOST_ROWS_AT_ONCE = 8_000
+
+Near = list[tuple[int, float]]
+_T = TypeVar("_T", FoundEvent, Memory)
+
+
+class NearEvent(NamedTuple):
+    found: FoundEvent
+    score: float
+    """The cosine."""
+
+
+class NearMemory(NamedTuple):
+    memory: Memory
+    score: float
+
+
+@dataclass(frozen=True, slots=True)
+class _Place:
+    """Where is searched, and how its vectors are read."""
+
+    source: Source
+    tenant: str
+    scope: EventScope | MemoryScope
+    model: int
+    cached_as: object
+    read: Read
 
 
 class VectorSearch:
-    """Searches by vectors. Everything that was embedded before the call is found."""
+    """Searches by vectors. What was embedded before the call is found, as `Matrices` says."""
 
-    def __init__(self, store: Store, model: VectorModel, cache: VectorCache) -> None:
+    def __init__(self, store: Store, model: VectorModel, matrices: Matrices) -> None:
         self._store = store
         self._model = model
-        self._cache = cache
+        self._matrices = matrices
+        self._queries: OrderedDict[str, Vectors] = OrderedDict()
 
     async def events(
         self, tenant: str, scope: EventScope, text: str, wanted: EventFilter, count: int, min_score: float | None = None
-    ) -> Sequence[Scored]:
-        """The `count` events of the scope nearest to the text that satisfy the filter, best first, scored by the cosine. Fewer
-        where the filter leaves fewer of the nearest 16,384. Raises EmbedFailed, SessionNotFound, AmbiguousSession."""
-        raise NotImplementedError
+    ) -> Sequence[NearEvent]:
+        """The `count` events of the scope nearest to the text that satisfy the filter, best first. Fewer where the filter
+        leaves fewer of the nearest 16,384. Raises EmbedFailed, SessionNotFound, AmbiguousSession."""
+        same: object = scope
+        if isinstance(scope, SessionRef):  # its uid, for another session may get the name
+            session = await self._store.get_session(tenant, scope)
+            scope, same = session.ref, session.uid
+        query, model = await self._query(text), await self._model.number()
+        read = partial(self._store.event_vectors, tenant, scope, model)
+        place = _Place(Source.EVENTS, tenant, scope, model, (Source.EVENTS, tenant, same, model), read)
+
+        async def check(keys: Sequence[int]) -> Sequence[FoundEvent]:
+            return await self._store.events_by_key(tenant, scope, keys, wanted)
+
+        return [NearEvent(*each) for each in await self._search(place, query, check, count, min_score)]
 
     async def memories(
         self, tenant: str, scope: MemoryScope, text: str, wanted: MemoryFilter, count: int, min_score: float | None = None
-    ) -> Sequence[Scored]:
+    ) -> Sequence[NearMemory]:
         """The same of memories."""
-        raise NotImplementedError
+        query, model = await self._query(text), await self._model.number()
+        read = partial(self._store.memory_vectors, tenant, scope, model)
+        place = _Place(Source.MEMORIES, tenant, scope, model, (Source.MEMORIES, tenant, scope, model), read)
 
-    async def lag(self, source: Source) -> int:
-        """How many documents still wait for their embedding. Raises EmbedFailed while the model is not known."""
-        raise NotImplementedError
+        async def check(keys: Sequence[int]) -> Sequence[Memory]:
+            return await self._store.memories_by_key(tenant, scope, keys, wanted)
+
+        return [NearMemory(*each) for each in await self._search(place, query, check, count, min_score)]
+
+    async def lag(self) -> int:
+        """How many documents still wait for their embedding. Raises EmbedFailed as long as the model is not known."""
+        return await self._store.waiting(await self._model.number())
+
+    async def _query(self, text: str) -> Vectors:
+        """The query's embedding."""
+        known = self._queries.get(text)
+        if known is None:
+            known = (await self._model.embedder.embed([text], query=True))[0]
+            self._queries[text] = known
+            if len(self._queries) > _QUERIES_KEPT:
+                self._queries.popitem(last=False)
+        else:
+            self._queries.move_to_end(text)
+        return known
+
+    async def _search(
+        self,
+        place: _Place,
+        query: Vectors,
+        check: Callable[[Sequence[int]], Awaitable[Sequence[_T]]],
+        count: int,
+        min_score: float | None,
+    ) -> list[tuple[_T, float]]:
+        """What `check` leaves of the nearest, looking deeper as long as that is too little."""
+        found: list[tuple[_T, float]] = []
+        checked, depth = 0, count
+        while query.any():
+            near = await self._nearest(place, query, depth)
+            scores = {key: score for key, score in near[checked:] if min_score is None or score >= min_score}
+            found += [(each, scores[each.key]) for each in await check(list(scores))] if scores else []
+            exhausted = len(near) < depth or len(scores) < len(near) - checked
+            if len(found) >= count or exhausted or depth >= _DEEPEST:
+                break
+            checked, depth = len(near), min(depth * _DEEPER, _DEEPEST)
+        return found[:count]
+
+    async def _nearest(self, place: _Place, query: Vectors, k: int) -> Near:
+        """Keys and cosines of the nearest, best first. By the store's own index where it has one."""
+        answer = await self._store.nearest(place.source, place.tenant, place.scope, place.model, query, k)
+        if answer is not None:
+            return answer
+        entry = await self._matrices.get(place.cached_as, place.read)
+        if entry is None:
+            return await _streamed(place.read, query, k)
+        if len(entry.keys) <= _MOST_ROWS_AT_ONCE:
+            rows = top(entry.vectors, query, k)
+        else:
+            rows = await asyncio.to_thread(top, entry.vectors, query, k)
+        return [(int(entry.keys[row]), score) for row, score in rows]
+
+
+async def _streamed(read: Read, query: Vectors, k: int) -> Near:
+    """Of a scope that is larger than memory is to hold."""
+    best, keys = BestRows(query, k), []
+    after = 0
+    while True:
+        block = await read(after, BLOCK_ROWS)
+        if len(block.keys):
+            keys.append(block.keys)
+            await asyncio.to_thread(best.add, block.vectors)
+            after = int(block.keys[-1])
+        if len(block.keys) < BLOCK_ROWS:
+            break
+    every = np.concatenate(keys) if keys else np.zeros(0, np.int64)
+    return [(int(every[row]), score) for row, score in best.result()]

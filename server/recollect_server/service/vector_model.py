@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
-from ..embedder.base import Embedder
+import asyncio
+
+from ..embedder.base import Embedder, EmbedFailed
 from ..store.recall import RecallStore
+
+PROBE = "probe"
+"""A text that any endpoint which works at all embeds."""
 
 
 class VectorModel:
@@ -13,8 +18,20 @@ class VectorModel:
         self.embedder = embedder
         self._store = store
         self._number: int | None = None
+        self._asking = asyncio.Lock()
 
     async def number(self) -> int:
-        """The store's number of the model. Where the dimension is not known, a probe is embedded first: raises EmbedFailed while
-        the endpoint does not answer."""
-        raise NotImplementedError
+        """The store's number of the model. Where the dimension is not known, a probe is embedded first. Raises EmbedFailed as
+        long as the endpoint does not answer, or if what is stored under the model's name has another dimension."""
+        async with self._asking:
+            if self._number is None:
+                dimension = await self._dimension()
+                try:
+                    self._number = await self._store.vector_model(self.embedder.model, dimension)
+                except ValueError as error:
+                    raise EmbedFailed(str(error)) from None
+            return self._number
+
+    async def _dimension(self) -> int:
+        known = self.embedder.dimension
+        return known or int((await self.embedder.embed([PROBE])).shape[1])

@@ -21,6 +21,7 @@ from .consumers import ConsumerStore
 from .feed import FeedStore
 from .memories import MemoriesStore
 from .recall import RecallStore
+from .upkeep import UpkeepStore
 from .windows import Compacted, CompactionPage, CompactionRequest, ContextPage, StoredPolicy, WindowRead
 
 
@@ -235,7 +236,7 @@ class StoreInfo:
     totals: Totals | None = None
 
 
-class Store(FeedStore, ConsumerStore, RecallStore, MemoriesStore, Protocol):
+class Store(FeedStore, ConsumerStore, RecallStore, MemoriesStore, UpkeepStore, Protocol):
     """Durable, ordered, atomic storage of sessions and their logs, the feed of their changes, who follows it by name, what
     searches rank, and long-term memory."""
 

@@ -113,6 +113,11 @@ class RecallStore(Protocol):
         scope."""
         ...
 
+    async def event_keys(self, tenant: str, places: Sequence[tuple[SessionRef, int]]) -> Sequence[int]:
+        """The keys of events that are known by their session's whole name and their seq, in the order of the places; those that
+        are gone are left out."""
+        ...
+
     async def vector_model(self, name: str, dimension: int) -> int:
         """The number of a model, given to it at the first call. The last model that this was called for is the present one:
         what was embedded by another waits for an embedding again. Raises ValueError if the name is known with another

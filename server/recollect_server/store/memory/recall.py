@@ -46,6 +46,11 @@ class MemoryRecall(MemoryLogs):
         found = [places[key] for key in keys if key in places and matches(places[key][1], wanted)]
         return [_found(log, entry, beside(wanted), neighbors) for log, entry in found]
 
+    async def event_keys(self, tenant: str, places: Sequence[tuple[SessionRef, int]]) -> Sequence[int]:
+        logs = {ref: self._logs.get((tenant, ref)) for ref, _ in places}
+        keys = {(ref, entry.seq): entry.key for ref, log in logs.items() if log for entry in log.entries}
+        return [keys[place] for place in places if place in keys]
+
     def _within(self, tenant: str, scope: EventScope) -> list[Log]:
         """The sessions of a scope. Raises SessionNotFound, AmbiguousSession."""
         if isinstance(scope, SessionRef):

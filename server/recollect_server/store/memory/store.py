@@ -29,11 +29,12 @@ from ..feed import as_told
 from .consumers import MemoryConsumers
 from .feed import MemoryFeed
 from .logs import Entry, Log
+from .upkeep import MemoryUpkeep
 from .vectors import MemoryVectors
 from .windows import MemoryWindows
 
 
-class MemoryStore(MemoryWindows, MemoryFeed, MemoryConsumers, MemoryVectors):
+class MemoryStore(MemoryWindows, MemoryFeed, MemoryConsumers, MemoryUpkeep, MemoryVectors):
     """store.base.Store in memory."""
 
     async def create_session(self, tenant: str, new: NewSession, *, return_existing: bool) -> tuple[Session, bool]:

@@ -123,6 +123,17 @@ def delete_expired(connection: Connection, engine: Engine, tenant: str | None, n
     return len(rows)
 
 
+def delete_seen(connection: Connection, engine: Engine, tenant: str, seen: Session, now: int) -> bool:
+    engine.take_turns(connection, [(tenant, seen.ref.session_id)])
+    row = find(connection, tenant, seen.ref)
+    if row is None or (row.uid, row.last_seq) != (seen.uid, seen.last_seq):
+        return False
+    if row.expire_time is None or row.expire_time > now:
+        return False
+    _delete_row(connection, row, now, expired=True)
+    return True
+
+
 def _free_expired(connection: Connection, engine: Engine, tenant: str | None, now: int, limit: int) -> list[Row[Any]]:
     """Expired sessions at which this transaction has taken turns. Those that another server is sweeping, or that somebody is
     extending, are left to them."""

@@ -39,10 +39,11 @@ from .rows import require, session_of
 from .running import FEW_ROWS, explained
 from .scan import Scanner
 from .text_index import TextIndex
+from .upkeep_store import SqlUpkeep
 from .writer import Writer
 
 
-class SqlStore(SqlFeed, SqlConsumers):
+class SqlStore(SqlFeed, SqlUpkeep, SqlConsumers):
     """Store on a database. Made by `open_store`, which owns what runs beside it."""
 
     def __init__(
@@ -109,6 +110,12 @@ class SqlStore(SqlFeed, SqlConsumers):
         deleted = await self._write(
             lambda connection: session_units.delete_expired(connection, self._engine, tenant, now, limit)
         )
+        self._changed()
+        return deleted
+
+    async def delete_seen(self, tenant: str, seen: Session, now: int) -> bool:
+        unit = partial(session_units.delete_seen, engine=self._engine, tenant=tenant, seen=seen, now=now)
+        deleted = await self._write(unit)
         self._changed()
         return deleted
 

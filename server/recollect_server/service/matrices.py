@@ -1,0 +1,119 @@
+"""The vectors of scopes that are searched, kept and brought up to date at each search."""
+
+from __future__ import annotations
+
+import asyncio
+from collections import OrderedDict
+from collections.abc import Awaitable, Callable, Hashable
+from dataclasses import dataclass
+from typing import TypeVar
+from weakref import WeakValueDictionary
+
+import numpy as np
+
+from ..domain.model import SECOND_NS
+from ..recall.vectors import Entry, VectorCache
+from ..store.recall import Embedded
+
+_T = TypeVar("_T")
+
+BLOCK_ROWS = 4_096
+_MARKS_KEPT = 10_000
+
+# Documents are embedded in the order of their keys, nearly: on several servers, or committed late, one may get its vector after
+# others that have greater keys. What came in within the last minute or two is therefore read again, once a second at most.
+_LATE_NS = 60 * SECOND_NS
+_AGAIN_NS = SECOND_NS
+
+Read = Callable[[int, int], Awaitable[Embedded]]
+"""Up to so many (second) vectors with keys beyond the first."""
+
+
+@dataclass(slots=True)
+class _Mark:
+    """How far a scope has been read. `settled`: the last key that had been read a while ago; `settling` takes its place."""
+
+    last: int = 0
+    settled: int = 0
+    settling: int = 0
+    turned: int = 0
+    looked: int = 0
+
+    def start(self, now: int) -> int:
+        """Beyond which key to read now."""
+        if now - self.turned >= _LATE_NS:
+            self.settled, self.settling, self.turned = self.settling, self.last, now
+        if now - self.looked < _AGAIN_NS:
+            return self.last
+        self.looked = now
+        return self.settled
+
+
+class Matrices:
+    """Matrices by scope, as many as the cache holds. `clock` in nanoseconds."""
+
+    def __init__(self, cache: VectorCache, clock: Callable[[], int]) -> None:
+        self._cache = cache
+        self._clock = clock
+        self._marks: OrderedDict[Hashable, _Mark] = OrderedDict()
+        self._large: OrderedDict[Hashable, None] = OrderedDict()
+        """Scopes that were larger than the whole cache."""
+        self._growing: WeakValueDictionary[Hashable, asyncio.Lock] = WeakValueDictionary()
+
+    async def get(self, scope: Hashable, read: Read) -> Entry | None:
+        """All vectors of the scope; None if they are too many to be kept.
+
+        Those that were stored before the call, but for a document with a smaller key than others of its scope had a second
+        before: that may take a second longer. Rows of what was deleted may still be there.
+        """
+        if scope in self._large:
+            return None
+        growing = self._growing.setdefault(scope, asyncio.Lock())
+        async with growing:
+            mark = self._marks.get(scope)
+            if mark is None or self._cache.get(scope) is None:
+                mark = _Mark(turned=self._clock(), looked=self._clock())
+            try:
+                entry = await self._grow(scope, read, mark)
+            except BaseException:
+                self._cache.forget(scope)  # what has been read of it is not all of it
+                raise
+            if entry is not None:
+                _keep(self._marks, scope, mark)
+            return entry
+
+    async def _grow(self, scope: Hashable, read: Read, mark: _Mark) -> Entry | None:
+        begun = mark.last > 0
+        after = mark.start(self._clock()) if begun else 0
+        while True:
+            block = await read(after, BLOCK_ROWS)
+            entry = self._cache.get(scope)
+            if entry is None and begun:
+                return None  # evicted meanwhile: there is not room for all that is searched at once
+            if entry is None and not len(block.keys):
+                return Entry(block.keys, block.sessions, block.vectors)
+            if not self._add(scope, entry, after, block):
+                _keep(self._large, scope, None)
+                return None
+            begun = True
+            if len(block.keys):
+                after = int(block.keys[-1])
+                mark.last = max(mark.last, after)
+            if len(block.keys) < BLOCK_ROWS:
+                return self._cache.get(scope)
+
+    def _add(self, scope: Hashable, entry: Entry | None, after: int, block: Embedded) -> bool:
+        """Adds the rows that are not there yet; whether there was room."""
+        if entry is None:
+            return self._cache.extend(scope, block.keys, block.sessions, block.vectors)
+        fresh = ~np.isin(block.keys, entry.keys[entry.keys > after])
+        if not fresh.any():
+            return True
+        return self._cache.extend(scope, block.keys[fresh], block.sessions[fresh], block.vectors[fresh])
+
+
+def _keep(known: OrderedDict[Hashable, _T], scope: Hashable, value: _T) -> None:
+    known[scope] = value
+    known.move_to_end(scope)
+    if len(known) > _MARKS_KEPT:
+        known.popitem(last=False)

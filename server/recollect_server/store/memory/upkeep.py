@@ -1,0 +1,43 @@
+"""What runs beside the calls, in memory: store.upkeep.UpkeepStore."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+
+from ...domain.model import Session
+from ..base import Codec
+from .logs import MemoryLogs
+
+
+class MemoryUpkeep(MemoryLogs):
+    def __init__(self, codec: Codec, clock: Callable[[], int] = time.time_ns) -> None:
+        super().__init__(codec, clock)
+        self._notes: dict[str, str] = {}
+
+    async def expired_sessions(self, tenant: str | None, now: int, limit: int, skip: int = 0) -> Sequence[tuple[str, Session]]:
+        found = [
+            (expire_time, log.number, owner, log.session)
+            for (owner, _), log in self._logs.items()
+            if tenant in (None, owner) and (expire_time := log.session.expire_time) is not None and expire_time <= now
+        ]
+        found.sort(key=lambda each: each[:2])
+        return [(owner, session) for _, _, owner, session in found[skip : skip + limit]]
+
+    async def delete_seen(self, tenant: str, seen: Session, now: int) -> bool:
+        log = self._find(tenant, seen.ref)
+        if log is None or (log.session.uid, log.session.last_seq) != (seen.uid, seen.last_seq):
+            return False
+        if log.session.expire_time is None or log.session.expire_time > now:
+            return False
+        self._drop(tenant, log, now, expired=True)
+        return True
+
+    async def note(self, name: str) -> str | None:
+        return self._notes.get(name)
+
+    async def put_note(self, name: str, value: str, expected: str | None) -> bool:
+        if self._notes.get(name) != expected:
+            return False
+        self._notes[name] = value
+        return True
