@@ -17,6 +17,7 @@ import re
 from collections.abc import Iterable, Iterator
 from functools import lru_cache
 from itertools import pairwise
+from operator import add
 from typing import NamedTuple
 
 from .folding import JOINT, LONGEST_TERM, fold, stem
@@ -30,6 +31,10 @@ MOST_TERMS = 100_000
 
 MOST_CHARACTERS = 1_000_000
 """Characters of one text that are looked at for that."""
+
+
+MOST_OF_CHUNK = 50_000
+"""Characters without a blank or the like between them, of which terms are made; the rest of such a string is not found."""
 
 
 class Token(NamedTuple):
@@ -63,7 +68,10 @@ _APOSTROPHE = re.compile(r"['’＇]")
 _ENDINGS = frozenset(("s", "ll", "re", "ve", "d", "m"))
 _ORDINALS = frozenset(("st", "nd", "rd", "th"))
 
-_REMEMBERED = 48  # characters of a chunk that is worth remembering: longer ones seldom come again
+# Runs of characters that fold to themselves, most of what is written without blanks, take a short way to the same terms.
+_PLAIN_RUN = re.compile("[\u3005\u3041-\u3096\u30a1-\u30fa\u30fc\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7a3]+")
+_FIRST_UNSPACED = "\u0e00"  # Words below come again and are remembered; runs seldom do.
+_REMEMBERED = 32  # characters of a chunk that is worth remembering: longer ones seldom come again
 _MOST_CAMEL = 48  # characters of a word that is looked at for words inside; longer ones are keys, hashes and the like
 _MOST_HUMPS = 8
 _LONGEST_UNIT = LONGEST_TERM // 2
@@ -76,8 +84,17 @@ def index_terms(text: str) -> list[str]:
     chunks = _ASCII_CHUNK if text.isascii() else _CHUNK
     terms: list[str] = []
     for chunk in chunks.findall(text):
-        terms += _known_terms(chunk) if len(chunk) <= _REMEMBERED else [token.term for token in _analyse(chunk, False)]
-    return terms[:MOST_TERMS]
+        if chunk[0] < _FIRST_UNSPACED and len(chunk) <= _REMEMBERED:
+            terms += _known_terms(chunk)
+        elif _PLAIN_RUN.fullmatch(chunk):
+            run = chunk[:MOST_OF_CHUNK]
+            terms += run
+            terms += map(add, run, run[1:])
+        else:
+            terms += [token.term for token in _analyse(chunk, False)]
+        if len(terms) > MOST_TERMS:
+            return terms[:MOST_TERMS]
+    return terms
 
 
 def tokens(text: str) -> Iterator[Token]:
@@ -99,7 +116,8 @@ def _tokens(text: str, question: bool) -> Iterator[Token]:
     chunks = _ASCII_CHUNK if text.isascii() else _CHUNK
     for match in chunks.finditer(text):
         chunk, at = match[0], match.start()
-        found = _known(chunk, question) if len(chunk) <= _REMEMBERED else _analyse(chunk, question)
+        known = chunk[0] < _FIRST_UNSPACED and len(chunk) <= _REMEMBERED
+        found = _known(chunk, question) if known else _analyse(chunk, question)
         for term, start, end in found:
             yield Token(term, at + start, at + end)
 
@@ -115,14 +133,20 @@ def _known(chunk: str, question: bool) -> tuple[Token, ...]:
 
 
 def _analyse(chunk: str, question: bool) -> Iterable[Token]:
+    chunk = chunk[:MOST_OF_CHUNK]
     return _of_run(chunk, question) if script_of(chunk[0]).unspaced else _of_words(chunk)
 
 
 def _of_run(run: str, question: bool) -> list[Token]:
     """The characters of a run of one unspaced script, then its pairs; of a question only pairs if there is one."""
-    units = [Token(term[:_LONGEST_UNIT], *unit.span()) for unit in _UNIT.finditer(run) if (term := fold(unit[0]))]
+    units = [Token(term, *unit.span()) for unit in _UNIT.finditer(run) if (term := _unit_term(unit[0]))]
     pairs = [Token(one.term + other.term, one.start, other.end) for one, other in pairwise(units)]
     return pairs if question and pairs else units + pairs
+
+
+@lru_cache(1 << 14)
+def _unit_term(unit: str) -> str:
+    return fold(unit)[:_LONGEST_UNIT]
 
 
 def _of_words(chunk: str) -> list[Token]:

@@ -162,6 +162,9 @@ def test_a_long_term_is_cut() -> None:
 
 def test_a_long_text_is_cut(monkeypatch: pytest.MonkeyPatch) -> None:
     assert len(index_terms("a " * 150_000)) == analysis.MOST_TERMS
+    assert len(index_terms("北京。" * 50_000)) == analysis.MOST_TERMS
+    for endless in ("1/", "は", "a'", "ก", "a"):
+        assert len(index_terms(endless * 500_000)) <= analysis.MOST_TERMS
     monkeypatch.setattr(analysis, "MOST_CHARACTERS", 3)
     assert index_terms("a b c") == ["a", "b"]
 
