@@ -23,7 +23,9 @@ FIELDS = 5
 _BLANK, _LINE_FEED = 32, 10
 _BASE = 0x9E3779B97F4A7C15  # odd, so that it has an inverse modulo 2**64
 _INVERSE = pow(_BASE, -1, 1 << 64)
-_KEPT = 1 << 18  # bytes whose powers are kept, 4 MiB of them; a usual answer is shorter
+# What is worked on at a time stays in the processor's cache.
+_BLOCK_BYTES = 1 << 16
+_BLOCK_TOKENS = 1 << 15
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,9 +81,14 @@ def hashes(terms: Iterable[str]) -> Hashes:
 
 def find(tokens: Tokens, wanted: Hashes) -> Hits:
     """Where the wanted terms stand. Meant for tens of them: each is one pass over the tokens."""
-    places = [np.flatnonzero(tokens.hashes == number) for number in wanted]
-    at = np.concatenate([*places, np.empty(0, np.int64)]).astype(np.int64)
-    term = np.repeat(np.arange(len(wanted)), [len(place) for place in places])
+    places, sizes = [np.empty(0, np.int64)], []
+    for begin in range(0, len(tokens.hashes), _BLOCK_TOKENS):
+        block = tokens.hashes[begin : begin + _BLOCK_TOKENS]
+        found = [np.flatnonzero(block == number) + begin for number in wanted]
+        places += found
+        sizes += [len(place) for place in found]
+    at = np.concatenate(places)
+    term = np.repeat(np.resize(np.arange(len(wanted)), len(sizes)), sizes)
     order = np.argsort(at, kind="stable")
     at, term = at[order], term[order]
     return Hits(at, term, tokens.field[at])
@@ -91,27 +98,31 @@ def count(hits: Hits, terms: int, candidates: int, weights: Sequence[float]) -> 
     """How often each term stands in each candidate, a field counted by its weight: terms x candidates."""
     cells = hits.term * candidates + hits.field // FIELDS
     counted = np.bincount(cells, np.asarray(weights, np.float64)[hits.field % FIELDS], terms * candidates)
-    return counted.reshape(terms, candidates)
+    return counted.astype(np.float64).reshape(terms, candidates)
 
 
 def _numbers(data: NDArray[np.uint8], starts: Ints, cuts: Ints) -> Hashes:
-    """The numbers of data[start:cut]: the sum of byte * base**place over it, moved to place 0 by a power of the inverse."""
-    powers, inverses = _kept_powers() if len(data) <= _KEPT else _powers(len(data))
-    sums = np.zeros(len(data) + 1, np.uint64)
-    np.cumsum(np.multiply(data, powers[: len(data)], dtype=np.uint64), out=sums[1:])
-    return (sums[cuts] - sums[starts]) * inverses[starts]
-
-
-def _powers(size: int) -> tuple[Hashes, Hashes]:
-    return _powers_of(_BASE, size), _powers_of(_INVERSE, size)
-
-
-def _powers_of(base: int, size: int) -> Hashes:
-    powers = np.full(size, base, np.uint64)
-    powers[0] = 1
-    return np.multiply.accumulate(powers)
+    """The numbers of data[start:cut]: the sum of byte * base**place over it, moved to place 0 by a power of the inverse. Places
+    are counted from the start of a block; a term that is longer than a block counts up to its end."""
+    powers, inverses = _powers()
+    numbers = np.empty(len(starts), np.uint64)
+    first = 0
+    while first < len(starts):
+        begin = starts[first]
+        last = max(int(np.searchsorted(cuts, begin + _BLOCK_BYTES, "right")), first + 1)
+        froms, ends = starts[first:last] - begin, np.minimum(cuts[first:last] - begin, _BLOCK_BYTES)
+        block = data[begin : begin + ends[-1]]
+        sums = np.zeros(len(block) + 1, np.uint64)
+        np.cumsum(np.multiply(block, powers[: len(block)], dtype=np.uint64), out=sums[1:])
+        numbers[first:last] = (sums[ends] - sums[froms]) * inverses[froms]
+        first = last
+    return numbers
 
 
 @lru_cache(maxsize=1)
-def _kept_powers() -> tuple[Hashes, Hashes]:
-    return _powers(_KEPT)
+def _powers() -> tuple[Hashes, Hashes]:
+    """base**place and its inverse, for all places of a block and its end."""
+    both = np.ones((2, _BLOCK_BYTES + 1), np.uint64)
+    both[:, 1:] = np.array([[_BASE], [_INVERSE]], np.uint64)
+    np.multiply.accumulate(both, axis=1, out=both)
+    return both[0], both[1]

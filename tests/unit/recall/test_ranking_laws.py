@@ -74,8 +74,18 @@ def test_counting_is_that_of_plain_python(words: list[str]) -> None:
     assert tokens.lengths.tolist() == [[len(field.split()) for field in one.split("\n")] for one in words]
 
 
-def test_texts_longer_than_what_is_kept_ready_are_read_the_same() -> None:
+def test_texts_longer_than_a_block_are_read_the_same() -> None:
     long = " ".join(f"w{number}" for number in range(80_000))
-    tokens = features.read([f"{long}\n\n\n\n", "w7 last\n\n\n\n"])
-    hits = features.find(tokens, features.hashes(["w7", "w79999", "last"]))
-    assert features.count(hits, 3, 2, [1] * 5).tolist() == [[1, 1], [1, 0], [0, 1]]
+    endless = "e" * 300_000
+    tokens = features.read([f"{long}\n\n\n\n", f"w7 {endless} last\n\n\n\n"])
+    hits = features.find(tokens, features.hashes(["w7", "w79999", "last", endless]))
+    assert features.count(hits, 4, 2, [1] * 5).tolist() == [[1, 1], [1, 0], [0, 1], [0, 1]]
+    numbers = features.hashes([f"w{number}" for number in range(80_000)])
+    assert len(set(numbers.tolist())) == 80_000
+    assert (tokens.hashes[:80_000] == numbers).all()
+
+
+def test_terms_at_every_place_of_a_block_have_the_same_number() -> None:
+    padding = range(65_520, 65_552)
+    tokens = [features.read([f"{'p' * length} tea cake\n\n\n\n"]).hashes[1:] for length in padding]
+    assert {tuple(pair.tolist()) for pair in tokens} == {tuple(features.hashes(["tea", "cake"]).tolist())}
