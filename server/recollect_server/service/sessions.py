@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, replace
 
 from ..domain.errors import InvalidField, PermissionDenied
@@ -37,14 +37,27 @@ class SessionDraft:
     context_bytes: int = 0
 
 
-class SessionService:
-    """Use cases on sessions. `clock` gives nanoseconds, `new_id` time-ordered unique ids."""
+BeforeDelete = Callable[[str, Session], Awaitable[bool]]
+"""Told of a session of a tenant that has expired; whether it may be deleted now."""
 
-    def __init__(self, store: Store, limits: Limits, clock: Callable[[], int], new_id: Callable[[], str]) -> None:
+
+class SessionService:
+    """Use cases on sessions. `clock` gives nanoseconds, `new_id` time-ordered unique ids. Expired sessions are deleted once
+    `before_delete` lets them go, and as it saw them: one that was appended to or extended meanwhile stays."""
+
+    def __init__(
+        self,
+        store: Store,
+        limits: Limits,
+        clock: Callable[[], int],
+        new_id: Callable[[], str],
+        before_delete: BeforeDelete | None = None,
+    ) -> None:
         self._store = store
         self._limits = limits
         self._clock = clock
         self._new_id = new_id
+        self._before_delete = before_delete
 
     async def create(
         self, caller: Caller, ref: SessionRef, draft: SessionDraft, *, return_existing: bool
@@ -97,11 +110,24 @@ class SessionService:
 
     async def _delete_some(self, tenant: str | None) -> int:
         """In small transactions, for appends wait while one runs."""
+        if self._before_delete is not None:
+            return await self._delete_one_by_one(tenant, self._before_delete)
         deleted = 0
         while deleted < SWEEP_AT_MOST:
             gone = await self._store.delete_expired(tenant, self._clock(), _SWEEP_AT_ONCE)
             deleted += gone
             if gone < _SWEEP_AT_ONCE:
+                break
+        return deleted
+
+    async def _delete_one_by_one(self, tenant: str | None, may_go: BeforeDelete) -> int:
+        deleted = stayed = 0
+        while deleted < SWEEP_AT_MOST:
+            found = await self._store.expired_sessions(tenant, self._clock(), _SWEEP_AT_ONCE, skip=stayed)
+            for owner, session in found:
+                gone = await may_go(owner, session) and await self._store.delete_seen(owner, session, self._clock())
+                deleted, stayed = (deleted + 1, stayed) if gone else (deleted, stayed + 1)
+            if len(found) < _SWEEP_AT_ONCE:
                 break
         return deleted
 
