@@ -28,6 +28,11 @@ from .windows import Compacted, CompactionPage, CompactionRequest, ContextPage, 
 class Codec(Protocol):
     """What a store needs to know of an event's bytes without parsing them itself."""
 
+    @property
+    def words_version(self) -> int:
+        """Changes when the same bytes give other words, so that what was derived from them is derived again."""
+        ...
+
     def seal(self, draft: EventDraft, seq: int, record_time: int) -> bytes:
         """The bytes to store: the draft's body, unchanged, followed by what the server adds (seq, record time, sizes)."""
         ...

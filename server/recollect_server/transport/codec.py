@@ -11,6 +11,7 @@ from recollect.v1 import event_pb2, message_pb2
 from ..domain.feed import FeedEvent
 from ..domain.model import SECOND_NS, EventDraft, StoredEvent
 from ..domain.recall import Texts, Words
+from ..recall.analysis import ANALYZER_VERSION
 from ..recall.document import words_of
 from ..store.base import Reading
 from .render import measured
@@ -21,6 +22,8 @@ _ARCHIVED = bytes((15 << 3, 1))
 
 class EventCodec:
     """store.base.Codec for recollect.v1.SessionEvent. `token_counter` is noted with each event; empty is the estimate."""
+
+    words_version = ANALYZER_VERSION
 
     def __init__(self, token_counter: str = "") -> None:
         self._token_counter = token_counter

@@ -88,6 +88,14 @@ class Engine(Protocol):
         """Literal substring."""
         ...
 
+    def among(self, column: ColumnElement[Any], name: str) -> ColumnElement[bool]:
+        """That the column has one of the keys which the parameter of this name holds: see keys."""
+        ...
+
+    def keys(self, keys: Sequence[int]) -> Any:
+        """Keys as a parameter for `among`, however many."""
+        ...
+
     def settled(self) -> ColumnElement[bool]:
         """Which rows of `changes` can be passed by: no transaction still running can commit one that sorts before them."""
         ...

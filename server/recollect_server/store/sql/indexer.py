@@ -30,12 +30,14 @@ from .schema import (
     POSITION_STEP,
     changes,
     event_text,
+    event_words,
     events,
     feed_floor,
     index_progress,
     sessions,
 )
 from .text_index import TextIndex, TextRow, scope_of
+from .word_index import WordRow, markers, words_text
 
 _log = logging.getLogger(__name__)
 
@@ -137,7 +139,7 @@ class Indexer:
                 self._remove(connection, change)
         if self._is_trimmed_beyond(connection, at):
             # By a server that keeps no index and waits for none. What was missed nobody knows any more: it begins anew.
-            self._index.prepare(connection, self._engine)
+            self._index.prepare(connection, self._engine, self._codec.words_version)
             return _Step(rows, False)
         last = batch[-1]
         reached = {"xid": last.xid, "change": last.id, "session": last.session, "time": last.time}
@@ -157,25 +159,36 @@ class Indexer:
             self._derive(connection, connection.execute(query).all())
 
     def _derive(self, connection: Connection, found: Sequence[Row[Any]]) -> None:
-        if found:
-            texts = ((row.id, scope_of(row.tenant, row.user_id), fold(self._codec.text(row.body))) for row in found)
-            self._index.add(connection, sorted(texts))
-            vector_upkeep.indexed(connection, min(row.id for row in found))
+        if not found:
+            return
+        found = sorted(found, key=lambda row: row.id)
+        texts = [(row.id, scope_of(row.tenant, row.user_id), fold(self._codec.text(row.body))) for row in found]
+        words = [] if self._index.words is None else [self._words(row) for row in found]
+        self._index.add(connection, texts, words)
+        vector_upkeep.indexed(connection, found[0].id)
+
+    def _words(self, row: Row[Any]) -> WordRow:
+        scopes = markers(row.tenant, row.app, row.user_id, row.session)
+        return WordRow(row.id, scopes, words_text(self._codec.words(row.body, row.time)))
 
     def _remove(self, connection: Connection, change: Row[Any]) -> None:
         """Drops what was derived from a deleted session: in its span of ids, what no event is left for."""
         left = sa.exists().where(events.c.id == event_text.c.id)
-        query = sa.select(event_text).where(event_text.c.id.between(change.first, change.last), ~left)
-        gone: list[TextRow] = [(row.id, row.scope, row.text) for row in connection.execute(query)]
+        query = sa.select(event_text, event_words.c.markers, event_words.c.words)
+        query = query.outerjoin(event_words, event_words.c.id == event_text.c.id)
+        gone = connection.execute(query.where(event_text.c.id.between(change.first, change.last), ~left)).all()
         if gone:
-            self._index.remove(connection, gone)
+            texts: list[TextRow] = [(row.id, row.scope, row.text) for row in gone]
+            words = [WordRow(row.id, row.markers, row.words) for row in gone if row.words is not None]
+            self._index.remove(connection, texts, words)
         vector_upkeep.deleted(connection, change.first, change.last)
 
 
 def _texts() -> Select[Any]:
     """Events, and what is needed to derive their texts."""
     joined = sa.join(events, sessions, sessions.c.id == events.c.session)
-    return sa.select(events.c.id, events.c.body, sessions.c.tenant, sessions.c.user_id).select_from(joined)
+    of_session = (sessions.c.tenant, sessions.c.app, sessions.c.user_id)
+    return sa.select(events.c.id, events.c.session, events.c.time, events.c.body, *of_session).select_from(joined)
 
 
 def added_by(kind: int) -> ColumnElement[bool]:

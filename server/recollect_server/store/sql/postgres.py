@@ -145,6 +145,12 @@ class PostgresEngine:
     def contains(self, column: ColumnElement[Any], folded: str) -> ColumnElement[bool]:
         return sa.func.strpos(column, folded) > 0
 
+    def among(self, column: ColumnElement[Any], name: str) -> ColumnElement[bool]:
+        return column == sa.any_(sa.bindparam(name, type_=sa.ARRAY(sa.BigInteger)))
+
+    def keys(self, keys: Sequence[int]) -> Any:
+        return list(keys)
+
     def settled(self) -> ColumnElement[bool]:
         # Ids are taken at insert and become visible at commit, so following them would skip rows for ever. A transaction
         # below the oldest one still running is settled, and so is everything that sorts before it.

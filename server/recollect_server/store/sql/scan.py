@@ -24,7 +24,7 @@ from .prepared import ROWS_AT_ONCE, Record, Statements
 from .schema import INSERTED, POSITION_STEP, event_text, events
 
 # Larger bodies are fetched one by one once it is known that they are wanted, so that a page of them is never in memory.
-_SMALL_BODY = 32_768
+SMALL_BODY = 32_768
 
 _e = events.c
 # As few as a page needs: each costs as much time again as a tenth of the row.
@@ -33,7 +33,7 @@ EVENT_COLUMNS: list[ColumnElement[Any]] = [
     _e.position,
     _e.archived,
     _e.size,
-    sa.case((_e.size <= sa.literal_column(str(_SMALL_BODY)), _e.body)).label("body"),
+    sa.case((_e.size <= sa.literal_column(str(SMALL_BODY)), _e.body)).label("body"),
 ]
 
 

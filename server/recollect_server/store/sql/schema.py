@@ -371,6 +371,15 @@ event_text = Table(
     Index("event_text_scope", "scope", "id"),
 )
 
+# The terms of events (store.words), made with their text; `markers` of the scopes that they are in: see word_index.
+event_words = Table(
+    "event_words",
+    derived,
+    Column("id", _Id, primary_key=True, autoincrement=False),
+    Column("markers", Text, nullable=False),
+    Column("words", Text, nullable=False),
+)
+
 # How far the indexer has come in the order of `changes`, and what that change was: the file may be left over from another
 # database, or from a later state of this one. Before it follows changes it reads the events that were there when it began, by
 # their ids: up to `filled` it has, up to `fill` it will. One row.
@@ -379,6 +388,7 @@ index_progress = Table(
     derived,
     Column("one", SmallInteger, primary_key=True, autoincrement=False),
     Column("version", Integer, nullable=False),
+    Column("words_version", Integer, nullable=False),
     Column("xid", BigInteger, nullable=False),
     Column("change", BigInteger, nullable=False),
     Column("session", BigInteger, nullable=False),

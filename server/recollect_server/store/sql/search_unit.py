@@ -1,26 +1,26 @@
-"""Units of work that search one session, or all sessions of a user."""
+"""Units of work that search one session, or all sessions of a user or of an app."""
 
 from __future__ import annotations
 
 import heapq
 from collections.abc import Iterator, Sequence
-from functools import partial
 from itertools import islice
 from typing import Any
 
 import sqlalchemy as sa
 from sqlalchemy import BigInteger, BindParameter
-from sqlalchemy.sql import ColumnElement, Select
+from sqlalchemy.sql import Select
 
 from ...domain.model import SessionRef
-from ..base import Cursor, EventQuery, SearchCursor, SearchHit, SearchPage, SearchQuery, UserScope
+from ..base import AppScope, Cursor, EventQuery, SearchCursor, SearchHit, SearchPage, SearchQuery, UserScope
+from . import tail
 from .conditions import Conditions, conditions, parameter
-from .indexer import added_by, beyond, unfilled
 from .list_unit import SessionLog
 from .prepared import Prepared, Record
 from .rows import ref_of, require
 from .scan import EVENT_COLUMNS, Scanner, fitting
-from .schema import ADDING, changes, event_text, events, index_progress, sessions
+from .schema import event_text, events, sessions
+from .scopes import owned
 from .text_index import TextIndex, scope_of
 
 _ORDER = (events.c.time, events.c.session, events.c.position)
@@ -38,9 +38,11 @@ def search_session(scanner: Scanner, tenant: str, ref: SessionRef, query: Search
     return SearchPage(hits, onward)
 
 
-def search_user(scanner: Scanner, index: TextIndex | None, tenant: str, scope: UserScope, query: SearchQuery) -> SearchPage:
+def search_sessions(
+    scanner: Scanner, index: TextIndex | None, tenant: str, scope: UserScope | AppScope, query: SearchQuery
+) -> SearchPage:
     skip = query.filter.offset if query.cursor is None else 0
-    found = _UserSearch(scanner, index, tenant, scope, query).matches(skip, query.most + 1)
+    found = _Search(scanner, index, tenant, scope, query).matches(skip, query.most + 1)
     page = fitting(found, query.most, query.max_bytes)
     cursor = None
     if len(page) < len(found):
@@ -67,14 +69,16 @@ def _taken(rows: Iterator[Record], skip: int, count: int) -> list[Record]:
     return taken
 
 
-class _UserSearch:
-    """A search over a user's sessions: what the index has, and the tail that it has not."""
+class _Search:
+    """A search over a user's or an app's sessions: what the index has, and the tail that it has not."""
 
-    def __init__(self, scanner: Scanner, index: TextIndex | None, tenant: str, scope: UserScope, query: SearchQuery) -> None:
+    def __init__(
+        self, scanner: Scanner, index: TextIndex | None, tenant: str, scope: UserScope | AppScope, query: SearchQuery
+    ) -> None:
         self._scanner = scanner
         self._index = index
         self._wanted = query.filter
-        self._scope_key = scope_of(tenant, scope.user_id)
+        self._scope_key = scope_of(tenant, scope.user_id) if isinstance(scope, UserScope) else None
         self._conditions = _search_conditions(tenant, scope, query)
 
     def matches(self, skip: int, count: int) -> Sequence[Record]:
@@ -85,15 +89,13 @@ class _UserSearch:
             return _taken(scanned, skip, count)
         if not connection.in_transaction():
             connection.begin()  # prepared statements do not, and all of an answer is to be of one moment
-        # The tail first: what is indexed after this statement is found by the next, so nothing falls between them.
-        behind = self._scanner.statements.get("search behind", connection, self._behind_statement).run(connection, {})[0]
+        behind = tail.parts(self._scanner)
         conditions, indexed = self._indexed(self._index)
         values = conditions.values
-        if not any(behind):
+        if not behind:
             return indexed.run(connection, {**values, "skip": skip, "limit": count})
         most = skip + count
-        kinds = [*(ADDING if behind.changes else ()), *([None] if behind.events else ())]
-        tails = [list(islice(self._tail(kind), most)) for kind in kinds]
+        tails = [list(islice(self._tail(part), most)) for part in behind]
         rest = indexed.stream(connection, {**values, "skip": 0, "limit": most})
         return _taken(heapq.merge(*tails, rest, key=_sort_key), skip, count)
 
@@ -110,54 +112,31 @@ class _UserSearch:
         shape = ("search indexed", self._conditions.shape, texts.shape)
         return conditions, self._scanner.statements.get(shape, self._scanner.connection, build)
 
-    def _tail(self, kind: int | None) -> Iterator[Record]:
-        """Matches that changes of this kind added and that are not indexed; None: that were there when the index was begun."""
-        shape = ("search tail", kind, self._conditions.shape)
-        tail = self._scanner.statements.get(shape, self._scanner.connection, lambda: self._tail_statement(kind))
-        for row in tail.stream(self._scanner.connection, self._conditions.values):
+    def _tail(self, part: tail.Part) -> Iterator[Record]:
+        """Matches in this part of the tail."""
+        shape = ("search tail", part, self._conditions.shape)
+
+        def build() -> Select[Any]:
+            return tail.within(self._candidates(), part, self._scanner.engine)
+
+        statement = self._scanner.statements.get(shape, self._scanner.connection, build)
+        for row in statement.stream(self._scanner.connection, self._conditions.values):
             if self._scanner.decoded_matches(row, self._wanted, row.session):
                 yield row
-
-    # --- statements
-
-    def _ahead(self) -> ColumnElement[bool]:
-        """Changes that are not indexed."""
-        xid, change = (sa.select(column).scalar_subquery() for column in (index_progress.c.xid, index_progress.c.change))
-        return beyond(self._scanner.engine, xid, change)
-
-    def _behind_statement(self) -> Select[Any]:
-        """Whether there are changes that are not indexed, and events of before."""
-        at = index_progress.c
-        ahead = sa.exists(sa.select(changes.c.id).where(self._ahead()))
-        columns: list[ColumnElement[Any]] = [ahead.label("changes"), (at.filled < at.fill).label("events")]
-        return sa.select(*columns)
 
     def _candidates(self) -> Select[Any]:
         columns = [*EVENT_COLUMNS, events.c.session, events.c.time, sessions.c.app, sessions.c.user_id, sessions.c.session_id]
         joined = sa.join(events, sessions, events.c.session == sessions.c.id)
         return sa.select(*columns).select_from(joined).where(*self._conditions.where).order_by(*_ORDER)
 
-    def _tail_statement(self, kind: int | None) -> Select[Any]:
-        if kind is None:
-            return self._candidates().where(unfilled())
-        return self._candidates().join(changes, added_by(kind)).where(self._ahead())
 
-
-def _search_conditions(tenant: str, scope: UserScope, query: SearchQuery) -> Conditions:
+def _search_conditions(tenant: str, scope: UserScope | AppScope, query: SearchQuery) -> Conditions:
     """What a hit's session and an event's columns must satisfy, and where the page begins."""
-    found = conditions(query.filter)
-    found.add(partial(_session_has, "tenant"), tenant=tenant)
-    found.add(partial(_session_has, "user_id"), user_id=scope.user_id)
-    if scope.app is not None:
-        found.add(partial(_session_has, "app"), app=scope.app)
+    found = conditions(query.filter) & owned(tenant, scope)
     if (cursor := query.cursor) is not None:
         places = {"cursor_time": cursor.time, "cursor_session": cursor.session, "cursor_position": cursor.position}
         found.add(lambda: sa.tuple_(*_ORDER) > sa.tuple_(*map(parameter, places, _ORDER)), **places)
     return found
-
-
-def _session_has(name: str) -> ColumnElement[bool]:
-    return sessions.c[name] == parameter(name, sessions.c[name])
 
 
 def _parameter(name: str) -> BindParameter[int]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import errno
 import fcntl
+import json
 import os
 import sqlite3
 from collections.abc import Callable, Collection, Sequence
@@ -214,6 +215,13 @@ class SqliteEngine:
 
     def contains(self, column: ColumnElement[Any], folded: str) -> ColumnElement[bool]:
         return sa.func.instr(column, folded) > 0
+
+    def among(self, column: ColumnElement[Any], name: str) -> ColumnElement[bool]:
+        each = sa.func.json_each(sa.bindparam(name, type_=sa.Text)).table_valued("value")
+        return column.in_(sa.select(each.c.value))
+
+    def keys(self, keys: Sequence[int]) -> Any:
+        return json.dumps(list(keys))
 
     def settled(self) -> ColumnElement[bool]:
         # One writer: what is visible sorts before whatever is yet to come.

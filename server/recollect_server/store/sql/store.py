@@ -35,6 +35,7 @@ from .engine import Engine, SqlOptions
 from .feed_store import SqlFeed
 from .indexer import Indexer, lag
 from .open import open_engine
+from .recall_store import SqlRecall
 from .rows import require, session_of
 from .running import FEW_ROWS, explained
 from .scan import Scanner
@@ -43,7 +44,7 @@ from .upkeep_store import SqlUpkeep
 from .writer import Writer
 
 
-class SqlStore(SqlFeed, SqlUpkeep, SqlConsumers):
+class SqlStore(SqlFeed, SqlUpkeep, SqlConsumers, SqlRecall):
     """Store on a database. Made by `open_store`, which owns what runs beside it."""
 
     def __init__(
@@ -174,7 +175,7 @@ class SqlStore(SqlFeed, SqlUpkeep, SqlConsumers):
         def unit(scanner: Scanner) -> SearchPage:
             if isinstance(scope, SessionRef):
                 return search_unit.search_session(scanner, tenant, scope, query)
-            return search_unit.search_user(scanner, self._index, tenant, scope, query)
+            return search_unit.search_sessions(scanner, self._index, tenant, scope, query)
 
         return await self._scan(unit, snapshot=True)
 
@@ -233,18 +234,18 @@ async def open_store(
     async with AsyncExitStack() as stack:
         engine = open_engine(url, options)
         stack.push_async_callback(engine.aclose)
-        index, store_id = await explained(engine, _prepare(engine, options))
+        index, store_id = await explained(engine, _prepare(engine, options, codec.words_version))
         store = SqlStore(engine, codec, clock, index, options, store_id)
         stack.push_async_callback(store.aclose)
         store.start()
         yield store
 
 
-async def _prepare(engine: Engine, options: SqlOptions) -> tuple[TextIndex | None, str]:
+async def _prepare(engine: Engine, options: SqlOptions, words_version: int) -> tuple[TextIndex | None, str]:
     """Brings the database up to date; the text index to use, if any, and the store's id."""
     await admin.prepare(engine)
     index = await engine.open_index()
     # Also where no index is wanted: text filters look into the derived tables for what an earlier server may have put there.
-    await engine.index(admin.alone(engine, lambda connection: index.prepare(connection, engine)))
+    await engine.index(admin.alone(engine, lambda connection: index.prepare(connection, engine, words_version)))
     store_id = await engine.read(lambda connection: admin.get(connection, "store_id"))
     return (index if options.search_index else None), store_id or ""

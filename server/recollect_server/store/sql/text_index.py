@@ -17,13 +17,14 @@ from sqlalchemy.sql import ColumnElement
 from ...domain.filters import EventFilter
 from . import vector_upkeep
 from .conditions import Conditions, parameter, text_conditions
-from .schema import DERIVED, changes, derived, event_text, events, feed_floor, index_progress
+from .schema import DERIVED, changes, derived, event_text, event_words, events, feed_floor, index_progress
+from .word_index import Fts5Words, PgWords, WordIndex, WordRow
 
 if TYPE_CHECKING:
     from .engine import Engine
 
 # Made anew when this changes.
-VERSION = 3
+VERSION = 4
 
 _TRIGRAM = 3
 _MOST_TRIGRAMS = 24  # enough to be selective; a longer phrase narrows no further
@@ -43,32 +44,37 @@ def scope_of(tenant: str, user_id: str) -> str:
 class TextIndex(Protocol):
     """What narrows a search down before texts are compared."""
 
-    def prepare(self, connection: Connection, engine: Engine) -> None:
-        """Makes what is missing; makes it anew if another version made it."""
+    words: WordIndex | None
+    """The index of words that is kept beside it. None: there is none, and no words are derived."""
+
+    def prepare(self, connection: Connection, engine: Engine, words_version: int) -> None:
+        """Makes what is missing; makes it anew if another version made it, of the index or of what makes words."""
         ...
 
-    def add(self, connection: Connection, rows: Sequence[TextRow]) -> None: ...
+    def add(self, connection: Connection, rows: Sequence[TextRow], words: Sequence[WordRow] = ()) -> None: ...
 
-    def remove(self, connection: Connection, rows: Sequence[TextRow]) -> None: ...
+    def remove(self, connection: Connection, rows: Sequence[TextRow], words: Sequence[WordRow] = ()) -> None: ...
 
-    def candidates(self, scope: str, wanted: EventFilter) -> Conditions:
-        """Conditions on event_text that hold for every indexed match in the scope."""
+    def candidates(self, scope: str | None, wanted: EventFilter) -> Conditions:
+        """Conditions on event_text that hold for every indexed match in the scope, if there is one."""
         ...
 
 
-def _prepare_tables(connection: Connection, engine: Engine) -> bool:
+def _prepare_tables(connection: Connection, engine: Engine, words_version: int) -> bool:
     """Whether they had to be made anew: made by another version, or beside another log than this."""
     derived.create_all(connection)
     vector_upkeep.prepare(connection)
     columns = {column["name"] for column in sa.inspect(connection).get_columns(index_progress.name, schema=_schema(connection))}
     if columns == set(index_progress.c.keys()):
         at = connection.execute(sa.select(index_progress)).one_or_none()
-        if at is not None and at.version == VERSION and _continues(connection, at):
+        versions = (VERSION, words_version)
+        if at is not None and (at.version, at.words_version) == versions and _continues(connection, at):
             return False
     index_progress.drop(connection)
     index_progress.create(connection)
-    connection.execute(event_text.delete())
-    start = _start(connection, engine)
+    for table in (event_text, event_words):
+        connection.execute(table.delete())
+    start = _start(connection, engine) | {"version": VERSION, "words_version": words_version}
     connection.execute(index_progress.insert(), start)
     vector_upkeep.keep_known(connection, start["fill"], None)
     return True
@@ -82,7 +88,7 @@ def _start(connection: Connection, engine: Engine) -> dict[str, int]:
     start = dict(zip(("xid", "change", "session", "time"), head or (0, 0, 0, 0), strict=True))
     # After the head, so that an event is among these or its change is beyond the head. It may be both.
     fill = connection.execute(sa.select(sa.func.coalesce(sa.func.max(events.c.id), 0))).scalar_one()
-    return start | {"one": 1, "version": VERSION, "filled": 0, "fill": int(fill)}
+    return start | {"one": 1, "filled": 0, "fill": int(fill)}
 
 
 def _schema(connection: Connection) -> str | None:
@@ -107,48 +113,65 @@ def _continues(connection: Connection, at: Row[Any]) -> bool:
 class ScopedTexts:
     """No index but that on scope: the derived text of the scope is scanned."""
 
-    def prepare(self, connection: Connection, engine: Engine) -> None:
-        _prepare_tables(connection, engine)
+    def __init__(self, words: WordIndex | None = None) -> None:
+        self.words = words
 
-    def add(self, connection: Connection, rows: Sequence[TextRow]) -> None:
+    def prepare(self, connection: Connection, engine: Engine, words_version: int) -> None:
+        self._prepare(connection, engine, words_version)
+
+    def _prepare(self, connection: Connection, engine: Engine, words_version: int) -> bool:
+        """Whether it is made anew."""
+        anew = _prepare_tables(connection, engine, words_version)
+        if self.words is not None:
+            self.words.prepare(connection, anew=anew)
+        return anew
+
+    def add(self, connection: Connection, rows: Sequence[TextRow], words: Sequence[WordRow] = ()) -> None:
         values = [{"id": id_, "scope": scope, "text": text} for id_, scope, text in rows]
         connection.execute(event_text.insert(), values)
+        if self.words is not None and words:
+            connection.execute(event_words.insert(), [row._asdict() for row in words])
+            self.words.add(connection, words)
 
-    def remove(self, connection: Connection, rows: Sequence[TextRow]) -> None:
+    def remove(self, connection: Connection, rows: Sequence[TextRow], words: Sequence[WordRow] = ()) -> None:
         connection.execute(event_text.delete().where(event_text.c.id.in_([row[0] for row in rows])))
+        if self.words is not None and words:
+            connection.execute(event_words.delete().where(event_words.c.id.in_([row.id for row in words])))
+            self.words.remove(connection, words)
 
-    def candidates(self, scope: str, wanted: EventFilter) -> Conditions:
+    def candidates(self, scope: str | None, wanted: EventFilter) -> Conditions:
         found = Conditions()
-        found.add(lambda: event_text.c.scope == parameter("scope", event_text.c.scope), scope=scope)
+        if scope is not None:
+            found.add(lambda: event_text.c.scope == parameter("scope", event_text.c.scope), scope=scope)
         return found
 
 
 class Fts5Trigrams(ScopedTexts):
     """SQLite's FTS5. Its tokenizer yields nothing under three characters, so shorter terms scan the scope."""
 
-    def prepare(self, connection: Connection, engine: Engine) -> None:
-        if _prepare_tables(connection, engine):
+    def prepare(self, connection: Connection, engine: Engine, words_version: int) -> None:
+        if self._prepare(connection, engine, words_version):
             connection.exec_driver_sql("DROP TABLE IF EXISTS search.event_fts")
         connection.exec_driver_sql(
             "CREATE VIRTUAL TABLE IF NOT EXISTS search.event_fts "
             "USING fts5(text, content='', detail='none', columnsize=0, tokenize='trigram case_sensitive 1')"
         )
 
-    def add(self, connection: Connection, rows: Sequence[TextRow]) -> None:
-        super().add(connection, rows)
+    def add(self, connection: Connection, rows: Sequence[TextRow], words: Sequence[WordRow] = ()) -> None:
+        super().add(connection, rows, words)
         documents = [(id_, scope + text) for id_, scope, text in rows]
         connection.exec_driver_sql("INSERT INTO search.event_fts (rowid, text) VALUES (?, ?)", documents)
 
-    def remove(self, connection: Connection, rows: Sequence[TextRow]) -> None:
-        super().remove(connection, rows)
+    def remove(self, connection: Connection, rows: Sequence[TextRow], words: Sequence[WordRow] = ()) -> None:
+        super().remove(connection, rows, words)
         documents = [("delete", id_, scope + text) for id_, scope, text in rows]
         connection.exec_driver_sql("INSERT INTO search.event_fts (event_fts, rowid, text) VALUES (?, ?, ?)", documents)
 
-    def candidates(self, scope: str, wanted: EventFilter) -> Conditions:
+    def candidates(self, scope: str | None, wanted: EventFilter) -> Conditions:
         if not (match := _match(wanted)):
             return super().candidates(scope, wanted)
         found = Conditions()
-        found.add(_among_matched, trigrams=f'"{scope}" AND {match}')
+        found.add(_among_matched, trigrams=match if scope is None else f'"{scope}" AND {match}')
         return found
 
 
@@ -176,11 +199,11 @@ def _all_trigrams(term: str) -> str:
 class PgTrigrams(ScopedTexts):
     """PostgreSQL's pg_trgm."""
 
-    def prepare(self, connection: Connection, engine: Engine) -> None:
-        super().prepare(connection, engine)
+    def prepare(self, connection: Connection, engine: Engine, words_version: int) -> None:
+        super().prepare(connection, engine, words_version)
         connection.exec_driver_sql("CREATE INDEX IF NOT EXISTS event_text_trigrams ON event_text USING gin (text gin_trgm_ops)")
 
-    def candidates(self, scope: str, wanted: EventFilter) -> Conditions:
+    def candidates(self, scope: str | None, wanted: EventFilter) -> Conditions:
         return super().candidates(scope, wanted) & text_conditions(wanted, "like", _like, _pattern)
 
 
@@ -200,7 +223,7 @@ def sqlite_index() -> TextIndex:
             probe.exec_driver_sql("CREATE VIRTUAL TABLE t USING fts5(x, tokenize='trigram case_sensitive 1')")
         except sa.exc.OperationalError:
             return ScopedTexts()
-    return Fts5Trigrams()
+    return Fts5Trigrams(Fts5Words())
 
 
 def postgres_index(connection: Connection) -> TextIndex:
@@ -209,5 +232,5 @@ def postgres_index(connection: Connection) -> TextIndex:
         with connection.begin_nested():
             connection.exec_driver_sql("CREATE EXTENSION IF NOT EXISTS pg_trgm")
     except sa.exc.DBAPIError:
-        return ScopedTexts()
-    return PgTrigrams()
+        return ScopedTexts(PgWords())
+    return PgTrigrams(PgWords())

@@ -1,0 +1,113 @@
+"""Units of work that read events by their keys, with what stands beside them: a few statements, however many events."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from operator import itemgetter
+from typing import Any
+
+import sqlalchemy as sa
+from sqlalchemy.sql import Select
+
+from ...domain.filters import EventFilter
+from ...domain.model import StoredEvent
+from ..base import EventScope
+from ..recall import FoundEvent, beside
+from .conditions import conditions
+from .prepared import Record
+from .rows import ref_of
+from .scan import EVENT_COLUMNS, Scanner
+from .schema import events, sessions
+from .scopes import Place, place_of
+
+_e = events.c
+_hit = events.alias("hit")
+_COMMA: Any = sa.literal_column("','")
+_Placed = tuple[int, StoredEvent]
+"""An event, and before it its position."""
+
+
+def events_by_key(
+    scanner: Scanner, tenant: str, scope: EventScope, keys: Sequence[int], wanted: EventFilter, neighbors: int
+) -> Sequence[FoundEvent]:
+    """In a snapshot."""
+    place = place_of(scanner, tenant, scope)
+    rows = {row.id: row for row in _events(scanner, place, keys, wanted)}
+    around = {row.id: row for row in _around(scanner, list(rows), wanted, neighbors)} if rows else {}
+    beyond = _stored(scanner, [key for row in around.values() for key in (*_keys(row.before), *_keys(row.after))])
+    return [found for key in keys if key in rows and (found := _found(scanner, rows[key], around[key], beyond))]
+
+
+def _found(scanner: Scanner, row: Record, around: Record, beyond: Mapping[int, _Placed]) -> FoundEvent | None:
+    event = scanner.stored(row, row.session)
+    if event is None:
+        return None
+    return FoundEvent(
+        key=row.id,
+        session=row.session,
+        ref=ref_of(row),
+        event=event,
+        time=row.time,
+        turn=around.turn or 0,
+        before=_in_order(around.before, beyond),
+        after=_in_order(around.after, beyond),
+    )
+
+
+def _keys(told: str | None) -> Sequence[int]:
+    return list(map(int, told.split(","))) if told else []
+
+
+def _in_order(told: str | None, beyond: Mapping[int, _Placed]) -> Sequence[StoredEvent]:
+    placed = sorted((beyond[key] for key in _keys(told) if key in beyond), key=itemgetter(0))
+    return [event for _, event in placed]
+
+
+def _events(scanner: Scanner, place: Place, keys: Sequence[int], wanted: EventFilter) -> Iterator[Record]:
+    holding = place.holding() & conditions(wanted)
+    values = {**holding.values, "keys": scanner.engine.keys(keys)}
+
+    def build() -> Select[Any]:
+        names = (sessions.c.app, sessions.c.user_id, sessions.c.session_id)
+        query = sa.select(*EVENT_COLUMNS, _e.id, _e.session, _e.time, *names).join(sessions, sessions.c.id == _e.session)
+        return query.where(scanner.engine.among(_e.id, "keys"), *holding.where)
+
+    if wanted.terms:
+        return scanner.matching(build(), wanted, values)
+    prepared = scanner.statements.get(("found", holding.shape), scanner.connection, build)
+    return iter(prepared.run(scanner.connection, values))
+
+
+def _around(scanner: Scanner, keys: Sequence[int], wanted: EventFilter, neighbors: int) -> Sequence[Record]:
+    """For each of these events the key of its turn's start, and those of its neighbours."""
+    near = conditions(beside(wanted))
+
+    def build() -> Select[Any]:
+        start = sa.select(_e.id).where(_e.session == _hit.c.session, sa.text("events.turn_start"))
+        start = start.where(_e.position <= _hit.c.position).order_by(_e.position.desc()).limit(1)
+        columns = [_hit.c.id, start.correlate(_hit).scalar_subquery().label("turn")]
+        for name, beyond, order in (
+            ("before", _e.position < _hit.c.position, _e.position.desc()),
+            ("after", _e.position > _hit.c.position, _e.position),
+        ):
+            rows = sa.select(_e.id).where(_e.session == _hit.c.session, beyond, *near.where).order_by(order)
+            nearest = rows.limit(sa.bindparam("neighbors", type_=sa.BigInteger)).correlate(_hit).subquery()
+            told = sa.func.aggregate_strings(sa.cast(nearest.c.id, sa.Text), _COMMA)
+            columns.append(sa.select(told).select_from(nearest).scalar_subquery().label(name))
+        return sa.select(*columns).where(scanner.engine.among(_hit.c.id, "keys"))
+
+    prepared = scanner.statements.get(("around", near.shape), scanner.connection, build)
+    values = {**near.values, "keys": scanner.engine.keys(keys), "neighbors": neighbors}
+    return prepared.run(scanner.connection, values)
+
+
+def _stored(scanner: Scanner, keys: Sequence[int]) -> Mapping[int, _Placed]:
+    if not keys:
+        return {}
+
+    def build() -> Select[Any]:
+        return sa.select(*EVENT_COLUMNS, _e.id, _e.session).where(scanner.engine.among(_e.id, "keys"))
+
+    prepared = scanner.statements.get("found beside", scanner.connection, build)
+    rows = prepared.run(scanner.connection, {"keys": scanner.engine.keys(keys)})
+    return {row.id: (row.position, event) for row in rows if (event := scanner.stored(row, row.session))}

@@ -1,0 +1,32 @@
+"""The part of the SQL store that ranked searches read: candidates by words, and events by their keys."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import partial
+
+from ...domain.filters import ALL, EventFilter
+from ...domain.recall import Candidates, WordQuery
+from ..base import EventScope
+from ..recall import FoundEvent
+from .found_unit import events_by_key
+from .running import Running
+from .text_index import TextIndex
+from .word_unit import word_candidates
+
+
+class SqlRecall(Running):
+    """Of RecallStore what is about words and events, on a database."""
+
+    _index: TextIndex | None
+
+    async def word_candidates(self, tenant: str, scope: EventScope, query: WordQuery, wanted: EventFilter = ALL) -> Candidates:
+        index = None if self._index is None else self._index.words
+        unit = partial(word_candidates, index=index, tenant=tenant, scope=scope, query=query, wanted=wanted)
+        return await self._scan(unit, snapshot=True)
+
+    async def events_by_key(
+        self, tenant: str, scope: EventScope, keys: Sequence[int], wanted: EventFilter = ALL, *, neighbors: int = 0
+    ) -> Sequence[FoundEvent]:
+        unit = partial(events_by_key, tenant=tenant, scope=scope, keys=keys, wanted=wanted, neighbors=neighbors)
+        return await self._scan(unit, snapshot=True)

@@ -1,0 +1,90 @@
+"""Where ranked searches look: the sessions of a scope, as conditions on events and as a marker of the index of words."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from functools import partial
+from typing import Any
+
+import sqlalchemy as sa
+from sqlalchemy.sql import ColumnElement, Select
+
+from ...domain.model import SessionRef
+from ..base import AppScope, EventScope, UserScope
+from .conditions import Conditions, parameter
+from .rows import require
+from .scan import Scanner
+from .schema import events, sessions
+from .word_index import scope_marker, session_marker
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """A scope that was looked up. `documents`: events in it, at least 1."""
+
+    marker: str
+    documents: int
+    session: int | None
+    owner: dict[str, str] = field(default_factory=dict)
+
+    def holding(self) -> Conditions:
+        """That an event found by its key is in the scope. Spelled so that no planner goes through the scope instead."""
+        found = Conditions()
+        if self.session is None:
+            found.add(partial(_owned, self.owner), **self.owner)
+        else:
+            found.add(_of_session_found, scope_session=self.session)
+        return found
+
+    def reading(self) -> Conditions:
+        """The same, for a query of the scope's events joined with their sessions."""
+        found = Conditions()
+        if self.session is None:
+            for name, value in self.owner.items():
+                found.add(partial(_session_has, name), **{name: value})
+        else:
+            found.add(_of_session, scope_session=self.session)
+        return found
+
+
+def place_of(scanner: Scanner, tenant: str, scope: EventScope) -> Place:
+    """Raises SessionNotFound, AmbiguousSession."""
+    if isinstance(scope, SessionRef):
+        row = require(scanner.connection, tenant, scope, columns=sa.select(sessions.c.id, sessions.c.last_seq))
+        return Place(session_marker(row.id), max(1, row.last_seq), row.id)
+    owner = owner_of(tenant, scope)
+    prepared = scanner.statements.get(("scope size", *owner), scanner.connection, lambda: _size(owner))
+    return Place(scope_marker(tenant, scope), max(1, int(prepared.rows(scanner.connection, owner)[0][0])), None, owner)
+
+
+def owner_of(tenant: str, scope: UserScope | AppScope) -> dict[str, str]:
+    """What the columns of a scope's sessions hold."""
+    user = {"user_id": scope.user_id} if isinstance(scope, UserScope) else {}
+    return {"tenant": tenant, **user, **({} if scope.app is None else {"app": scope.app})}
+
+
+def owned(tenant: str, scope: UserScope | AppScope) -> Conditions:
+    """Conditions on sessions."""
+    return Place("", 1, None, owner_of(tenant, scope)).reading()
+
+
+def _session_has(name: str) -> ColumnElement[bool]:
+    return sessions.c[name] == parameter(name, sessions.c[name])
+
+
+def _size(owner: dict[str, str]) -> Select[Any]:
+    return sa.select(sa.func.coalesce(sa.func.sum(sessions.c.last_seq), 0)).where(*map(_session_has, owner))
+
+
+def _owned(owner: dict[str, str]) -> ColumnElement[bool]:
+    mine = sa.and_(sessions.c.id == events.c.session, *map(_session_has, owner))
+    return sa.exists(sa.select(sessions.c.id).where(mine).correlate(events))
+
+
+def _of_session() -> ColumnElement[bool]:
+    return events.c.session == parameter("scope_session", events.c.session)
+
+
+def _of_session_found() -> ColumnElement[bool]:
+    # The sign keeps the index on sessions out of it.
+    return sa.literal_column("+events.session", sa.BigInteger) == parameter("scope_session", events.c.session)

@@ -1,0 +1,46 @@
+"""The tail: events that are committed and that the indexer has not come to. Searches look at them directly."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import sqlalchemy as sa
+from sqlalchemy.sql import ColumnElement, Select
+
+from .engine import Engine
+from .indexer import added_by, beyond, unfilled
+from .scan import Scanner
+from .schema import ADDING, changes, index_progress
+
+Part = int | None
+"""Of the tail: what changes of this kind added, or (None) what was there when the index was begun."""
+
+
+def parts(scanner: Scanner) -> Sequence[Part]:
+    """Which parts of the tail have events. To be asked before the index is: what is indexed after this is found by it then, so
+    nothing falls between them; it may be found by both."""
+    statement = scanner.statements.get("search behind", scanner.connection, lambda: _behind(scanner.engine))
+    behind = statement.run(scanner.connection, {})[0]
+    return [*(ADDING if behind.changes else ()), *([None] if behind.events else ())]
+
+
+def within(query: Select[Any], part: Part, engine: Engine) -> Select[Any]:
+    """A query of events, of the tail's only."""
+    if part is None:
+        return query.where(unfilled())
+    return query.join(changes, added_by(part)).where(_ahead(engine))
+
+
+def _ahead(engine: Engine) -> ColumnElement[bool]:
+    """Changes that are not indexed."""
+    xid, change = (sa.select(column).scalar_subquery() for column in (index_progress.c.xid, index_progress.c.change))
+    return beyond(engine, xid, change)
+
+
+def _behind(engine: Engine) -> Select[Any]:
+    """Whether there are changes that are not indexed, and events of before."""
+    at = index_progress.c
+    ahead = sa.exists(sa.select(changes.c.id).where(_ahead(engine)))
+    columns: list[ColumnElement[Any]] = [ahead.label("changes"), (at.filled < at.fill).label("events")]
+    return sa.select(*columns)

@@ -1,0 +1,281 @@
+"""Indexes of words: which events of a scope have a term, and nothing of how well they answer; that is said by who ranks.
+
+A term is asked for together with its scope, as markers of the scope are indexed beside the terms: so an answer costs what the
+scope holds of the term, not what the database does, and counts are the scope's own. SQLite: a contentless FTS5 table.
+PostgreSQL: tsvectors under GIN, the field of a term as its weight.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+from base64 import b32encode
+from collections.abc import Iterable, Mapping, Sequence
+from functools import lru_cache
+from typing import TYPE_CHECKING, NamedTuple, Protocol
+
+from sqlalchemy import Connection
+
+from ...domain.recall import FIELDS, Field, Words
+from ..base import AppScope, UserScope
+from ..words import as_text
+
+if TYPE_CHECKING:
+    from .engine import Engine
+from .schema import DERIVED
+
+# Of ASCII only these, or the engines would part or fold terms, or mind what they quote; and none so long that one is cut.
+_PLAIN = re.compile(r"[a-z0-9\u0080-\U0010ffff]{1,64}")
+_ODD = re.compile(r"[^a-z0-9\u0080-\U0010ffff \n]|[^ \n]{65}")
+
+Postings = Mapping[str, Sequence[int]]
+"""Row ids by term."""
+
+
+class WordRow(NamedTuple):
+    """An event's row id, the markers of the scopes that it is in, and its terms as Candidate.words has them."""
+
+    id: int
+    markers: str
+    words: str
+
+
+class Asked(NamedTuple):
+    """Terms in one of the fields, or in the dates, of a scope's events."""
+
+    marker: str
+    terms: Sequence[str]
+    fields: Field
+
+
+class NewestPage(NamedTuple):
+    """Events with ids below `before`, up to `most`. `every`: that have every one of the terms."""
+
+    before: int
+    most: int
+    every: bool
+
+
+class WordIndex(Protocol):
+    """What tells which events have a term. Of what it tells, what has been deleted since is to be left out."""
+
+    def beside_log(self, table: str) -> WordIndex:
+        """An index of the same kind, of this name, to be written in the transactions of the log and not behind it."""
+        ...
+
+    def prepare(self, connection: Connection, *, anew: bool) -> None:
+        """Makes what is missing; anew, without what it held."""
+        ...
+
+    def add(self, connection: Connection, rows: Sequence[WordRow]) -> None: ...
+
+    def remove(self, connection: Connection, rows: Sequence[WordRow]) -> None:
+        """The rows are as they were added."""
+        ...
+
+    def postings(self, connection: Connection, engine: Engine, asked: Asked, most: int) -> Postings:
+        """Events that have each term: up to `most` of them, any."""
+        ...
+
+    def newest(self, connection: Connection, engine: Engine, asked: Asked, page: NewestPage) -> Sequence[int]:
+        """Events that have one of the terms, the newest first."""
+        ...
+
+
+def words_text(words: Words) -> str:
+    """Words as they are stored: text columns cannot hold U+0000."""
+    return as_text(words).replace("\x00", "\ufffd")
+
+
+# --- markers. Each begins with a character that no term has as it is indexed, and a letter for its kind.
+
+
+def markers(tenant: str, app: str, user_id: str, session: int) -> str:
+    """One for every scope that a session's events are in."""
+    return f"{_owner_markers(tenant, app, user_id)} {session_marker(session)}"
+
+
+def scope_marker(tenant: str, scope: UserScope | AppScope) -> str:
+    if isinstance(scope, AppScope):
+        return _marker("a", tenant, scope.app)
+    if scope.app is None:
+        return _marker("u", tenant, scope.user_id)
+    return _marker("v", tenant, scope.app, scope.user_id)
+
+
+def session_marker(session: int) -> str:
+    return f"~s{session}"
+
+
+@lru_cache(maxsize=4096)
+def _owner_markers(tenant: str, app: str, user_id: str) -> str:
+    scopes = (UserScope(user_id), UserScope(user_id, app), AppScope(app))
+    return " ".join(scope_marker(tenant, scope) for scope in scopes)
+
+
+def _marker(kind: str, *names: str) -> str:
+    return f"~{kind}" + _digest("".join(f"{len(name)}:{name}" for name in names), 10)
+
+
+def _digest(text: str, size: int) -> str:
+    return b32encode(hashlib.blake2b(text.encode(), digest_size=size).digest()).decode().lower()
+
+
+def _spelled(term: str) -> str:
+    """A term as it is indexed: itself, or what stands for one that is odd."""
+    return term if _PLAIN.fullmatch(term) else "~t" + _digest(term, 20)
+
+
+def _spelled_fields(words: str) -> Sequence[str]:
+    fields = words.split("\n")
+    if _ODD.search(words):
+        return [" ".join(map(_spelled, field.split(" "))) if field else "" for field in fields]
+    return fields
+
+
+# --- SQLite
+
+_COLUMNS = ("text", "calls", "results", "media")
+# Every character that is not ASCII belongs to a term; no folding but of ASCII letters, of which none is upper case.
+_CREATE = (
+    "CREATE VIRTUAL TABLE IF NOT EXISTS {file}.{table} USING fts5(text, calls, results, media, dates, scope, "
+    "content='', detail='column', columnsize=0, tokenize=\"ascii tokenchars '~'\")"
+)
+_DROP = "DROP TABLE IF EXISTS {file}.{table}"
+_ADD = "INSERT INTO {file}.{table} (rowid, text, calls, results, media, dates, scope) VALUES (?, ?, ?, ?, ?, ?, ?)"
+_REMOVE = (
+    "INSERT INTO {file}.{table} ({table}, rowid, text, calls, results, media, dates, scope) "
+    "VALUES ('delete', ?, ?, ?, ?, ?, ?, ?)"
+)
+# Rows as one text: a step of a statement costs more than a number of it.
+_POSTINGS = (
+    "SELECT (SELECT group_concat(rowid) FROM (SELECT rowid FROM {file}.{table} "
+    "WHERE {table} MATCH asked.value LIMIT ?)) FROM json_each(?) AS asked"
+)
+_NEWEST = "SELECT rowid FROM {file}.{table} WHERE {table} MATCH ? AND rowid < ? ORDER BY rowid DESC LIMIT ?"
+
+
+class Fts5Words:
+    """An FTS5 table without positions and lengths, in the file of the derived tables or (`main`) in that of the log."""
+
+    def __init__(self, table: str = "event_words_fts", file: str = DERIVED) -> None:
+        self._create, self._drop, self._add, self._remove, self._postings, self._newest = (
+            sql.format(file=file, table=table) for sql in (_CREATE, _DROP, _ADD, _REMOVE, _POSTINGS, _NEWEST)
+        )
+
+    def beside_log(self, table: str) -> WordIndex:
+        return Fts5Words(table, "main")
+
+    def prepare(self, connection: Connection, *, anew: bool) -> None:
+        if anew:
+            connection.exec_driver_sql(self._drop)
+        connection.exec_driver_sql(self._create)
+
+    def add(self, connection: Connection, rows: Sequence[WordRow]) -> None:
+        connection.exec_driver_sql(self._add, list(map(_document, rows)))
+
+    def remove(self, connection: Connection, rows: Sequence[WordRow]) -> None:
+        connection.exec_driver_sql(self._remove, list(map(_document, rows)))
+
+    def postings(self, connection: Connection, engine: Engine, asked: Asked, most: int) -> Postings:
+        queries = json.dumps([f'"{asked.marker}" AND {each}' for each in _fts_terms(asked)])
+        rows = engine.fetch(connection, self._postings, (most, queries))
+        return {term: list(map(int, ids.split(","))) for term, (ids,) in zip(asked.terms, rows, strict=True) if ids}
+
+    def newest(self, connection: Connection, engine: Engine, asked: Asked, page: NewestPage) -> Sequence[int]:
+        some = (" AND " if page.every else " OR ").join(_fts_terms(asked))
+        rows = engine.fetch(connection, self._newest, (f'"{asked.marker}" AND ({some})', page.before, page.most))
+        return [id_ for (id_,) in rows]
+
+
+def _document(row: WordRow) -> tuple[int | str, ...]:
+    return (row.id, *_spelled_fields(row.words), row.markers)
+
+
+def _fts_terms(asked: Asked) -> Sequence[str]:
+    """Queries for each of the terms."""
+    columns = [column for column, field in zip(_COLUMNS, FIELDS, strict=True) if field in asked.fields]
+    within = "" if len(columns) == len(FIELDS) else "{" + " ".join([*columns, "dates"]) + "} : "
+    return [f'{within}"{_spelled(term)}"' for term in asked.terms]
+
+
+# --- PostgreSQL
+
+_WEIGHTS = "ABCD"
+_DATED = ",".join(f"{place}{weight}" for place, weight in enumerate(_WEIGHTS, len(_WEIGHTS) + 1))
+# A tsvector holds 1 MB at most, with the places of its lexemes: what has more terms has several.
+_LEXEMES_AT_ONCE = 3000
+_CREATE_TERMS = "CREATE TABLE IF NOT EXISTS {table} (id bigint NOT NULL, terms tsvector NOT NULL)"
+_DROP_TERMS = "DROP TABLE IF EXISTS {table}"
+_ADD_TERMS = "INSERT INTO {table} (id, terms) VALUES ($1::bigint, ($2::text)::tsvector)"
+_REMOVE_TERMS = "DELETE FROM {table} WHERE id = ANY($1::bigint[])"
+_INDEX_TERMS = (
+    "CREATE INDEX IF NOT EXISTS {table}_id ON {table} (id)",
+    "CREATE INDEX IF NOT EXISTS {table}_terms ON {table} USING gin (terms)",
+)
+_PG_POSTINGS = (
+    "SELECT ARRAY(SELECT id FROM {table} WHERE terms @@ asked.query::tsquery LIMIT $1) "
+    "FROM unnest($2::text[]) WITH ORDINALITY AS asked (query, place) ORDER BY asked.place"
+)
+_PG_NEWEST = "SELECT DISTINCT id FROM {table} WHERE terms @@ ($1::text)::tsquery AND id < $2 ORDER BY id DESC LIMIT $3"
+
+
+class PgWords:
+    """Lexemes with weights for places; GIN alone answers where every field is asked for."""
+
+    def __init__(self, table: str = "event_terms") -> None:
+        self._create, self._drop, self._add, self._remove, self._postings, self._newest = (
+            sql.format(table=table)
+            for sql in (_CREATE_TERMS, _DROP_TERMS, _ADD_TERMS, _REMOVE_TERMS, _PG_POSTINGS, _PG_NEWEST)
+        )
+        self._indexes = [sql.format(table=table) for sql in _INDEX_TERMS]
+
+    def beside_log(self, table: str) -> WordIndex:
+        return PgWords(table)
+
+    def prepare(self, connection: Connection, *, anew: bool) -> None:
+        if anew:
+            connection.exec_driver_sql(self._drop)
+        for statement in (self._create, *self._indexes):
+            connection.exec_driver_sql(statement)
+
+    def add(self, connection: Connection, rows: Sequence[WordRow]) -> None:
+        documents = [(row.id, document) for row in rows for document in _documents(row)]
+        connection.exec_driver_sql(self._add, documents)
+
+    def remove(self, connection: Connection, rows: Sequence[WordRow]) -> None:
+        connection.exec_driver_sql(self._remove, ([row.id for row in rows],))
+
+    def postings(self, connection: Connection, engine: Engine, asked: Asked, most: int) -> Postings:
+        queries = [f"'{asked.marker}' & {each}" for each in _pg_terms(asked)]
+        rows = engine.fetch(connection, self._postings, (most, queries))
+        return {term: ids for term, (ids,) in zip(asked.terms, rows, strict=True) if ids}
+
+    def newest(self, connection: Connection, engine: Engine, asked: Asked, page: NewestPage) -> Sequence[int]:
+        some = (" & " if page.every else " | ").join(_pg_terms(asked))
+        rows = engine.fetch(connection, self._newest, (f"'{asked.marker}' & ({some})", page.before, page.most))
+        return [id_ for (id_,) in rows]
+
+
+def _pg_terms(asked: Asked) -> Sequence[str]:
+    """Queries for each of the terms."""
+    weights = "".join(weight for weight, field in zip(_WEIGHTS, FIELDS, strict=True) if field in asked.fields)
+    # Weights are not in GIN: with them each event found would be looked at.
+    within = "" if weights == _WEIGHTS else f":{weights}"
+    return [f"'{_spelled(term)}'{within}" for term in asked.terms]
+
+
+def _documents(row: WordRow) -> Iterable[str]:
+    """An event's tsvectors, as literals; each has the markers."""
+    places: dict[str, str] = {}
+    *fields, dates = _spelled_fields(row.words)
+    for place, (weight, field) in enumerate(zip(_WEIGHTS, fields, strict=True), 1):
+        for term in set(field.split()):
+            places[term] = f"{places[term]},{place}{weight}" if term in places else f"{place}{weight}"
+    # A date is asked for with any field, so it has the weights of all.
+    places |= dict.fromkeys(dates.split(), _DATED)
+    lexemes = [f"'{term}':{place}" for term, place in places.items()]
+    marked = " ".join(f"'{marker}'" for marker in row.markers.split())
+    for start in range(0, len(lexemes), _LEXEMES_AT_ONCE):
+        yield f"{marked} {' '.join(lexemes[start : start + _LEXEMES_AT_ONCE])}"
