@@ -41,7 +41,7 @@ class Weights:
     spans: float = 1.0
     coverage: float = 0.3
     feedback: float = 0.3
-    neighbours: float = 0.5
+    neighbours: float = 0.8
     session: float = 0.1
 
     @property
@@ -187,7 +187,7 @@ def _phrases(query: Query, read: _Reading) -> Floats:
     scores = np.zeros(len(read.found))
     if not query.phrases or not read.use.phrases:
         return scores
-    # One place more behind the end, so that a phrase may begin with the last token.
+    # Places behind the end, so that a phrase may begin with the last token.
     longest = max(map(len, query.phrases))
     term_at = np.full(len(read.tokens.field) + longest, -1, np.int64)
     term_at[read.hits.at] = read.hits.term
@@ -199,7 +199,9 @@ def _phrases(query: Query, read: _Reading) -> Floats:
             starts = starts[(term_at[starts + step] == term) & (field_at[starts + step] == field_at[starts])]
         has = np.zeros(len(read.found))
         has[field_at[starts] // FIELDS] = 1.0
-        scores += read.use.phrases * float(read.rarity[wanted].sum()) * has
+        # How rare a stop word is has not been counted.
+        telling = [term for term in wanted if read.weights[term]] or wanted
+        scores += read.use.phrases * float(read.rarity[telling].sum()) * has
     return scores
 
 
@@ -274,7 +276,8 @@ def _sampled_rarity(terms: features.Hashes, read: _Reading) -> Floats:
 def _grouped(scores: Floats, read: _Reading) -> Floats:
     """What stands beside a good candidate is likely about the same, an answer behind its question above all; so, less, is what
     stands in the same session. (Scores of passages mixed with those of what they stand in: Callan, "Passage-Level Evidence in
-    Document Retrieval", 1994.)"""
+    Document Retrieval", 1994.) Of the neighbours the best one counts: many that match a little make no answer. A candidate may
+    also be there only because it stands beside others, without a term of the question."""
     if not (read.use.neighbours or read.use.session):
         return scores
     session = np.array([candidate.session for candidate in read.found], np.int64)
@@ -286,8 +289,8 @@ def _grouped(scores: Floats, read: _Reading) -> Floats:
         gap = seq[lag:] - seq[:-lag]
         near = (session[lag:] == session[:-lag]) & (gap <= REACH)
         share = np.where(near, 1 / (1 + np.where(near, gap, 0.0)), 0.0)
-        lift[lag:] += share * own[:-lag]
-        lift[:-lag] += share * own[lag:]
+        lift[lag:] = np.maximum(lift[lag:], share * own[:-lag])
+        lift[:-lag] = np.maximum(lift[:-lag], share * own[lag:])
     total = own + read.use.neighbours * lift + read.use.session * _best_of_session(session, own)
     grouped = np.empty_like(total)
     grouped[order] = total

@@ -86,6 +86,17 @@ def test_a_quoted_phrase_word_by_word_says_most() -> None:
     assert order(query, [close, candidate(3, "x the winter"), candidate(4, "the winter")], replace(BARE, phrases=2.0))[0] == 2
 
 
+def test_stop_words_make_a_phrase_no_rarer() -> None:
+    found = [candidate(1, "the winter tale"), candidate(2, "winter tale")]
+    candidates = Candidates(found, 1000, {"winter": 10, "tale": 10})
+    weights = replace(BARE, b=0, phrases=2.0)
+    longer = asked("winter tale", phrases=(("the", "winter", "tale"),))
+    shorter = asked("winter tale", phrases=(("winter", "tale"),))
+    assert dict(rank(longer, candidates, weights))[1] == dict(rank(shorter, candidates, weights))[1]
+    only_such = asked("winter tale", phrases=(("the",),))
+    assert order(only_such, found, weights) == [1, 2]
+
+
 def test_whom_the_question_names_has_likely_said_the_answer() -> None:
     query = asked("caroline camp", names=frozenset({"carolin"}), terms={"carolin": 1.0, "camp": 1.0})
     hers = candidate(1, "i went to camp yesterday", author="Caroline")
