@@ -20,7 +20,7 @@ MOST_CHARACTERS = 10_000
 """Characters of a question that are read; the rest is passed over."""
 
 # What a term counts beside a word of the question, which is 1.
-_OF_A_PART = 0.5  # of a word that is joined of several: the whole says more
+_OF_A_PART = 0.7  # of a word that is joined of several: the whole says more, if a text has it
 _OF_A_MENTION = 0.5  # words that tell a date, which is sought by itself
 _OF_HIRAGANA = 0.5  # most of what is written in it is grammar
 _MOST_PHRASES = 16
@@ -73,6 +73,8 @@ def parse(text: str, now_ns: int) -> Query:
     terms: dict[str, float] = {}
     for word in telling:
         for token in word.tokens:
+            if token is not word.tokens[0] and _plain(read[token.start : token.end]) in STOP_WORDS:
+                continue
             terms[token.term] = max(terms.get(token.term, 0.0), _weight(token, word, mentions))
     days = [(mention.first_day, mention.last_day) for mention in mentions]
     of_dates = dates.date_terms(days)[: MOST_TERMS // 4]

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import sqlite3
 import unicodedata
 
+import pytest
 from hypothesis import given, settings
 
 from recollect_server.recall.analysis import index_terms, query_terms, query_tokens, tokens
 from recollect_server.recall.folding import LONGEST_TERM
 
-from .texts import texts
+from .texts import SAMPLES, texts
 
 
 @given(texts)
@@ -41,3 +43,17 @@ def test_a_text_has_every_term_of_itself_as_a_question(text: str) -> None:
 @given(texts, texts)
 def test_texts_apart_have_the_terms_of_each(one: str, other: str) -> None:
     assert index_terms(f"{one}\n{other}") == index_terms(one) + index_terms(other)
+
+
+@pytest.mark.parametrize("text", SAMPLES)
+def test_sqlite_takes_each_term_for_one_token(text: str) -> None:
+    """With the tokenizer that the index has there: whatever is of the categories that terms are of."""
+    with sqlite3.connect(":memory:") as base:
+        base.execute(
+            "CREATE VIRTUAL TABLE t USING fts5(w, tokenize=\"unicode61 remove_diacritics 0 categories 'L* N* Co M*'\")"
+        )
+        base.execute("CREATE VIRTUAL TABLE v USING fts5vocab(t, instance)")
+        base.execute("INSERT INTO t VALUES (?)", (" ".join(index_terms(text)),))
+        stored = [term for (term,) in base.execute('SELECT term FROM v ORDER BY "offset"')]
+    base.close()
+    assert stored == index_terms(text)
