@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
+from contextlib import contextmanager
 from itertools import count
+from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, settings
 
 from tests.support.clock import Clock
-from tests.support.postgres import HOW_TO_INSTALL, PostgresCluster, find_binaries
+from tests.support.postgres import HOW_TO_INSTALL, NO_PGVECTOR, PostgresCluster, find_binaries, find_pgvector_binaries
 
 # Deadlines measure the machine, not the code. In CI the examples are the same in every run; elsewhere each run looks further.
 settings.register_profile("default", deadline=None, suppress_health_check=[HealthCheck.too_slow], print_blob=True)
@@ -28,18 +30,41 @@ def clock() -> Clock:
 @pytest.fixture(scope="session")
 def postgres() -> Iterator[PostgresCluster]:
     """The cluster of this test run. Tests share it and each take a database of their own."""
-    binaries = find_binaries()
+    with PostgresCluster(_required(find_binaries(), HOW_TO_INSTALL)) as cluster:
+        yield cluster
+
+
+@pytest.fixture(scope="session")
+def pgvector_postgres() -> Iterator[PostgresCluster]:
+    """The same with the extension pgvector, and without pg_trgm."""
+    with PostgresCluster(_required(find_pgvector_binaries(), NO_PGVECTOR)) as cluster:
+        yield cluster
+
+
+def _required(binaries: Path | None, missing: str) -> Path:
     if binaries is None:
         if os.environ.get("RECOLLECT_REQUIRE_ALL") == "1":
-            pytest.fail(HOW_TO_INSTALL)
-        pytest.skip(HOW_TO_INSTALL)
-    with PostgresCluster(binaries) as cluster:
-        yield cluster
+            pytest.fail(missing)
+        pytest.skip(missing)
+    return binaries
 
 
 @pytest.fixture
 def postgres_url(postgres: PostgresCluster) -> Iterator[str]:
     """The URL of an empty database that is this test's own."""
+    with _database(postgres) as url:
+        yield url
+
+
+@pytest.fixture
+def pgvector_url(pgvector_postgres: PostgresCluster) -> Iterator[str]:
+    """The same where pgvector can be had."""
+    with _database(pgvector_postgres) as url:
+        yield url
+
+
+@contextmanager
+def _database(cluster: PostgresCluster) -> Iterator[str]:
     name = f"test_{os.getpid()}_{next(_databases)}"
-    yield postgres.create_database(name)
-    postgres.drop_database(name)
+    yield cluster.create_database(name)
+    cluster.drop_database(name)

