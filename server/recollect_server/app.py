@@ -7,7 +7,7 @@ import logging
 import time
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from importlib.metadata import version
 
 import grpc
@@ -17,19 +17,21 @@ from recollect.v1 import (
     compaction_service_pb2,
     consumer_service_pb2,
     event_service_pb2,
+    memory_service_pb2,
     recall_service_pb2,
     server_service_pb2,
     session_service_pb2,
     subscription_service_pb2,
+    tool_service_pb2,
 )
 
 from . import app_compaction as compaction
 from .app_feed import Feeding, feeding
+from .app_recall import Recalling, recalling
 from .config import Settings, split_address
 from .domain.model import SECOND_NS, Caller
 from .domain.rules import Limits
 from .service.events import EventService
-from .service.recall import RecallService
 from .service.server import ServerService
 from .service.sessions import SessionService
 from .store.base import Store, StoreInfo
@@ -42,6 +44,7 @@ from .transport.connect_adapter import ASGIApp
 from .transport.convert_event import DraftMaker
 from .transport.feed_renderer import delivery_change
 from .transport.http import http_app, serve_http
+from .transport.memory_route import MemoryRoute
 from .transport.metrics import Metrics
 from .transport.resume_tokens import ResumeTokens
 from .transport.rpc import Service
@@ -49,10 +52,12 @@ from .transport.server import serve_grpc
 from .transport.servicers.compaction import CompactionServicer
 from .transport.servicers.consumers import ConsumerServicer
 from .transport.servicers.events import EventServicer
+from .transport.servicers.memory import MemoryServicer
 from .transport.servicers.recall import RecallServicer
-from .transport.servicers.server import ServerServicer
+from .transport.servicers.server import About, ServerServicer
 from .transport.servicers.sessions import SessionServicer
 from .transport.servicers.subscriptions import SubscriptionServicer
+from .transport.servicers.tools import ToolServicer
 from .transport.tokens import PageTokens
 
 _log = logging.getLogger(__name__)
@@ -81,10 +86,11 @@ async def serve(settings: Settings) -> AsyncIterator[Running]:
         )
         info = await store.info(DEFAULT_TENANT, totals=False)
         limits = _limits(settings)
-        sessions = SessionService(store, limits, time.time_ns, new_event_id)
+        recall = await stack.enter_async_context(recalling(settings, store, codec, limits))
+        sessions = SessionService(store, limits, time.time_ns, new_event_id, recall.before_delete)
         compacting = await stack.enter_async_context(compaction.compacting(settings, store, codec, counter))
         feed = await stack.enter_async_context(feeding(settings, store))
-        services = _services(store, sessions, limits, info.store_id, counter, compacting, feed)
+        services = _services(store, sessions, limits, info.store_id, counter, compacting, feed, recall)
         sweeper = asyncio.create_task(_sweep(sessions, settings.sweep_interval.total_seconds()), name="sweeper")
         stack.callback(sweeper.cancel)
         authenticator = _authenticator(settings)
@@ -92,8 +98,10 @@ async def serve(settings: Settings) -> AsyncIterator[Running]:
         if settings.http_address:
             # Twice: a batch is a third larger in base64, and the request around it has its size too.
             most = settings.max_batch_bytes * 2
-            metrics = Metrics(feed.sources(store))
-            ports.append(_http(settings, http_app(services, authenticator, ready=store.ping, max_bytes=most, metrics=metrics)))
+            metrics = Metrics(replace(feed.sources(store), embedding=recall.stats))
+            memory = MemoryRoute(recall.memory, authenticator)
+            gateway = http_app(services, authenticator, ready=store.ping, max_bytes=most, metrics=metrics, memory=memory)
+            ports.append(_http(settings, gateway))
         grpc_port, *http_port = await stack.enter_async_context(_together(ports, before_closing=feed.drain))
         yield Running(grpc_port, http_port[0] if http_port else None, info)
 
@@ -136,19 +144,23 @@ def _services(
     counter: TokenCounter,
     compacting: compaction.Compacting,
     feed: Feeding,
+    recall: Recalling,
 ) -> list[Service]:
     tokens = PageTokens(store_id)
     make_draft = DraftMaker(new_event_id, counter.count)
     events = EventService(store, sessions, limits, time.time_ns)
     compactions = CompactionServicer(compacting.compaction, compacting.policies, limits, tokens, make_draft)
-    server = ServerServicer(ServerService(store), limits, version("recollect"), counter.name, compacting.model)
+    about = About(version("recollect"), counter.name, compacting.model, memory=recall.memory.enabled)
+    server = ServerServicer(ServerService(store, recall.facts), limits, about)
     servicers = (
         (session_service_pb2, "SessionService", SessionServicer(sessions, limits, tokens)),
         (event_service_pb2, "EventService", EventServicer(events, limits, tokens, make_draft)),
         (compaction_service_pb2, "CompactionService", compactions),
         (subscription_service_pb2, "SubscriptionService", SubscriptionServicer(feed.subscriptions, ResumeTokens(store_id))),
         (consumer_service_pb2, "ConsumerService", ConsumerServicer(feed.consumers, limits, tokens, delivery_change)),
-        (recall_service_pb2, "RecallService", RecallServicer(RecallService(store, limits), limits, tokens)),
+        (recall_service_pb2, "RecallService", RecallServicer(recall.recall, recall.ranked, limits, tokens)),
+        (memory_service_pb2, "MemoryService", MemoryServicer(recall.memory, limits, tokens, new_event_id)),
+        (tool_service_pb2, "ToolService", ToolServicer(recall.tools)),
         (server_service_pb2, "ServerService", server),
     )
     return [Service(module.DESCRIPTOR.services_by_name[name], servicer) for module, name, servicer in servicers]

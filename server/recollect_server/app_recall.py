@@ -1,1 +1,109 @@
-"""The part of the composition root that searches and remembers."""
+"""The part of the composition root that searches and remembers: the embedder, what embeds in the background, memory, tools."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+import uuid
+from collections.abc import AsyncIterator
+from contextlib import AsyncExitStack, asynccontextmanager
+from dataclasses import dataclass
+
+from .app_compaction import end
+from .config import ConfigError, Settings
+from .domain.model import SECOND_NS
+from .domain.rules import Limits
+from .embedder.base import Embedder
+from .embedder.open import open_embedder
+from .embedder.options import EmbedderOptions
+from .recall.vectors import VectorCache
+from .service.embedding import EmbeddingWorker
+from .service.ingestion import AutoIngestion
+from .service.matrices import Matrices
+from .service.memory import MemoryService
+from .service.ranked import RankedSearch
+from .service.recall import RecallService
+from .service.semantic import VectorSearch
+from .service.server import EmbeddingFacts
+from .service.sessions import BeforeDelete
+from .service.tools import RecallTools
+from .service.vector_model import VectorModel
+from .store.base import Codec, Store
+from .store.recall import Source
+from .transport.metrics import EmbeddingStats
+from .transport.remembering import WireReader
+
+
+@dataclass(frozen=True, slots=True)
+class Recalling:
+    """The use cases of searching and remembering. `before_delete`: what is done with sessions that expire, None: nothing;
+    `facts`: where embeddings stand, None without an embedder."""
+
+    recall: RecallService
+    ranked: RankedSearch
+    memory: MemoryService
+    tools: RecallTools
+    before_delete: BeforeDelete | None
+    facts: EmbeddingFacts | None
+
+    def stats(self) -> EmbeddingStats | None:
+        """What the metrics page tells of embeddings; None without an embedder."""
+        worker = None if self.facts is None else self.facts.worker
+        return None if worker is None else EmbeddingStats(worker.waiting, worker.failures)
+
+
+@asynccontextmanager
+async def recalling(settings: Settings, store: Store, codec: Codec, limits: Limits) -> AsyncIterator[Recalling]:
+    """Embeds and ingests while the context is open. Raises ConfigError."""
+    async with AsyncExitStack() as stack:
+        embedder = _embedder(settings)
+        vectors, facts = None, None
+        if embedder is not None:
+            stack.push_async_callback(embedder.aclose)
+            model = VectorModel(store, embedder)
+            vectors = VectorSearch(store, model, Matrices(VectorCache(settings.vector_cache_bytes), time.time_ns))
+            worker = EmbeddingWorker(store, model, sources=_sources(settings), batch=settings.embedder_batch)
+            facts = EmbeddingFacts(embedder.model, vectors, worker)
+            stack.push_async_callback(end, asyncio.create_task(worker.run(), name="embedding"))
+        reader = WireReader()
+        memory = MemoryService(store, limits, reader, vectors, time.time_ns, enabled=settings.memory)
+        ingestion = _ingestion(settings, store, memory)
+        if ingestion is not None:
+            stack.push_async_callback(end, asyncio.create_task(ingestion.run(), name="ingestion"))
+        recall = RecallService(store, limits, codec.texts)
+        ranked = RankedSearch(store, limits, codec.texts, vectors, time.time_ns)
+        tools = RecallTools(store, recall, ranked, memory, reader)
+        before_delete = ingestion.before_delete if ingestion and "on_expiry" in settings.memory_ingestions else None
+        yield Recalling(recall, ranked, memory, tools, before_delete, facts)
+
+
+def _sources(settings: Settings) -> list[Source]:
+    wanted = {Source.EVENTS: settings.embed_events, Source.MEMORIES: settings.memory}
+    return [source for source, on in wanted.items() if on]
+
+
+def _ingestion(settings: Settings, store: Store, memory: MemoryService) -> AutoIngestion | None:
+    wanted = settings.memory_ingestions
+    if not wanted or not settings.memory:
+        return None
+    idle = int(settings.memory_idle.total_seconds() * SECOND_NS) if "on_idle" in wanted else None
+    return AutoIngestion(store, memory, time.time_ns, uuid.uuid4().hex, on_compaction="on_compaction" in wanted, idle_ns=idle)
+
+
+def _embedder(settings: Settings) -> Embedder | None:
+    try:
+        options = EmbedderOptions(
+            provider=settings.embedder,
+            model=settings.embedder_model,
+            base_url=settings.embedder_base_url,
+            api_key=settings.embedder_api_key,
+            dimensions=settings.embedder_dimensions,
+            batch=settings.embedder_batch,
+            timeout=settings.embedder_timeout.total_seconds(),
+            max_characters=settings.embedder_max_characters,
+            query_prefix=settings.embedder_query_prefix,
+            document_prefix=settings.embedder_document_prefix,
+        )
+        return open_embedder(options)
+    except ValueError as error:
+        raise ConfigError([f"embedder: {error}"]) from None

@@ -2,16 +2,43 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 from ..domain.errors import PermissionDenied
 from ..domain.model import Caller
+from ..embedder.base import EmbedFailed
 from ..store.base import Store, StoreInfo
+from .embedding import EmbeddingWorker
+from .semantic import VectorSearch
+
+
+@dataclass(frozen=True, slots=True)
+class EmbeddingFacts:
+    """Where embeddings stand; `model` is the one that embeds."""
+
+    model: str
+    vectors: VectorSearch
+    worker: EmbeddingWorker
+
+    async def waiting(self) -> int:
+        """How many documents still wait; as last counted, as long as it is not known which model they wait for."""
+        try:
+            return await self.vectors.lag()
+        except EmbedFailed:
+            return self.worker.waiting
 
 
 class ServerService:
-    def __init__(self, store: Store) -> None:
+    """`embedding` is None where nothing is embedded."""
+
+    def __init__(self, store: Store, embedding: EmbeddingFacts | None = None) -> None:
         self._store = store
+        self._embedding = embedding
+
+    @property
+    def embedder_model(self) -> str:
+        """Empty if none is configured."""
+        return "" if self._embedding is None else self._embedding.model
 
     async def info(self, caller: Caller, *, totals: bool) -> StoreInfo:
         """Totals are the tenant's: a caller bound to a user is not told them."""
@@ -20,3 +47,7 @@ class ServerService:
         info = await self._store.info(caller.tenant, totals=totals)
         # How busy the whole store is says something of others.
         return info if caller.user_id is None else replace(info, index_lag=0)
+
+    async def waiting(self, caller: Caller) -> int:
+        """Documents of the whole store that wait for their embedding; a caller bound to a user is not told."""
+        return 0 if self._embedding is None or caller.user_id is not None else await self._embedding.waiting()

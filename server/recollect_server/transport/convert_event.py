@@ -55,7 +55,7 @@ class DraftMaker:
         _check(event, event_id, message)
         shown = measured(message)
         if shown.tools & Tools.RESULTS:
-            _check_nesting(message.parts, rules.MAX_NESTING)
+            check_nesting("message.parts", message.parts)
         return EventDraft(
             event_id=event_id,
             body=event.SerializeToString(),
@@ -90,12 +90,13 @@ def _check(event: event_pb2.SessionEvent, event_id: str, message: message_pb2.Ch
         rules.identifier("native.format", event.native.format, required=True)
 
 
-def _check_nesting(parts: Iterable[message_pb2.Part], left: int) -> None:
+def check_nesting(field: str, parts: Iterable[message_pb2.Part], left: int = rules.MAX_NESTING) -> None:
+    """Raises InvalidField for tool results that nest too deep."""
     for part in parts:
         if part.HasField("tool_result"):
             if not left:
-                raise InvalidField("message.parts", f"must nest tool results at most {rules.MAX_NESTING} deep")
-            _check_nesting(part.tool_result.parts, left - 1)
+                raise InvalidField(field, f"must nest tool results at most {rules.MAX_NESTING} deep")
+            check_nesting(field, part.tool_result.parts, left - 1)
 
 
 def set_appended(target: event_service_pb2.AppendEventsResponse, appended: Appended) -> None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import errno
-import json
 import math
 import socket
 import ssl
@@ -21,6 +20,8 @@ from ..domain.errors import RecollectError, ServerDraining, StoreUnavailable, Un
 from .auth import Authenticator
 from .connect_adapter import ASGIApp, Receive, Scope, Send, connect_app
 from .errors import as_domain_error
+from .http_answers import JSON, TEXT, answer, answer_json
+from .memory_route import SHOWN, MemoryRoute
 from .metrics import CONTENT_TYPE, Metrics
 from .rpc import Method, Service
 
@@ -28,12 +29,10 @@ Ready = Callable[[], Awaitable[None]]
 
 _READY_TIMEOUT_S = 5.0
 _TICK_S = 1.0
-_JSON = b"application/json"
-_TEXT = b"text/plain; charset=utf-8"
 # What `curl -d` and a bare client send: nobody means a form by it here.
 _MEANS_JSON = frozenset({b"", b"application/x-www-form-urlencoded"})
 _GRPC_WEB = frozenset({b"application/grpc-web", b"application/grpc-web+proto", b"application/grpc-web+json"})
-_UNARY = frozenset({_JSON, b"application/proto"}) | _GRPC_WEB
+_UNARY = frozenset({JSON, b"application/proto"}) | _GRPC_WEB
 _STREAM = frozenset({b"application/connect+json", b"application/connect+proto"}) | _GRPC_WEB
 _ENCODINGS = frozenset({"json", "proto"})
 _EXAMPLE = "`curl -d '{...}'`"
@@ -48,12 +47,19 @@ class AddressInUse(OSError):
 
 class _Gateway:
     def __init__(
-        self, services: Sequence[Service], authenticator: Authenticator, ready: Ready, max_bytes: int, metrics: Metrics | None
+        self,
+        services: Sequence[Service],
+        authenticator: Authenticator,
+        ready: Ready,
+        max_bytes: int,
+        metrics: Metrics | None,
+        memory: MemoryRoute | None,
     ) -> None:
         self._rpcs = connect_app(services, authenticator, max_bytes=max_bytes)
         methods = [method for service in services for method in service.methods()]
         self._kinds = {method.path: _kinds(method) for method in methods}
         self._reads = frozenset(method.path for method in methods if method.read_only and not method.streaming)
+        self._memory = memory
         self._ready = ready
         self._open = _is_open(authenticator)
         self._pages = {"/": self._home, "/healthz": self._healthz, "/readyz": self._readyz}
@@ -72,44 +78,46 @@ class _Gateway:
         origin = headers.get(b"origin")
         if origin is not None:
             if not self._admits(origin.decode("latin-1")):
-                await _send_json(send, 403, _FOREIGN_ORIGIN)
+                await answer_json(send, 403, _FOREIGN_ORIGIN)
                 return
             send = _with_headers(send, _cors(headers))
             if scope["method"] == "OPTIONS":
-                await _send(send, 204, _TEXT, b"")
+                await answer(send, 204, TEXT, b"")
                 return
         elif scope["method"] == "GET" and path in self._kinds and not self._admits(_origin_of_host(headers)):
             # A page gives no origin when it reads by GET from what it takes for its own host.
-            await _send_json(send, 403, _FOREIGN_ORIGIN)
+            await answer_json(send, 403, _FOREIGN_ORIGIN)
             return
         if path in self._kinds:
             await self._rpc(scope, receive, send, headers.get(b"content-type", b""))
+        elif self._memory is not None and self._memory.matches(scope):
+            await self._memory(scope, receive, send)
         elif page := self._pages.get(path):
             if scope["method"] in {"GET", "HEAD"}:
                 await page(send)
             else:
-                await _send_json(send, 405, {"code": "unimplemented", "message": f"{path} answers GET only"})
+                await answer_json(send, 405, {"code": "unimplemented", "message": f"{path} answers GET only"})
         else:
             message = f"there is nothing at {path}; RPCs are called by POST with JSON"
             paths = sorted(self._kinds) + sorted(self._pages)
-            await _send_json(send, 404, {"code": "unimplemented", "message": message, "paths": paths})
+            await answer_json(send, 404, {"code": "unimplemented", "message": message, "paths": paths})
 
     async def _rpc(self, scope: Scope, receive: Receive, send: Send, content_type: bytes) -> None:
         path, kind = scope["path"], content_type.partition(b";")[0].strip().lower()
         if scope["method"] != "POST":
             if problem := self._not_readable(scope):
-                await _send_json(send, *problem)
+                await answer_json(send, *problem)
                 return
             send = _with_line_end(send)
         else:
             if kind in _MEANS_JSON:
-                kind = _JSON
+                kind = JSON
                 kept = [(name, value) for name, value in scope["headers"] if name != b"content-type"]
                 scope = {**scope, "headers": [*kept, (b"content-type", kind)]}
             if kind not in self._kinds[path]:
-                await _send_json(send, 415, {"code": "unimplemented", "message": self._wanted(path)})
+                await answer_json(send, 415, {"code": "unimplemented", "message": self._wanted(path)})
                 return
-            if kind == _JSON:
+            if kind == JSON:
                 send = _with_line_end(send)
         await self._rpcs(scope, receive, send)
 
@@ -150,12 +158,14 @@ class _Gateway:
         lines += [f"  {path}" for path, kinds in sorted(self._kinds.items()) if kinds is not _STREAM]
         lines += ["", "Streams, for SDKs, gRPC on its own port, Connect (application/connect+json) and gRPC-Web:"]
         lines += [f"  {path}" for path, kinds in sorted(self._kinds.items()) if kinds is _STREAM]
+        if self._memory is not None:
+            lines += ["", "PATCH JSON to:", f"  {SHOWN}"]
         also = [f"{path} ({what})" for path, what in _ALSO_HERE.items() if path in self._pages]
         lines += ["", f"Also here: {', '.join(also)}.", ""]
-        await _send(send, 200, _TEXT, "\n".join(lines).encode())
+        await answer(send, 200, TEXT, "\n".join(lines).encode())
 
     async def _healthz(self, send: Send) -> None:
-        await _send(send, 200, _TEXT, b"ok\n")
+        await answer(send, 200, TEXT, b"ok\n")
 
     async def _readyz(self, send: Send) -> None:
         error: RecollectError
@@ -169,9 +179,9 @@ class _Gateway:
         except Exception as exc:
             error = as_domain_error(exc)
         else:
-            await _send_json(send, 200, {"status": "ready"})
+            await answer_json(send, 200, {"status": "ready"})
             return
-        await _send_json(send, 503, {"status": "not ready", "reason": error.reason, "message": error.message})
+        await answer_json(send, 503, {"status": "not ready", "reason": error.reason, "message": error.message})
 
 
 _FOREIGN_ORIGIN = {
@@ -187,9 +197,10 @@ def http_app(
     ready: Ready,
     max_bytes: int,
     metrics: Metrics | None = None,
+    memory: MemoryRoute | None = None,
 ) -> ASGIApp:
     """The whole HTTP port. `ready` raises what keeps the server from serving; a request over `max_bytes` is refused."""
-    return _Gateway(services, authenticator, ready, max_bytes, metrics)
+    return _Gateway(services, authenticator, ready, max_bytes, metrics, memory)
 
 
 @contextlib.asynccontextmanager
@@ -312,7 +323,7 @@ def _cors(request: dict[bytes, bytes]) -> list[tuple[bytes, bytes]]:
     wanted = request.get(b"access-control-request-headers", b"*")
     return [
         (b"access-control-allow-origin", b"*"),
-        (b"access-control-allow-methods", b"GET, POST"),
+        (b"access-control-allow-methods", b"GET, POST, PATCH"),
         (b"access-control-allow-headers", wanted),
         (b"access-control-expose-headers", _EXPOSED),
         (b"access-control-max-age", b"7200"),
@@ -336,7 +347,7 @@ def _with_line_end(send: Send) -> Send:
         nonlocal ends
         if event["type"] == "http.response.start":
             headers = dict(event["headers"])
-            ends = headers.get(b"content-type") == _JSON and headers.get(b"content-encoding", b"identity") == b"identity"
+            ends = headers.get(b"content-type") == JSON and headers.get(b"content-encoding", b"identity") == b"identity"
         elif ends and not event.get("more_body"):
             event = {**event, "body": event.get("body", b"") + b"\n"}
         await send(event)
@@ -345,14 +356,4 @@ def _with_line_end(send: Send) -> Send:
 
 
 async def _send_metrics(metrics: Metrics, send: Send) -> None:
-    await _send(send, 200, CONTENT_TYPE.encode(), await metrics.page())
-
-
-async def _send_json(send: Send, status: int, value: object) -> None:
-    await _send(send, status, _JSON, json.dumps(value, ensure_ascii=False).encode() + b"\n")
-
-
-async def _send(send: Send, status: int, content_type: bytes, body: bytes) -> None:
-    headers = [(b"content-type", content_type), (b"content-length", str(len(body)).encode())]
-    await send({"type": "http.response.start", "status": status, "headers": headers})
-    await send({"type": "http.response.body", "body": body, "more_body": False})
+    await answer(send, 200, CONTENT_TYPE.encode(), await metrics.page())

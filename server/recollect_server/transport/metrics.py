@@ -30,6 +30,14 @@ _FRESH_S = 1.0
 
 
 @dataclass(frozen=True, slots=True)
+class EmbeddingStats:
+    """`waiting`: documents without an embedding, as last counted; `failures`: requests that the embedder did not answer."""
+
+    waiting: int
+    failures: int
+
+
+@dataclass(frozen=True, slots=True)
 class Sources:
     """Where the numbers come from. `feed` and `store` ask the database; the others know by themselves, and None is unknown."""
 
@@ -37,6 +45,7 @@ class Sources:
     store: Callable[[], Awaitable[StoreInfo]]
     tail: Callable[[], TailStats] | None = None
     consumer_members: Callable[[], int] | None = None
+    embedding: Callable[[], EmbeddingStats | None] = lambda: None
 
 
 class Metrics:
@@ -87,6 +96,8 @@ class Metrics:
             yield from _of_tail(self._sources.tail(), None if facts is None else facts[0].head)
         if self._sources.consumer_members is not None:
             yield _gauge("consumer_members", "Members of consumers on this server.", self._sources.consumer_members())
+        if (embedding := self._sources.embedding()) is not None:
+            yield from _of_embedding(embedding)
 
     def _of_feed(self, feed: FeedState) -> Iterator[Metric]:
         yield _gauge("feed_head", "Number of the last change that can be told.", feed.head.change)
@@ -111,6 +122,12 @@ def _of_tail(tail: TailStats, head: Position | None) -> Iterator[Metric]:
     if head is not None and tail.subscribers:  # where nobody follows the tail rests, and lags behind nothing
         lag = max(0, head.change - tail.position.change) if tail.position < head else 0
         yield _gauge("feed_tail_lag_changes", "Changes that could be told, and this server has yet to read, about.", lag)
+
+
+def _of_embedding(stats: EmbeddingStats) -> Iterator[Metric]:
+    yield _gauge("embedding_waiting", "Events and memories that wait for their embedding, as last counted.", stats.waiting)
+    told = "Requests that the embedder did not answer with vectors."
+    yield CounterMetricFamily("recollect_embedding_failures_total", told, value=stats.failures)
 
 
 def _gauge(name: str, told: str, value: float) -> GaugeMetricFamily:
