@@ -41,22 +41,9 @@ MONTHS = (
 _WEEKDAYS = ("monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday")
 _SEASONS = ("winter", "spring", "summer", "autumn", "fall")
 _BEFORE_MONTH = (
-    "in",
-    "since",
-    "during",
-    "until",
-    "till",
-    "by",
-    "of",
-    "from",
-    "for",
-    "early",
-    "late",
-    "mid",
-    "around",
-    "before",
+    *("in", "since", "during", "until", "till", "by", "of", "from", "for"),
+    *("early", "late", "mid", "around", "before", "after", "through"),
 )
-_BEFORE_MONTH += ("after", "through")
 _STEPS = {"last": -1, "past": -1, "previous": -1, "this": 0, "current": 0, "next": 1, "coming": 1, "following": 1}
 _NUMBERS = ("zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve")
 _COUNTS: dict[str, tuple[int, int]] = {word: (number, number) for number, word in enumerate(_NUMBERS)} | {
