@@ -120,15 +120,20 @@ class VectorSearch:
     ) -> list[tuple[_T, float]]:
         """What `check` leaves of the nearest, looking deeper as long as that is too little."""
         found: list[tuple[_T, float]] = []
-        checked, depth = 0, count
+        seen: set[int] = set()
+        depth = count
         while query.any():
             near = await self._nearest(place, query, depth)
-            scores = {key: score for key, score in near[checked:] if min_score is None or score >= min_score}
-            found += [(each, scores[each.key]) for each in await check(list(scores))] if scores else []
-            exhausted = len(near) < depth or len(scores) < len(near) - checked
+            # What was embedded since the last look may have moved the others.
+            fresh = [(key, score) for key, score in near if key not in seen]
+            scores = {key: score for key, score in fresh if min_score is None or score >= min_score}
+            if scores:
+                found += [(each, scores[each.key]) for each in await check(list(scores))]
+            exhausted = len(near) < depth or len(scores) < len(fresh)
             if len(found) >= count or exhausted or depth >= _DEEPEST:
                 break
-            checked, depth = len(near), min(depth * _DEEPER, _DEEPEST)
+            seen.update(scores)
+            depth = min(depth * _DEEPER, _DEEPEST)
         return found[:count]
 
     async def _nearest(self, place: _Place, query: Vectors, k: int) -> Near:

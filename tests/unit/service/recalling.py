@@ -1,0 +1,149 @@
+"""Searches, memory and tools over the store in memory, with an embedder that knows a few words' meanings."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from recollect_server.domain.memories import MemoryScope
+from recollect_server.domain.model import Caller, EventDraft, Role, SessionRef
+from recollect_server.domain.recall import SearchMode
+from recollect_server.domain.rules import Limits
+from recollect_server.embedder.base import EmbedFailed, Vectors
+from recollect_server.recall.vectors import VectorCache, normalised
+from recollect_server.service.embedding import EmbeddingWorker
+from recollect_server.service.matrices import Matrices
+from recollect_server.service.memory import FoundMemories, MemoryQuery, MemoryService
+from recollect_server.service.ranked import RankedPage, RankedQuery, RankedSearch
+from recollect_server.service.recall import RecallService
+from recollect_server.service.semantic import VectorSearch
+from recollect_server.service.tools import RecallTools
+from recollect_server.service.vector_model import VectorModel
+from recollect_server.store.base import Appended, Store
+from recollect_server.store.memory import MemoryStore
+from recollect_server.store.recall import Source
+from recollect_server.transport.remembering import WireReader
+from tests.support.clock import Clock
+from tests.support.codec import CODEC, draft
+from tests.support.sessions import TENANT, append, create, ref
+
+ANYONE = Caller(TENANT)
+ALICE = Caller(TENANT, "alice")
+SCOPE = MemoryScope("shop", "alice")
+
+MEANINGS = ({"car", "automobile", "vehicle"}, {"boat", "ship", "vessel"}, {"cat", "kitten", "feline"}, {"tea", "infusion"})
+DIMENSION = len(MEANINGS) + 1
+
+
+def meaning(text: str) -> Vectors:
+    """How much of each meaning a text has; the last number is for all other words."""
+    words = re.findall(r"\w+", text.lower())
+    counts = [sum(word in group for word in words) for group in MEANINGS]
+    others = 0.1 * (len(words) - sum(counts))
+    return normalised(np.array([*counts, others], np.float32))
+
+
+class Meanings:
+    """embedder.base.Embedder. `fails` is raised by every call, `refused` says which texts it does not take; `known` False: the
+    dimension is told by the first answer."""
+
+    def __init__(self, model: str = "meanings", *, known: bool = True) -> None:
+        self.model = model
+        self.dimension = DIMENSION if known else 0
+        self.fails: EmbedFailed | None = None
+        self.refused: Callable[[str], bool] = lambda text: False
+        self.asked: list[list[str]] = []
+        self.questions: list[str] = []
+
+    async def embed(self, texts: Sequence[str], *, query: bool = False) -> Vectors:
+        if query:
+            self.questions += texts
+        else:
+            self.asked.append(list(texts))
+        if self.fails is not None:
+            raise self.fails
+        if any(self.refused(text) for text in texts):
+            raise EmbedFailed("the text is refused")
+        self.dimension = DIMENSION
+        return np.array([meaning(text) for text in texts], np.float32).reshape(len(texts), DIMENSION)
+
+    async def aclose(self) -> None:
+        """There is nothing to close."""
+
+
+class Recalling:
+    """The use cases on one store. `embedder` None: without vectors."""
+
+    def __init__(
+        self,
+        embedder: Meanings | None = None,
+        *,
+        limits: Limits | None = None,
+        memory: bool = True,
+        cache_bytes: int = 1 << 20,
+        store: Store | None = None,
+    ) -> None:
+        self.clock = Clock()
+        self.store = store or MemoryStore(CODEC, self.clock)
+        self.limits = limits or Limits()
+        self.embedder = embedder
+        self.vectors: VectorSearch | None = None
+        self.worker: EmbeddingWorker | None = None
+        if embedder is not None:
+            self.model = VectorModel(self.store, embedder)
+            self.cache = VectorCache(cache_bytes)
+            self.vectors = VectorSearch(self.store, self.model, Matrices(self.cache, self.clock))
+            self.worker = EmbeddingWorker(self.store, self.model, sources=list(Source), batch=4)
+        self.reader = WireReader()
+        self.ranked = RankedSearch(self.store, self.limits, CODEC.texts, self.vectors, self.clock)
+        self.recall = RecallService(self.store, self.limits, CODEC.texts)
+        self.memory = MemoryService(self.store, self.limits, self.reader, self.vectors, self.clock, enabled=memory)
+        self.tools = RecallTools(self.store, self.recall, self.ranked, self.memory, self.reader)
+
+    # --- saying
+
+    async def session(self, session_id: str = "s1", *said: str | EventDraft, **fields: Any) -> SessionRef:
+        """A session in which these are said, user and assistant by turns; an event's id is the session's and a number."""
+        session = await create(self.store, session_id, **fields)
+        await self.say(session.ref, *said)
+        return session.ref
+
+    async def say(self, to: SessionRef, *said: str | EventDraft) -> Appended | None:
+        start = (await self.store.get_session(TENANT, to)).last_seq
+        drafts = [
+            each
+            if isinstance(each, EventDraft)
+            else draft(
+                each,
+                event_id=f"{to.session_id}-{start + number}",
+                role=Role.ASSISTANT if (start + number) % 2 == 0 else Role.USER,
+                time=self.clock.now,
+            )
+            for number, each in enumerate(said, 1)
+        ]
+        return await append(self.store, *drafts, to=to, now=self.clock.now) if drafts else None
+
+    async def embed_all(self) -> None:
+        """What waits is embedded."""
+        assert self.worker is not None
+        while await self.worker._step():
+            pass
+
+    # --- finding
+
+    async def find(self, text: str, scope: Any = None, mode: SearchMode = SearchMode.RANKED, **query: Any) -> RankedPage:
+        return await self.ranked.search(query.pop("caller", ANYONE), RankedQuery(scope or ref(), text, mode, **query))
+
+    async def remembered(self, text: str, mode: SearchMode | None = None, **query: Any) -> FoundMemories:
+        return await self.memory.search(query.pop("caller", ANYONE), MemoryQuery(SCOPE, text, mode, **query))
+
+
+def said(page: RankedPage) -> list[str]:
+    return [CODEC.text(hit.found.event.body) for hit in page.hits]
+
+
+def texts_of(found: FoundMemories) -> list[str]:
+    return [entry.memory.draft.text for entry in found.entries]
