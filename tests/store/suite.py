@@ -20,6 +20,16 @@ from tests.store.rows.feed_places import FeedDeletionRows, FeedHintRows, FeedLoc
 from tests.store.rows.feed_reading import FeedEventRows, FeedPagingRows, FeedScopeRows
 from tests.store.rows.filters import BranchRows, FilterRows
 from tests.store.rows.insertion import CompactedSearchRows, InsertionRows
+from tests.store.rows.memories import (
+    AddingRows,
+    DurableMemoryRows,
+    ForgettingRows,
+    IngestionRows,
+    MemoryListRows,
+    SharedMemoryRows,
+    SubstringRows,
+)
+from tests.store.rows.memory_words import MemoryCandidateRows
 from tests.store.rows.policies import LeaseRows, ListenerRows, PolicyRows
 from tests.store.rows.progress import ParkingRows, ProgressRows
 from tests.store.rows.reading import FidelityRows, PagingRows
@@ -69,13 +79,19 @@ class StoreSuite(
     FeedLocateRows,
     FeedTrimRows,
     FeedHintRows,
+    AddingRows,
+    IngestionRows,
+    ForgettingRows,
+    MemoryListRows,
+    SubstringRows,
+    MemoryCandidateRows,
 ):
     """Every promise of the contract."""
 
 
-class DurableSuite(DurableRows):
+class DurableSuite(DurableRows, DurableMemoryRows):
     """What holds beyond the life of a process."""
 
 
-class SharedSuite(SharedRows):
+class SharedSuite(SharedRows, SharedMemoryRows):
     """What holds when several servers use one database."""

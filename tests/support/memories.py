@@ -104,10 +104,9 @@ def texts(memories: Iterable[Memory]) -> list[str]:
     return [each.draft.text for each in memories]
 
 
-async def found(store: Store, *terms: str, **options: Any) -> set[str]:
+async def found(store: Store, *terms: str, scope: MemoryScope = ALICE, tenant: str = TENANT, **options: Any) -> set[str]:
     """The texts of the candidates."""
-    of_scope = {name: options[name] for name in ("scope", "tenant") if name in options}
-    answer = await candidates(store, *terms, **options)
-    by_key = {each.key: each.draft.text for each in await remembered(store, **of_scope)}
-    assert len(answer.found) == len({each.key for each in answer.found}), "each candidate is told once"
-    return {by_key[each.key] for each in answer.found}
+    keys = [each.key for each in (await candidates(store, *terms, scope=scope, tenant=tenant, **options)).found]
+    told = texts(await store.memories_by_key(tenant, scope, keys))
+    assert len(told) == len(set(keys)) == len(keys), "each candidate is told once, and is there"
+    return set(told)

@@ -65,6 +65,6 @@ def is_replay(draft: MemoryDraft, stored: MemoryDraft) -> bool:
     return replace(draft, text=stored.text) == stored
 
 
-def leaves_tombstone(draft: MemoryDraft) -> bool:
-    """Whether an entry, once deleted, might be ingested again."""
-    return bool(draft.event_id)
+def leaves_tombstone(event_id: str) -> bool:
+    """Whether an entry, once deleted, might be ingested again. `event_id`: the event that it is from."""
+    return bool(event_id)

@@ -108,7 +108,9 @@ class MemoryMemories(MemoryLogs):
         chosen = [each for each in self._remembered(tenant, scope) if _is_meant(each.memory.draft, what)]
         gone = {each.memory.key for each in chosen}
         self._memories = [each for each in self._memories if each.memory.key not in gone]
-        self._tombstones |= {(tenant, scope, each.memory.draft.id) for each in chosen if leaves_tombstone(each.memory.draft)}
+        self._tombstones |= {
+            (tenant, scope, each.memory.draft.id) for each in chosen if leaves_tombstone(each.memory.draft.event_id)
+        }
         embeddings = sum(each.vector is not None for each in chosen)
         missing = 0 if what.ids is None else len(set(what.ids)) - len(chosen)
         return Forgotten(len(chosen), embeddings, missing)

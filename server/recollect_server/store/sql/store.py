@@ -34,6 +34,7 @@ from .consumer_store import SqlConsumers
 from .engine import Engine, SqlOptions
 from .feed_store import SqlFeed
 from .indexer import Indexer, lag
+from .memories_store import SqlMemories, open_memory_words
 from .open import open_engine
 from .recall_store import SqlRecall
 from .rows import require, session_of
@@ -41,10 +42,11 @@ from .running import FEW_ROWS, explained
 from .scan import Scanner
 from .text_index import TextIndex
 from .upkeep_store import SqlUpkeep
+from .word_index import WordIndex
 from .writer import Writer
 
 
-class SqlStore(SqlFeed, SqlUpkeep, SqlConsumers, SqlRecall):
+class SqlStore(SqlFeed, SqlUpkeep, SqlConsumers, SqlRecall, SqlMemories):
     """Store on a database. Made by `open_store`, which owns what runs beside it."""
 
     def __init__(
@@ -55,10 +57,12 @@ class SqlStore(SqlFeed, SqlUpkeep, SqlConsumers, SqlRecall):
         index: TextIndex | None,
         options: SqlOptions,
         store_id: str,
+        memory_words: WordIndex | None,
     ) -> None:
         super().__init__(engine, codec, indexed=index is not None)
         self._clock = clock
         self._index = index
+        self._memory_words = memory_words
         self._store_id = store_id
         self._append = AppendUnit(engine, codec, self._statements)
         self._writer = Writer(self._commit, engine.problem, max_pending_bytes=options.max_pending_bytes)
@@ -70,6 +74,7 @@ class SqlStore(SqlFeed, SqlUpkeep, SqlConsumers, SqlRecall):
         self._tasks.append(asyncio.create_task(self._writer.run(), name="writer"))
         if self._indexer is not None:
             self._tasks.append(asyncio.create_task(self._indexer.run(), name="indexer"))
+        self._tasks.append(asyncio.create_task(self._keep_memory_words(), name="memory words"))
         self._tasks.append(asyncio.create_task(self._engine.listen(self._hear), name="listener"))
 
     async def aclose(self) -> None:
@@ -234,18 +239,19 @@ async def open_store(
     async with AsyncExitStack() as stack:
         engine = open_engine(url, options)
         stack.push_async_callback(engine.aclose)
-        index, store_id = await explained(engine, _prepare(engine, options, codec.words_version))
-        store = SqlStore(engine, codec, clock, index, options, store_id)
+        index, memory_words, store_id = await explained(engine, _prepare(engine, options, codec.words_version))
+        store = SqlStore(engine, codec, clock, index, options, store_id, memory_words)
         stack.push_async_callback(store.aclose)
         store.start()
         yield store
 
 
-async def _prepare(engine: Engine, options: SqlOptions, words_version: int) -> tuple[TextIndex | None, str]:
-    """Brings the database up to date; the text index to use, if any, and the store's id."""
+async def _prepare(engine: Engine, options: SqlOptions, words_version: int) -> tuple[TextIndex | None, WordIndex | None, str]:
+    """Brings the database up to date; the text index to use, if any, that of the words of memories, and the store's id."""
     await admin.prepare(engine)
     index = await engine.open_index()
     # Also where no index is wanted: text filters look into the derived tables for what an earlier server may have put there.
     await engine.index(admin.alone(engine, lambda connection: index.prepare(connection, engine, words_version)))
+    memory_words = await open_memory_words(engine, index.words)
     store_id = await engine.read(lambda connection: admin.get(connection, "store_id"))
-    return (index if options.search_index else None), store_id or ""
+    return (index if options.search_index else None), memory_words, store_id or ""

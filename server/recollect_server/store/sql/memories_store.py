@@ -1,0 +1,135 @@
+"""Long-term memory of the SQL store: each method of store.memories.MemoriesStore is one unit of work, or a read before one."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Sequence
+
+from ...domain.memories import (
+    ALL_MEMORIES,
+    Forget,
+    Forgotten,
+    Memory,
+    MemoryDraft,
+    MemoryFilter,
+    MemoryOutcome,
+    MemoryScope,
+)
+from ...domain.recall import Candidates, WordQuery
+from ..memories import MemoryPage
+from . import admin, memory_search, memory_units
+from .engine import Engine
+from .memory_rows import memories_of_keys
+from .running import Running
+from .word_index import WordIndex, words_text
+
+_log = logging.getLogger(__name__)
+
+WORDS_TABLE = "memory_words"
+
+_RENEWED_AT_ONCE = 64
+_REST_S = 0.05
+_POLL_S = 60.0
+_RETRY_S = 5.0
+
+
+class SqlMemories(Running):
+    """MemoriesStore on a database."""
+
+    _memory_words: WordIndex | None = None
+    """The index of the entries' words; without one the entries of a scope are gone through."""
+
+    async def add_memories(
+        self, tenant: str, scope: MemoryScope, drafts: Sequence[MemoryDraft], now: int, *, ingesting: bool
+    ) -> Sequence[MemoryOutcome]:
+        # Asked before: most of a session that is ingested again is there, and analysing costs more than asking.
+        expected = await self._read(
+            lambda connection: memory_units.outcomes(connection, tenant, scope, drafts, ingesting=ingesting), snapshot=True
+        )
+        if MemoryOutcome.ADDED not in expected:
+            return expected
+        # Not in the transaction: on SQLite it would hold up everybody who writes.
+        fresh = [draft for draft, outcome in zip(drafts, expected, strict=True) if outcome is MemoryOutcome.ADDED]
+        made = await asyncio.to_thread(lambda: {draft.id: self._words_of(draft, now) for draft in fresh})
+
+        def of(draft: MemoryDraft) -> str:
+            # What was there a moment ago may have been deleted.
+            return made[draft.id] if draft.id in made else self._words_of(draft, now)
+
+        words = memory_units.Words(self._memory_words, self._codec.words_version, of)
+        return await self._write(
+            lambda connection: memory_units.add(
+                connection, self._engine, words, tenant, scope, drafts, now, ingesting=ingesting
+            )
+        )
+
+    def _words_of(self, draft: MemoryDraft, now: int) -> str:
+        time = now if draft.event_time is None else draft.event_time
+        return words_text(self._codec.memory_words(draft.content, time))
+
+    async def list_memories(
+        self, tenant: str, scope: MemoryScope, wanted: MemoryFilter, limit: int, cursor: int | None
+    ) -> MemoryPage:
+        return await self._read(
+            lambda connection: memory_units.list_page(connection, tenant, scope, wanted, limit, cursor), snapshot=True
+        )
+
+    async def memories_by_key(
+        self, tenant: str, scope: MemoryScope, keys: Sequence[int], wanted: MemoryFilter = ALL_MEMORIES
+    ) -> Sequence[Memory]:
+        return await self._read(
+            lambda connection: list(memories_of_keys(connection, tenant, scope, keys, wanted)), snapshot=True
+        )
+
+    async def memories_holding(
+        self, tenant: str, scope: MemoryScope, folded: str, wanted: MemoryFilter, limit: int
+    ) -> Sequence[Memory]:
+        return await self._read(
+            lambda connection: memory_units.holding(connection, self._engine, tenant, scope, folded, wanted, limit),
+            snapshot=True,
+        )
+
+    async def memory_candidates(
+        self, tenant: str, scope: MemoryScope, query: WordQuery, wanted: MemoryFilter = ALL_MEMORIES
+    ) -> Candidates:
+        return await self._scan(
+            lambda scanner: memory_search.candidates(scanner, self._memory_words, tenant, scope, query, wanted), snapshot=True
+        )
+
+    async def forget(self, tenant: str, scope: MemoryScope, what: Forget, now: int) -> Forgotten:
+        return await self._write(
+            lambda connection: memory_units.forget(connection, self._engine, self._memory_words, tenant, scope, what, now)
+        )
+
+    async def _keep_memory_words(self) -> None:
+        """Brings the words of entries that an older version has analysed, or that no index has, up to date; runs until
+        cancelled. Servers that share a database may do it side by side: what another has done meanwhile is left as it is."""
+        while self._memory_words is not None:
+            try:
+                rest = _REST_S if await self.renew_memory_words() else _POLL_S
+            except Exception as exc:  # a full disk, a lost database, a fault of ours: what is behind is found without an index
+                _log.warning("memories cannot be analysed anew (%s), next try in %g s", type(exc).__name__, _RETRY_S)
+                rest = _RETRY_S
+            await asyncio.sleep(rest)
+
+    async def renew_memory_words(self) -> int:
+        """Does some of it, in one transaction; how many entries there were to do."""
+        index = self._memory_words
+        if index is None:
+            return 0
+        renewed = await self._scan(lambda scanner: memory_search.renewals(scanner, _RENEWED_AT_ONCE), snapshot=True)
+        if renewed:
+            version = self._codec.words_version
+            await self._write(lambda connection: memory_search.renew(connection, index, renewed, version))
+        return len(renewed)
+
+
+async def open_memory_words(engine: Engine, kind: WordIndex | None) -> WordIndex | None:
+    """The index of the entries' words, of the same kind as that of events; made if it is not there. Operators may do without
+    the index of events, which costs appends something; this one costs them nothing."""
+    if kind is None:
+        return None
+    index = kind.beside_log(WORDS_TABLE)
+    await engine.write(admin.alone(engine, lambda connection: memory_search.prepare(connection, index, WORDS_TABLE)))
+    return index

@@ -1,0 +1,105 @@
+"""Memories as rows: what one is, what a scope and a filter ask of the columns, and what is left to be asked of the metadata."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any, TypeVar
+
+import sqlalchemy as sa
+from sqlalchemy import Connection, Row
+from sqlalchemy.sql import ColumnElement
+
+from ...domain.memories import Memory, MemoryDraft, MemoryFilter, MemoryScope, top_values
+from ..base import UserScope
+from .schema import memories
+from .word_index import scope_marker
+
+T = TypeVar("T")
+
+_m = memories.c
+
+# Values of one condition: well below what either driver takes in a statement.
+AT_ONCE = 500
+
+DRAFT_COLUMNS = (
+    _m.memory_id,
+    _m.content,
+    _m.text,
+    _m.author,
+    _m.event_time,
+    _m.session_id,
+    _m.event_id,
+    _m.metadata_json,
+)
+_MEMORY_COLUMNS = (_m.id, _m.app, _m.user_id, _m.record_time, *DRAFT_COLUMNS)
+
+
+def batches(values: Sequence[T]) -> Iterator[Sequence[T]]:
+    """AT_ONCE of them at a time."""
+    for start in range(0, len(values), AT_ONCE):
+        yield values[start : start + AT_ONCE]
+
+
+def marker_of(tenant: str, scope: MemoryScope) -> str:
+    """What stands for a scope in the index of words, and beside embeddings."""
+    return scope_marker(tenant, UserScope(scope.user_id, scope.app))
+
+
+def within(tenant: str, scope: MemoryScope) -> ColumnElement[bool]:
+    """That a row is of the scope."""
+    return sa.and_(_m.tenant == tenant, _m.app == scope.app, _m.user_id == scope.user_id)
+
+
+def column_conditions(wanted: MemoryFilter) -> list[ColumnElement[bool]]:
+    """All of the filter but what it asks of the metadata."""
+    found: list[ColumnElement[bool]] = []
+    if wanted.session_ids:
+        found.append(_m.session_id.in_(sorted(wanted.session_ids)))
+    if wanted.authors:
+        found.append(_m.author.in_(sorted(wanted.authors)))
+    if wanted.from_time is not None:
+        found.append(_m.time >= wanted.from_time)
+    if wanted.to_time is not None:
+        found.append(_m.time <= wanted.to_time)
+    return found
+
+
+def metadata_holds(row: Row[Any], wanted: MemoryFilter) -> bool:
+    """The rest of the filter; `row` has metadata_json."""
+    return not wanted.metadata or wanted.metadata.items() <= top_values(row.metadata_json.decode()).items()
+
+
+def draft_of(row: Row[Any]) -> MemoryDraft:
+    return MemoryDraft(
+        id=row.memory_id,
+        content=row.content,
+        text=row.text.decode(),
+        author=row.author,
+        event_time=row.event_time,
+        session_id=row.session_id,
+        event_id=row.event_id,
+        metadata_json=row.metadata_json.decode(),
+    )
+
+
+def memories_of_keys(
+    connection: Connection, tenant: str, scope: MemoryScope, keys: Iterable[int], wanted: MemoryFilter
+) -> Iterator[Memory]:
+    """Those that are in the scope and satisfy the filter, in the order of the keys."""
+    for some in batches(list(keys)):
+        found = {row.id: row for row in rows_of_keys(connection, tenant, scope, some, wanted, _MEMORY_COLUMNS)}
+        for row in (found[key] for key in some if key in found):
+            yield Memory(row.id, MemoryScope(row.app, row.user_id), draft_of(row), row.record_time)
+
+
+def rows_of_keys(
+    connection: Connection,
+    tenant: str,
+    scope: MemoryScope,
+    keys: Sequence[int],
+    wanted: MemoryFilter,
+    columns: Sequence[ColumnElement[Any]],
+) -> list[Row[Any]]:
+    """At most AT_ONCE keys; `columns` have metadata_json."""
+    query = sa.select(*columns).where(_m.id.in_(keys), within(tenant, scope), *column_conditions(wanted))
+    return [row for row in connection.execute(query) if metadata_holds(row, wanted)]

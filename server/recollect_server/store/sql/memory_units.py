@@ -1,0 +1,220 @@
+"""Units of work on memories: adding, listing, forgetting. Finding by words is memory_search's.
+
+The index of words is written with the entry, so it is never behind; writers of one scope take turns.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import islice
+from typing import Any
+
+import sqlalchemy as sa
+from sqlalchemy import Connection, Row
+from sqlalchemy.sql import ColumnElement
+
+from ...domain.errors import MemoryIdConflict
+from ...domain.memories import Forget, Forgotten, Memory, MemoryDraft, MemoryFilter, MemoryOutcome, MemoryScope
+from ...domain.text import fold
+from ..memories import MemoryPage, is_replay, leaves_tombstone
+from .engine import Engine
+from .memory_rows import (
+    AT_ONCE,
+    DRAFT_COLUMNS,
+    batches,
+    column_conditions,
+    draft_of,
+    marker_of,
+    memories_of_keys,
+    metadata_holds,
+    within,
+)
+from .prepared import ROWS_AT_ONCE
+from .schema import memories, memory_tombstones, memory_vectors
+from .word_index import WordIndex, WordRow
+
+_m, _t = memories.c, memory_tombstones.c
+
+
+@dataclass(frozen=True, slots=True)
+class Words:
+    """How entries get their words: the index, if there is one, the version of what makes words, and what does."""
+
+    index: WordIndex | None
+    version: int
+    of: Callable[[MemoryDraft], str]
+
+
+def outcomes(
+    connection: Connection, tenant: str, scope: MemoryScope, drafts: Sequence[MemoryDraft], *, ingesting: bool
+) -> list[MemoryOutcome]:
+    """What would become of the drafts. Raises MemoryIdConflict."""
+    ids = [draft.id for draft in drafts]
+    stored = _stored(connection, tenant, scope, ids, compared=not ingesting)
+    deleted = _deleted(connection, tenant, scope, ids) if ingesting else frozenset[str]()
+    told = []
+    for index, draft in enumerate(drafts):
+        if draft.id in stored:
+            if not ingesting and not is_replay(draft, draft_of(stored[draft.id])):
+                raise MemoryIdConflict(draft.id, f"memories[{index}].id")
+            told.append(MemoryOutcome.EXISTS)
+        else:
+            told.append(MemoryOutcome.DELETED if draft.id in deleted else MemoryOutcome.ADDED)
+    return told
+
+
+def _stored(
+    connection: Connection, tenant: str, scope: MemoryScope, ids: Sequence[str], *, compared: bool
+) -> dict[str, Row[Any]]:
+    """Rows by their ids, with all that drafts are compared by if they are to be compared."""
+    columns = DRAFT_COLUMNS if compared else (_m.memory_id,)
+    found: dict[str, Row[Any]] = {}
+    for some in batches(ids):
+        query = sa.select(*columns).where(within(tenant, scope), _m.memory_id.in_(some))
+        found |= {row.memory_id: row for row in connection.execute(query)}
+    return found
+
+
+def _deleted(connection: Connection, tenant: str, scope: MemoryScope, ids: Sequence[str]) -> frozenset[str]:
+    found: set[str] = set()
+    for some in batches(ids):
+        query = sa.select(_t.memory_id).where(_buried(tenant, scope), _t.memory_id.in_(some))
+        found |= set(connection.execute(query).scalars())
+    return frozenset(found)
+
+
+def _buried(tenant: str, scope: MemoryScope) -> ColumnElement[bool]:
+    return sa.and_(_t.tenant == tenant, _t.app == scope.app, _t.user_id == scope.user_id)
+
+
+def add(
+    connection: Connection,
+    engine: Engine,
+    words: Words,
+    tenant: str,
+    scope: MemoryScope,
+    drafts: Sequence[MemoryDraft],
+    now: int,
+    *,
+    ingesting: bool,
+) -> list[MemoryOutcome]:
+    take_turn(connection, engine, tenant, scope)
+    told = outcomes(connection, tenant, scope, drafts, ingesting=ingesting)
+    fresh = [draft for draft, outcome in zip(drafts, told, strict=True) if outcome is MemoryOutcome.ADDED]
+    version = words.version if words.index is not None else -words.version
+    for some in batches(fresh):
+        rows = [_row(tenant, scope, draft, now) | {"words": words.of(draft), "analyzer": version} for draft in some]
+        keys = connection.execute(memories.insert().returning(_m.id, sort_by_parameter_order=True), rows).scalars().all()
+        if words.index is not None:
+            marker = marker_of(tenant, scope)
+            words.index.add(connection, [WordRow(key, marker, row["words"]) for key, row in zip(keys, rows, strict=True)])
+        if not ingesting:
+            ids = [draft.id for draft in some]
+            connection.execute(memory_tombstones.delete().where(_buried(tenant, scope), _t.memory_id.in_(ids)))
+    return told
+
+
+def take_turn(connection: Connection, engine: Engine, tenant: str, scope: MemoryScope) -> None:
+    """Writers of one scope come one after the other. Sessions of this name, should there be any, wait with them: no harm."""
+    engine.take_turns(connection, [(tenant, f"memories {marker_of(tenant, scope)}")])
+
+
+def _row(tenant: str, scope: MemoryScope, draft: MemoryDraft, now: int) -> dict[str, Any]:
+    return {
+        "tenant": tenant,
+        "app": scope.app,
+        "user_id": scope.user_id,
+        "memory_id": draft.id,
+        "content": draft.content,
+        "text": draft.text.encode(),
+        "folded": fold(draft.text),
+        "author": draft.author,
+        "event_time": draft.event_time,
+        "time": now if draft.event_time is None else draft.event_time,
+        "record_time": now,
+        "session_id": draft.session_id,
+        "event_id": draft.event_id,
+        "metadata_json": draft.metadata_json.encode(),
+    }
+
+
+def list_page(
+    connection: Connection, tenant: str, scope: MemoryScope, wanted: MemoryFilter, limit: int, cursor: int | None
+) -> MemoryPage:
+    query = sa.select(_m.id, _m.metadata_json).order_by(_m.id.desc())
+    if cursor is not None:
+        query = query.where(_m.id < cursor)
+    keys = list(islice(_keys(connection, query, tenant, scope, wanted, limit + 1), limit + 1))
+    page = list(memories_of_keys(connection, tenant, scope, keys[:limit], wanted))
+    return MemoryPage(page, page[-1].key if len(keys) > limit else None)
+
+
+def holding(
+    connection: Connection, engine: Engine, tenant: str, scope: MemoryScope, folded: str, wanted: MemoryFilter, limit: int
+) -> Sequence[Memory]:
+    query = sa.select(_m.id, _m.metadata_json).where(engine.contains(_m.folded, folded))
+    query = query.order_by(_m.time.desc(), _m.id.desc())
+    keys = islice(_keys(connection, query, tenant, scope, wanted, limit), limit)
+    return list(memories_of_keys(connection, tenant, scope, keys, wanted))
+
+
+def _keys(
+    connection: Connection, query: sa.Select[Any], tenant: str, scope: MemoryScope, wanted: MemoryFilter, most: int
+) -> Iterator[int]:
+    """Keys of the rows that satisfy the filter, in the query's order: at least `most` of them if there are so many."""
+    query = query.where(within(tenant, scope), *column_conditions(wanted))
+    # What the metadata says is known only when the row is read.
+    query = query.execution_options(yield_per=ROWS_AT_ONCE) if wanted.metadata else query.limit(most)
+    for row in connection.execute(query):
+        if metadata_holds(row, wanted):
+            yield row.id
+
+
+def forget(
+    connection: Connection,
+    engine: Engine,
+    index: WordIndex | None,
+    tenant: str,
+    scope: MemoryScope,
+    what: Forget,
+    now: int,
+) -> Forgotten:
+    take_turn(connection, engine, tenant, scope)
+    chosen: list[ColumnElement[bool] | None] = [None]
+    if what.ids is not None:
+        chosen = [_m.memory_id.in_(some) for some in batches(list(dict.fromkeys(what.ids)))]
+    elif what.session_id is not None:
+        chosen = [_m.session_id == what.session_id]
+    deleted = embeddings = 0
+    for condition in chosen:
+        query: sa.Select[Any] = sa.select(_m.id, _m.memory_id, _m.event_id, _m.words, _m.analyzer)
+        query = query.where(within(tenant, scope)).order_by(_m.id).limit(AT_ONCE)
+        query = query if condition is None else query.where(condition)
+        # Locked, so that nothing more is derived of them meanwhile.
+        query = query.with_for_update()
+        # A part of a large scope is in memory at a time.
+        while rows := connection.execute(query).all():
+            embeddings += _delete(connection, index, tenant, scope, rows, now)
+            deleted += len(rows)
+    missing = 0 if what.ids is None else len(set(what.ids)) - deleted
+    return Forgotten(deleted, embeddings, missing)
+
+
+def _delete(
+    connection: Connection, index: WordIndex | None, tenant: str, scope: MemoryScope, rows: Sequence[Row[Any]], now: int
+) -> int:
+    """Deletes rows with all that is derived of them; how many embeddings that were."""
+    keys = [row.id for row in rows]
+    # Without an index, what one may have of them stays there, and names keys that nothing has any more.
+    indexed = [WordRow(row.id, marker_of(tenant, scope), row.words) for row in rows if row.analyzer > 0]
+    if index is not None and indexed:
+        index.remove(connection, indexed)
+    # In this order: who embeds one of them holds its row, and what that leaves behind is there when the second is run.
+    connection.execute(memories.delete().where(_m.id.in_(keys)))
+    embeddings = connection.execute(memory_vectors.delete().where(memory_vectors.c.id.in_(keys))).rowcount
+    buried = {"tenant": tenant, "app": scope.app, "user_id": scope.user_id, "time": now}
+    tombs = [buried | {"memory_id": row.memory_id} for row in rows if leaves_tombstone(row.event_id)]
+    if tombs:
+        connection.execute(memory_tombstones.insert(), tombs)
+    return embeddings

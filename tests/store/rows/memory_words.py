@@ -1,0 +1,120 @@
+"""Candidates among memories: which entries have the words of a question."""
+
+from __future__ import annotations
+
+import pytest
+
+from recollect.v1 import message_pb2
+from recollect_server.domain.memories import MemoryFilter
+from recollect_server.domain.recall import Candidates, Field
+from recollect_server.store.base import Store
+from tests.support.clock import NOW
+from tests.support.codec import CODEC
+from tests.support.memories import candidates, forget, found, memory, remember, remembered
+
+CALL = message_pb2.Part(tool_call=message_pb2.ToolCallPart(id="c", name="find", arguments_json='{"q": "harbour"}'))
+RESULT = message_pb2.Part(tool_result=message_pb2.ToolResultPart(call_id="c", name="find", structured_json='["quay"]'))
+MEDIA = message_pb2.Part(media=message_pb2.MediaPart(name="map pdf"))
+
+
+def counts(told: Candidates) -> dict[str, int]:
+    return dict(told.frequencies)
+
+
+class MemoryCandidateRows:
+    async def test_whoever_has_one_of_the_terms_is_a_candidate_and_all_are_counted(self, store: Store) -> None:
+        await remember(
+            store,
+            memory("red shoes", author="Ann", event_time=NOW - 7),
+            memory("red wool red"),
+            memory("green grass"),
+        )
+        told = await candidates(store, "red", "wool", "blue", "red")
+        assert (told.documents, counts(told), told.complete) == (3, {"red": 2, "wool": 1}, True)
+        _, wool, shoes = await remembered(store)
+        by_key = {each.key: each for each in told.found}
+        assert by_key.keys() == {wool.key, shoes.key}
+        for memory_, each in ((wool, by_key[wool.key]), (shoes, by_key[shoes.key])):
+            assert (each.session, each.position, each.role) == (0, 0, 0)
+            assert (each.time, each.author) == (memory_.time, memory_.draft.author)
+            words = CODEC.memory_words(memory_.draft.content, memory_.time)
+            assert [line.split() for line in each.words.split("\n")] == [list(field) for field in words]
+
+    async def test_without_terms_there_is_nothing(self, store: Store) -> None:
+        told = await candidates(store, "red")
+        assert (list(told.found), told.documents, counts(told), told.complete) == ([], 1, {}, True)
+        await remember(store, memory("red"))
+        told = await candidates(store)
+        assert (list(told.found), told.documents, counts(told), told.complete) == ([], 1, {}, True)
+
+    @pytest.mark.parametrize(
+        ("fields", "terms"),
+        [
+            (Field.TEXT, {"shoe"}),
+            (Field.TOOL_CALLS, {"find", "harbour"}),
+            (Field.TOOL_RESULTS, {"find", "quay"}),
+            (Field.MEDIA, {"map"}),
+            (Field.TEXT | Field.MEDIA, {"shoe", "map"}),
+        ],
+    )
+    async def test_terms_are_sought_in_the_fields_asked_for(self, store: Store, fields: Field, terms: set[str]) -> None:
+        await remember(store, memory("shoe", parts=(CALL, RESULT, MEDIA)))
+        sought = [*CODEC.memory_words(memory("shoe", parts=(CALL, RESULT, MEDIA)).content, NOW)]
+        spelled = {term for field in sought for term in field}
+        for term in ("shoe", "find", "harbour", "quay", "map"):
+            assert term in spelled
+            told = await candidates(store, term, fields=fields)
+            assert counts(told) == ({term: 1} if term in terms else {})
+            for each in told.found:
+                lines = each.words.split("\n")
+                assert len(lines) == 5
+                wanted = [Field.TEXT in fields, Field.TOOL_CALLS in fields, Field.TOOL_RESULTS in fields, Field.MEDIA in fields]
+                assert [bool(line) for line in lines[:4]] == wanted
+
+    async def test_dates_are_sought_whatever_the_fields(self, store: Store) -> None:
+        await remember(store, memory("shoe"))
+        dates = CODEC.memory_words(memory("shoe").content, NOW).dates
+        assert dates
+        for date in dates:
+            assert len((await candidates(store, date, fields=Field.MEDIA)).found) == 1
+
+    @pytest.mark.parametrize("text", ["Straße", "東京タワー", "привет мир", "user@example.com", "𞤀𞤣𞤤𞤢𞤥", "x" * 300])
+    async def test_whatever_terms_a_text_has_it_is_found_by_each(self, store: Store, text: str) -> None:
+        await remember(store, memory(text), memory("else"))
+        for term in {*CODEC.memory_words(memory(text).content, NOW).text}:
+            assert await found(store, term) == {text}
+
+    async def test_of_more_than_are_wanted_those_with_the_rarest_terms_are_told(self, store: Store) -> None:
+        texts = [f"common {'rare' if number in (3, 5) else 'x'}" for number in range(20)]
+        await remember(store, *(memory(text) for text in texts))
+        told = await candidates(store, "common", "rare", limit=4)
+        assert (len(told.found), told.complete) == (4, False)
+        assert counts(told) == {"common": 20, "rare": 2}
+        assert sum("rare" in each.words.split() for each in told.found) == 2
+        exact = await candidates(store, "common", limit=20)
+        assert (len(exact.found), exact.complete) == (20, True)
+
+    async def test_a_filter_that_few_satisfy_finds_them_among_many_with_the_term(self, store: Store) -> None:
+        """More have the term than are counted."""
+        few = {number: memory(f"common {number}", author="Ann", metadata={"n": number}) for number in (0, 1, 700)}
+        await remember(store, *(few.get(number) or memory(f"common {number}", author="Bob") for number in range(1100)))
+        ann = MemoryFilter(authors=frozenset(("Ann",)))
+        told = await candidates(store, "common", wanted=ann, limit=3)
+        assert (len(told.found), told.complete) == (3, True)
+        assert counts(told) == {"common": 512}
+        assert await found(store, "common", wanted=MemoryFilter(metadata={"n": "1"})) == {"common 1"}
+        told = await candidates(store, "common", wanted=ann, limit=2)
+        assert (len(told.found), told.complete) == (2, False)
+
+    async def test_what_was_deleted_is_not_counted(self, store: Store) -> None:
+        await remember(store, memory("red", id="a"), memory("red"))
+        await forget(store, ids=["a"])
+        told = await candidates(store, "red")
+        assert (told.documents, counts(told)) == (1, {"red": 1})
+
+    async def test_a_long_entry_is_found_by_all_of_its_words(self, store: Store) -> None:
+        words = [f"w{number:05}" for number in range(30_000)]
+        await remember(store, memory(" ".join(words)))
+        told = await candidates(store, words[0], words[15_000], words[-1])
+        assert counts(told) == {words[0]: 1, words[15_000]: 1, words[-1]: 1}
+        assert len(told.found) == 1

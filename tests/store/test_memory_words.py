@@ -1,0 +1,194 @@
+"""The index of the words of memories: behind, not there, of another version, and cut off while it is brought up to date."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+
+import pytest
+import sqlalchemy as sa
+
+from recollect_server.domain.errors import StoreUnavailable
+from recollect_server.domain.memories import MemoryScope
+from recollect_server.domain.recall import ALL_FIELDS, Words
+from recollect_server.store.sql.memories_store import WORDS_TABLE, SqlMemories
+from recollect_server.store.sql.memory_rows import marker_of
+from recollect_server.store.sql.schema import memories
+from recollect_server.store.sql.store import SqlStore, open_store
+from recollect_server.store.sql.word_index import Asked
+from recollect_server.transport.codec import EventCodec
+from tests.support.codec import CODEC
+from tests.support.memories import ALICE, candidates, forget, found, memory, remember
+from tests.support.sessions import TENANT
+
+
+class LaterCodec(EventCodec):
+    """A version ahead: every word ends in an x."""
+
+    words_version = CODEC.words_version + 1
+
+    def memory_words(self, content: bytes, time: int) -> Words:
+        words = CODEC.memory_words(content, time)
+        return words._replace(text=[f"{term}x" for term in words.text])
+
+
+@asynccontextmanager
+async def opened(url: str, codec: EventCodec = CODEC) -> AsyncIterator[SqlStore]:
+    async with open_store(url, codec) as store:
+        yield store
+
+
+@pytest.fixture
+def left_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nothing is brought up to date but by the test."""
+
+    async def nothing(_: SqlMemories) -> None:
+        return
+
+    monkeypatch.setattr(SqlMemories, "_keep_memory_words", nothing)
+
+
+async def _postings(store: SqlStore, *terms: str, scope: MemoryScope = ALICE) -> dict[str, int]:
+    """How many entries the index itself has for each term."""
+    index, asked = store._memory_words, Asked(marker_of(TENANT, scope), terms, ALL_FIELDS)
+    assert index is not None
+    told = await store._engine.read(lambda connection: index.postings(connection, store._engine, asked, 100), snapshot=True)
+    return {term: len(keys) for term, keys in told.items()}
+
+
+async def _versions(store: SqlStore) -> list[int]:
+    query = sa.select(memories.c.analyzer).order_by(memories.c.id)
+    return list(await store._engine.read(lambda connection: connection.execute(query).scalars().all()))
+
+
+async def _renew_all(store: SqlStore) -> int:
+    total = 0
+    while done := await store.renew_memory_words():
+        total += done
+    return total
+
+
+@pytest.mark.usefixtures("left_alone")
+class TestBehind:
+    async def test_entries_of_an_older_version_are_found_by_their_new_words_before_and_after_they_are_analysed_anew(
+        self, url: str
+    ) -> None:
+        async with opened(url) as store:
+            await remember(store, *(memory(f"red {number}") for number in range(150)), memory("wool"))
+        later = LaterCodec()
+        async with opened(url, later) as store:
+            await remember(store, memory("red new"))
+            for _ in range(2):
+                told = await candidates(store, "redx", "red", "woolx", limit=200)
+                assert (dict(told.frequencies), len(told.found), told.documents) == ({"redx": 151, "woolx": 1}, 152, 152)
+                assert {each.words.split()[0] for each in told.found} == {"redx", "woolx"}
+                await _renew_all(store)
+            assert await _versions(store) == [later.words_version] * 152
+            assert await _postings(store, "red", "wool", "woolx", "newx") == {"woolx": 1, "newx": 1}
+            assert await _renew_all(store) == 0
+
+    async def test_entries_of_a_newer_version_are_found_and_left_to_who_knows_it(self, url: str) -> None:
+        later = LaterCodec()
+        async with opened(url, later) as store:
+            await remember(store, memory("red"))
+        async with opened(url) as store:
+            assert await found(store, "red") == {"red"}
+            assert await found(store, "redx") == set()
+            assert await _renew_all(store) == 0
+            assert await _versions(store) == [later.words_version]
+
+    async def test_an_index_that_is_gone_is_made_anew_and_nothing_is_missed_meanwhile(self, url: str) -> None:
+        async with opened(url) as store:
+            await remember(store, memory("red", id="a"), memory("red wool"))
+            await store._engine.write(lambda connection: connection.exec_driver_sql(f"DROP TABLE {WORDS_TABLE}"))
+        async with opened(url) as store:
+            assert await _postings(store, "red") == {}
+            assert await found(store, "red") == {"red", "red wool"}
+            await forget(store, ids=["a"])
+            assert await _renew_all(store) == 1
+            assert await _postings(store, "red", "wool") == {"red": 1, "wool": 1}
+            assert await found(store, "red") == {"red wool"}
+
+    async def test_without_an_index_everything_is_found_and_with_one_again_it_is_indexed(self, url: str) -> None:
+        async with opened(url) as store:
+            await remember(store, memory("red before"))
+            index, store._memory_words = store._memory_words, None
+            await remember(store, memory("red without"), memory("wool"))
+            told = await candidates(store, "red", limit=1)
+            assert (dict(told.frequencies), len(told.found), told.documents, told.complete) == ({"red": 2}, 1, 3, False)
+            assert await found(store, "red") == {"red before", "red without"}
+            assert await _renew_all(store) == 0
+            store._memory_words = index
+            assert await found(store, "red", "wool") == {"red before", "red without", "wool"}
+            assert await _renew_all(store) == 2
+            assert await _postings(store, "red", "wool") == {"red": 2, "wool": 1}
+
+    async def test_a_batch_that_fails_changes_nothing_and_is_done_later(
+        self, url: str, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        async with opened(url) as store:
+            await remember(store, memory("red"))
+        async with opened(url, LaterCodec()) as store:
+            index = store._memory_words
+            assert index is not None
+
+            def full(*_: object) -> None:
+                raise OSError("disk full")
+
+            with monkeypatch.context() as failing:
+                failing.setattr(index, "add", full)
+                with pytest.raises(StoreUnavailable):
+                    await store.renew_memory_words()
+                with pytest.raises(StoreUnavailable):
+                    await remember(store, memory("lost"))
+            assert await _versions(store) == [CODEC.words_version]
+            assert await _postings(store, "red", "redx") == {"red": 1}
+            assert await found(store, "redx", "lostx") == {"red"}
+            assert await _renew_all(store) == 1
+            assert await _postings(store, "red", "redx") == {"redx": 1}
+
+    async def test_what_is_forgotten_meanwhile_is_not_indexed_again(self, url: str, monkeypatch: pytest.MonkeyPatch) -> None:
+        async with opened(url) as store:
+            await remember(store, memory("red", id="a"), memory("wool", id="b"))
+        async with opened(url, LaterCodec()) as store:
+            write = store._write
+
+            async def late(unit: object) -> object:
+                monkeypatch.setattr(store, "_write", write)
+                await forget(store, ids=["a"])
+                return await write(unit)  # type: ignore[arg-type]
+
+            monkeypatch.setattr(store, "_write", late)
+            assert await store.renew_memory_words() == 2
+            assert await _postings(store, "red", "redx", "wool", "woolx") == {"woolx": 1}
+
+
+async def test_it_is_brought_up_to_date_by_itself(url: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    async with opened(url) as store:
+        await remember(store, *(memory(f"red {number}") for number in range(100)))
+    done, nothing_left = [], asyncio.Event()
+    renew = SqlMemories.renew_memory_words
+
+    async def told(store: SqlMemories) -> int:
+        done.append(await renew(store))
+        if not done[-1]:
+            nothing_left.set()
+        return done[-1]
+
+    monkeypatch.setattr(SqlMemories, "renew_memory_words", told)
+    async with opened(url, LaterCodec()) as store:
+        async with asyncio.timeout(20):
+            await nothing_left.wait()
+        assert await _postings(store, "red", "redx") == {"redx": 100}
+    assert (sum(done), max(done) < 100) == (100, True)
+
+
+async def test_forgetting_leaves_nothing_in_the_index(url: str) -> None:
+    async with opened(url) as store:
+        await remember(store, memory("red", id="a"), memory("red"))
+        assert await _postings(store, "red") == {"red": 2}
+        await forget(store, ids=["a"])
+        assert await _postings(store, "red") == {"red": 1}
+        await forget(store)
+        assert await _postings(store, "red") == {}
