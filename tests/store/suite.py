@@ -35,6 +35,7 @@ from tests.store.rows.progress import ParkingRows, ProgressRows
 from tests.store.rows.reading import FidelityRows, PagingRows
 from tests.store.rows.search import SearchPagingRows, SearchRows, TextRows
 from tests.store.rows.sessions import ExpiryRows, NamingRows, SessionRows
+from tests.store.rows.vectors import EmbeddingRows, VectorDeletionRows, VectorModelRows, VectorScopeRows
 from tests.store.rows.windows import ContextConcurrencyRows, ContextRows, WindowRows
 
 
@@ -79,6 +80,10 @@ class StoreSuite(
     FeedLocateRows,
     FeedTrimRows,
     FeedHintRows,
+    VectorModelRows,
+    EmbeddingRows,
+    VectorDeletionRows,
+    VectorScopeRows,
     AddingRows,
     IngestionRows,
     ForgettingRows,

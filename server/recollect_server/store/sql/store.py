@@ -42,11 +42,12 @@ from .running import FEW_ROWS, explained
 from .scan import Scanner
 from .text_index import TextIndex
 from .upkeep_store import SqlUpkeep
+from .vector_store import SqlVectors
 from .word_index import WordIndex
 from .writer import Writer
 
 
-class SqlStore(SqlFeed, SqlUpkeep, SqlConsumers, SqlRecall, SqlMemories):
+class SqlStore(SqlFeed, SqlUpkeep, SqlConsumers, SqlRecall, SqlVectors, SqlMemories):
     """Store on a database. Made by `open_store`, which owns what runs beside it."""
 
     def __init__(

@@ -1,0 +1,114 @@
+"""What waits for an embedding: units of work.
+
+The queue is nobody's table. Of events it is what is indexed and has no vector by the model, beyond the id up to which all have
+one; of memories what bears another model's number.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from itertools import accumulate, takewhile
+from typing import Any
+
+import sqlalchemy as sa
+from sqlalchemy import ColumnElement, Connection, Row, Select
+
+from ..base import Codec
+from ..recall import Unembedded
+from .schema import event_text, events, memories, vector_models
+from .vector_schema import event_vectors, vector_progress
+
+# Ids that one look passes at most, so that finding nothing among very many costs little at a time.
+_IDS_AT_ONCE = 8192
+_MOST_LOOKS = 4
+_MOST_BYTES = 8 << 20
+"""Of the bodies of what is told at once, unless one alone is larger."""
+
+
+def present_model(connection: Connection, *, lock: bool = False) -> Row[Any] | None:
+    """The model that was declared last. Locked, it stays so until the transaction ends, and who else locks it waits."""
+    if lock:
+        connection.execute(sa.select(vector_models.c.number).with_for_update()).all()
+    # Asked anew: what was locked may be what was present before another server had declared its model.
+    return connection.execute(sa.select(vector_models).order_by(vector_models.c.called.desc()).limit(1)).one_or_none()
+
+
+def is_present(connection: Connection, model: int) -> bool:
+    found = present_model(connection)
+    return found is not None and found.number == model
+
+
+def next_events(connection: Connection, codec: Codec, model: int, limit: int) -> Sequence[Unembedded] | None:
+    """The first that wait; None: none was found, but there are more to look at. Writes derived tables."""
+    if not is_present(connection, model):
+        return []
+    progress = connection.execute(sa.select(vector_progress).with_for_update()).one()
+    reached = start = progress.upto if progress.model == model else 0
+    found: list[int] = []
+    more = True
+    for _ in range(_MOST_LOOKS):
+        first = connection.execute(sa.select(sa.func.min(event_text.c.id)).where(event_text.c.id > reached)).scalar()
+        more = first is not None
+        if first is None:
+            break
+        upto = first + _IDS_AT_ONCE - 1
+        found = list(connection.execute(_waiting_ids(model, first, upto).limit(limit)).scalars())
+        if found:
+            reached = found[0] - 1
+            break
+        reached = upto
+    if reached != start or progress.model != model:
+        connection.execute(vector_progress.update().values(model=model, upto=reached))
+    return None if more and not found else list(_events(connection, codec, found))
+
+
+def _waiting_ids(model: int, first: int, upto: int) -> Select[Any]:
+    """Those whose events are there: what has been deleted is soon out of the index, too."""
+    there = sa.exists().where(events.c.id == event_text.c.id)
+    waits = (event_text.c.id.between(first, upto), ~_done(model), there)
+    return sa.select(event_text.c.id).where(*waits).order_by(event_text.c.id)
+
+
+def _done(model: int) -> ColumnElement[bool]:
+    return sa.exists().where(event_vectors.c.id == event_text.c.id, event_vectors.c.model == model)
+
+
+def _events(connection: Connection, codec: Codec, ids: Sequence[int]) -> Iterator[Unembedded]:
+    if not ids:
+        return
+    sizes = connection.execute(sa.select(events.c.id, events.c.size).where(events.c.id.in_(ids)).order_by(events.c.id)).all()
+    totals = accumulate(row.size for row in sizes)
+    fitting = sum(1 for _ in takewhile(lambda total: total <= _MOST_BYTES, totals))
+    wanted = [row.id for row in sizes[: max(1, fitting)]]
+    for row in connection.execute(sa.select(events.c.id, events.c.body).where(events.c.id.in_(wanted)).order_by(events.c.id)):
+        yield Unembedded(row.id, codec.texts(row.body).text)
+
+
+def next_memories(connection: Connection, model: int, limit: int) -> Sequence[Unembedded]:
+    if not is_present(connection, model):
+        return []
+    # By the number of each other model, for the index to serve it.
+    first = sa.select(memories.c.id).order_by(memories.c.id).limit(limit)
+    waits = [first.where(memories.c.vector_model == other) for other in _others(connection, model)]
+    ids = sorted(id_ for query in waits for id_ in connection.execute(query).scalars())[:limit]
+    texts = sa.select(memories.c.id, memories.c.text).where(memories.c.id.in_(ids)).order_by(memories.c.id)
+    return [Unembedded(row.id, row.text.decode()) for row in connection.execute(texts)]
+
+
+def count_waiting(connection: Connection, model: int) -> int:
+    """Events and memories. Costs as much as waits."""
+    if not is_present(connection, model):
+        return 0
+    progress = connection.execute(sa.select(vector_progress)).one()
+    upto = progress.upto if progress.model == model else 0
+    there = sa.exists().where(events.c.id == event_text.c.id)
+    of_events = sa.select(sa.func.count()).select_from(event_text).where(event_text.c.id > upto, ~_done(model), there)
+    others = memories.c.vector_model.in_(_others(connection, model))
+    of_memories = sa.select(sa.func.count()).select_from(memories).where(others)
+    return int(connection.execute(of_events).scalar_one() + connection.execute(of_memories).scalar_one())
+
+
+def _others(connection: Connection, model: int) -> Sequence[int]:
+    """What a memory may bear that the model has not embedded."""
+    numbers = connection.execute(sa.select(vector_models.c.number).where(vector_models.c.number != model)).scalars()
+    return [0, *numbers]

@@ -1,0 +1,73 @@
+"""Embeddings of the SQL store: the part of store.recall.RecallStore that is about them; each method is one unit of work."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TypeVar
+
+from sqlalchemy import Connection
+
+from ...domain.memories import MemoryScope
+from ..base import EventScope
+from ..recall import Embedded, Floats, Source, Unembedded
+from . import admin, vector_queue, vector_units
+from .engine import Unit
+from .running import Running, explained
+from .vector_index import VectorIndex
+
+T = TypeVar("T")
+
+
+class SqlVectors(Running):
+    """Embeddings on a database. `_nearest`: the database's own index of vectors, if it has one."""
+
+    _nearest: VectorIndex | None = None
+
+    async def vector_model(self, name: str, dimension: int) -> int:
+        unit = admin.alone(self._engine, lambda connection: vector_units.declare(connection, name, dimension))
+        return await self._write(unit)
+
+    async def unembedded(self, source: Source, model: int, limit: int) -> Sequence[Unembedded]:
+        if source is Source.MEMORIES:
+            return await self._read(lambda connection: vector_queue.next_memories(connection, model, limit), snapshot=True)
+        while True:
+            found = await self._index_unit(lambda connection: vector_queue.next_events(connection, self._codec, model, limit))
+            if found is not None:
+                return found
+
+    async def put_embeddings(self, source: Source, model: int, keys: Sequence[int], vectors: Floats | None) -> int:
+        put = vector_units.put_events if source is Source.EVENTS else vector_units.put_memories
+
+        def unit(connection: Connection) -> int:
+            stored = put(connection, model, keys, vectors)
+            if self._nearest is not None and vectors is not None and stored:
+                rows = {key: row for row, key in enumerate(keys)}
+                self._nearest.add(connection, source, stored, vectors[[rows[key] for key in stored]])
+            return len(stored)
+
+        return await (self._index_unit(unit) if source is Source.EVENTS else self._write(unit))
+
+    async def waiting(self, model: int) -> int:
+        return await self._read(lambda connection: vector_queue.count_waiting(connection, model), snapshot=True)
+
+    async def event_vectors(self, tenant: str, scope: EventScope, model: int, after: int, limit: int) -> Embedded:
+        return await self._read(
+            lambda connection: vector_units.read_events(connection, tenant, scope, model, after, limit), snapshot=True
+        )
+
+    async def memory_vectors(self, tenant: str, scope: MemoryScope, model: int, after: int, limit: int) -> Embedded:
+        return await self._read(
+            lambda connection: vector_units.read_memories(connection, tenant, scope, model, after, limit), snapshot=True
+        )
+
+    async def nearest(
+        self, source: Source, tenant: str, scope: EventScope | MemoryScope, model: int, vector: Floats, limit: int
+    ) -> list[tuple[int, float]] | None:
+        if self._nearest is None:
+            return None
+        if not vector.any():  # of zeros nothing is near
+            return []
+        return await explained(self._engine, self._nearest.nearest(source, tenant, scope, model, vector, limit))
+
+    async def _index_unit(self, unit: Unit[T]) -> T:
+        return await explained(self._engine, self._engine.index(unit))
