@@ -27,6 +27,7 @@ _MOST_PHRASES = 16
 _QUOTED = re.compile('"[^"]+"|＂[^＂]+＂|[“”„‟][^“”„‟]+[“”‟]|«[^«»]+»|»[^«»]+«|「[^「」]+」|『[^『』]+』|〝[^〝〞〟]+[〞〟]')
 _SENTENCE_END = re.compile(r"[.!?。！？:\n]")
 _MENTIONED = re.compile(r"(?<!\w)@$")
+_QUESTION_MARKS = ("?", "？", "؟", ";")
 _OF_DATES = {dates.DAY: 0.6, dates.MONTH: 0.4, dates.YEAR: 0.2}
 
 
@@ -41,6 +42,7 @@ class Query:
       has its terms one after the other, so a phrase is cut where a run of an unspaced script begins or ends.
     - names: those of `terms` that look like a name, or a part of one.
     - spans: the times that it asks about, in nanoseconds since 1970 UTC: (first, last), both inclusive.
+    - asks: whether it is a sentence rather than keywords: it ends with a question mark, or has stop words among others.
     """
 
     text: str
@@ -49,6 +51,7 @@ class Query:
     phrases: tuple[tuple[str, ...], ...] = ()
     names: frozenset[str] = frozenset()
     spans: tuple[tuple[int, int], ...] = ()
+    asks: bool = False
 
 
 class _Word(NamedTuple):
@@ -86,6 +89,7 @@ def parse(text: str, now_ns: int) -> Query:
         phrases=_phrases(read),
         names=frozenset(names.terms & kept.keys()),
         spans=tuple(dict.fromkeys(nanoseconds(*span) for span in days)),
+        asks=len(telling) < len(words) or read.rstrip().endswith(_QUESTION_MARKS),
     )
 
 

@@ -10,7 +10,7 @@ from enum import IntEnum
 from ..domain.errors import InvalidField
 from ..domain.filters import ALL, EventFilter
 from ..domain.model import Caller
-from ..domain.recall import ALL_FIELDS, Candidates, Field, Scored, SearchMode, WordQuery
+from ..domain.recall import ALL_FIELDS, Candidate, Candidates, Field, Scored, SearchMode, WordQuery
 from ..domain.rules import DEFAULT_HITS, Limits
 from ..recall import query as questions
 from ..recall.fusion import recency
@@ -35,6 +35,8 @@ from .searches import (
 from .semantic import VectorSearch
 
 _LOADED_AT_ONCE = 32
+# Of the ranked, those whose neighbours are ranked too.
+_BESIDE_BEST = 10
 
 
 class Grouping(IntEnum):
@@ -156,7 +158,13 @@ class RankedSearch:
             asked = WordQuery(tuple(question.terms), query.fields, query.depth)
             candidates = await self._store.word_candidates(tenant, query.scope, asked, query.filter)
             ranking.take_words(candidates)
-            return await aside(len(candidates.found), rank, question, candidates)
+            scored = await aside(len(candidates.found), rank, question, candidates)
+            beside = await self._beside(tenant, query, question, candidates, scored)
+            if not beside:
+                return scored
+            joined = replace(candidates, found=[*candidates.found, *beside])
+            ranking.take_words(joined)
+            return await aside(len(joined.found), rank, question, joined)
 
         async def by_meaning() -> Sequence[Scored]:
             assert vectors is not None  # noqa: S101 - it is not called otherwise; mypy cannot see it
@@ -168,6 +176,19 @@ class RankedSearch:
         vectors = self._vectors
         ranking.mode, ranking.scored = await ranked(query.mode, by_words, None if vectors is None else by_meaning)
         return ranking
+
+    async def _beside(
+        self, tenant: str, query: RankedQuery, question: Query, candidates: Candidates, scored: Sequence[Scored]
+    ) -> Sequence[Candidate]:
+        """What answers a question often shares no word with it and stands beside what does: the reply to who asked the same, or
+        what somebody is answered. So what stands beside the best is ranked too, by what they say of it. Keywords are meant as
+        they are."""
+        if not question.asks:
+            return []
+        best = [each.key for each in scored[:_BESIDE_BEST]]
+        known = {each.key for each in candidates.found}
+        near = await self._store.candidates_beside(tenant, query.scope, best, query.fields, query.filter) if best else []
+        return [each for each in near if each.key not in known]
 
     async def _group(self, tenant: str, query: RankedQuery, ranking: _Ranking) -> Mapping[int, int]:
         """Leaves the best of each turn or session; how many there were, by its key."""

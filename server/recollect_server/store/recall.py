@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from ..domain.filters import ALL, EventFilter
 from ..domain.memories import MemoryScope
 from ..domain.model import SessionRef, StoredEvent
-from ..domain.recall import Candidates, WordQuery
+from ..domain.recall import Candidate, Candidates, Field, WordQuery
 
 if TYPE_CHECKING:
     from .base import EventScope
@@ -103,6 +103,13 @@ class RecallStore(Protocol):
         all there, the same in every store; else which are left out is the store's own. Frequencies are of the whole scope, in
         the fields asked for, whatever the filter; they are counted up to `most_counted`. Raises SessionNotFound,
         AmbiguousSession for a session scope."""
+        ...
+
+    async def candidates_beside(
+        self, tenant: str, scope: EventScope, keys: Sequence[int], fields: Field, wanted: EventFilter = ALL
+    ) -> Sequence[Candidate]:
+        """The event before and the one after each of these in window order, among those of the filter's view and branch, where
+        it is in the scope and satisfies the filter. Each once, in no order."""
         ...
 
     async def events_by_key(

@@ -32,7 +32,9 @@ class _SearchModeEnumTypeWrapper(google.protobuf.internal.enum_type_wrapper._Enu
     """Literal substring after Unicode case folding, from one character on. Chronological."""
     SEARCH_MODE_RANKED: _SearchMode.ValueType  # 2
     """A question or keywords: documents that hold any of the words, best first. Words are compared without case, diacritics and
-    endings; text without spaces (Chinese, Japanese, Korean, Thai, ...) by pairs of characters. Works without any model.
+    endings; text without spaces (Chinese, Japanese, Korean, Thai, ...) by pairs of characters. Of events, a question (it has
+    words like "what" or "the", or a question mark) also finds what stands right beside the best of them, for an answer often
+    shares no word with what it is asked by. Works without any model.
     """
     SEARCH_MODE_SEMANTIC: _SearchMode.ValueType  # 3
     """By meaning: the cosine of the query's embedding and the document's, greatest first. Needs an embedder; documents whose
@@ -52,7 +54,9 @@ SEARCH_MODE_SUBSTRING: SearchMode.ValueType  # 1
 """Literal substring after Unicode case folding, from one character on. Chronological."""
 SEARCH_MODE_RANKED: SearchMode.ValueType  # 2
 """A question or keywords: documents that hold any of the words, best first. Words are compared without case, diacritics and
-endings; text without spaces (Chinese, Japanese, Korean, Thai, ...) by pairs of characters. Works without any model.
+endings; text without spaces (Chinese, Japanese, Korean, Thai, ...) by pairs of characters. Of events, a question (it has
+words like "what" or "the", or a question mark) also finds what stands right beside the best of them, for an answer often
+shares no word with what it is asked by. Works without any model.
 """
 SEARCH_MODE_SEMANTIC: SearchMode.ValueType  # 3
 """By meaning: the cosine of the query's embedding and the document's, greatest first. Needs an embedder; documents whose

@@ -3575,7 +3575,9 @@ pub enum SearchMode {
     /// Literal substring after Unicode case folding, from one character on. Chronological.
     Substring = 1,
     /// A question or keywords: documents that hold any of the words, best first. Words are compared without case, diacritics and
-    /// endings; text without spaces (Chinese, Japanese, Korean, Thai, ...) by pairs of characters. Works without any model.
+    /// endings; text without spaces (Chinese, Japanese, Korean, Thai, ...) by pairs of characters. Of events, a question (it has
+    /// words like "what" or "the", or a question mark) also finds what stands right beside the best of them, for an answer often
+    /// shares no word with what it is asked by. Works without any model.
     Ranked = 2,
     /// By meaning: the cosine of the query's embedding and the document's, greatest first. Needs an embedder; documents whose
     /// embedding is still to be made are not found yet (see semantic_lag).

@@ -6,10 +6,11 @@ import heapq
 from bisect import bisect_left
 from collections import Counter
 from collections.abc import Sequence
+from itertools import pairwise
 
 from ...domain.filters import ALL, EventFilter, matches
 from ...domain.model import SessionRef
-from ...domain.recall import Candidate, Candidates, WordQuery
+from ...domain.recall import Candidate, Candidates, Field, WordQuery
 from ..base import EventScope, UserScope
 from ..recall import FoundEvent, beside, most_counted, rarity
 from ..words import as_text, asked, held
@@ -38,6 +39,18 @@ class MemoryRecall(MemoryLogs):
         most = most_counted(documents, query.limit)
         frequencies = {term: min(count, most) for term, count in counts.items()}
         return Candidates([found[key] for key in best], documents, frequencies, complete=len(found) <= query.limit)
+
+    async def candidates_beside(
+        self, tenant: str, scope: EventScope, keys: Sequence[int], fields: Field, wanted: EventFilter = ALL
+    ) -> Sequence[Candidate]:
+        found: dict[int, Candidate] = {}
+        for log in self._within(tenant, scope):
+            seen = [entry for entry in log.entries if entry.key in keys or matches(entry, beside(wanted))]
+            for earlier, later in pairwise(seen):
+                for hit, near in ((earlier, later), (later, earlier)):
+                    if hit.key in keys and matches(near, wanted):
+                        found[near.key] = _candidate(near, asked(as_text(self._codec.words(near.sealed, near.time)), fields))
+        return list(found.values())
 
     async def events_by_key(
         self, tenant: str, scope: EventScope, keys: Sequence[int], wanted: EventFilter = ALL, *, neighbors: int = 0

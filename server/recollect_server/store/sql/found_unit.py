@@ -38,6 +38,12 @@ def events_by_key(
     return [found for key in keys if key in rows and (found := _found(scanner, rows[key], around[key], beyond))]
 
 
+def neighbor_keys(scanner: Scanner, keys: Sequence[int], wanted: EventFilter) -> Sequence[int]:
+    """Of the event before and the one after each of these, whatever scope they are of."""
+    around = _around(scanner, keys, wanted, 1) if keys else ()
+    return list(dict.fromkeys(key for row in around for key in (*_keys(row.before), *_keys(row.after))))
+
+
 def _found(scanner: Scanner, row: Record, around: Record, beyond: Mapping[int, _Placed]) -> FoundEvent | None:
     event = scanner.stored(row, row.session)
     if event is None:

@@ -6,13 +6,13 @@ from collections.abc import Sequence
 from functools import partial
 
 from ...domain.filters import ALL, EventFilter
-from ...domain.recall import Candidates, WordQuery
+from ...domain.recall import Candidate, Candidates, Field, WordQuery
 from ..base import EventScope
 from ..recall import FoundEvent
 from .found_unit import events_by_key
 from .running import Running
 from .text_index import TextIndex
-from .word_unit import word_candidates
+from .word_unit import candidates_beside, word_candidates
 
 
 class SqlRecall(Running):
@@ -23,6 +23,12 @@ class SqlRecall(Running):
     async def word_candidates(self, tenant: str, scope: EventScope, query: WordQuery, wanted: EventFilter = ALL) -> Candidates:
         index = None if self._index is None else self._index.words
         unit = partial(word_candidates, index=index, tenant=tenant, scope=scope, query=query, wanted=wanted)
+        return await self._scan(unit, snapshot=True)
+
+    async def candidates_beside(
+        self, tenant: str, scope: EventScope, keys: Sequence[int], fields: Field, wanted: EventFilter = ALL
+    ) -> Sequence[Candidate]:
+        unit = partial(candidates_beside, tenant=tenant, scope=scope, keys=keys, fields=fields, wanted=wanted)
         return await self._scan(unit, snapshot=True)
 
     async def events_by_key(

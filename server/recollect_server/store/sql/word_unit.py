@@ -16,12 +16,13 @@ import sqlalchemy as sa
 from sqlalchemy.sql import ColumnElement, Select
 
 from ...domain.filters import EventFilter
-from ...domain.recall import Candidate, Candidates, WordQuery
+from ...domain.recall import Candidate, Candidates, Field, WordQuery
 from ..base import EventScope
 from ..recall import most_counted, rarity
 from ..words import asked, held
 from . import tail
 from .conditions import conditions
+from .found_unit import neighbor_keys
 from .prepared import Record
 from .scan import EVENT_COLUMNS, SMALL_BODY, Scanner
 from .schema import event_words, events, sessions
@@ -51,6 +52,14 @@ def word_candidates(
     if not query.terms or query.limit < 1:
         return Candidates([], place.documents)
     return _Choice(scanner, index, place, query, wanted).candidates()
+
+
+def candidates_beside(
+    scanner: Scanner, tenant: str, scope: EventScope, keys: Sequence[int], fields: Field, wanted: EventFilter
+) -> Sequence[Candidate]:
+    """In a snapshot."""
+    place = place_of(scanner, tenant, scope)
+    return _Choice(scanner, None, place, WordQuery((), fields), wanted).named(neighbor_keys(scanner, keys, wanted))
 
 
 @dataclass(slots=True)
@@ -126,6 +135,10 @@ class _Choice:
         return self._index.postings(self._scanner.connection, self._scanner.engine, asked_for, self._most)
 
     # --- reading what is chosen
+
+    def named(self, keys: Sequence[int]) -> Sequence[Candidate]:
+        """Those of these that are in the scope and satisfy the filter."""
+        return [self._candidate(row) for row in self._rows(keys)] if keys else []
 
     def _take(self, chosen: _Chosen, keys: Sequence[int]) -> None:
         """Reads the events in this order until there are enough; what is gone or does not satisfy the filter is left out."""

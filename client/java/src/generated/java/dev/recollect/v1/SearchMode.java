@@ -35,7 +35,9 @@ public enum SearchMode
   /**
    * <pre>
    * A question or keywords: documents that hold any of the words, best first. Words are compared without case, diacritics and
-   * endings; text without spaces (Chinese, Japanese, Korean, Thai, ...) by pairs of characters. Works without any model.
+   * endings; text without spaces (Chinese, Japanese, Korean, Thai, ...) by pairs of characters. Of events, a question (it has
+   * words like "what" or "the", or a question mark) also finds what stands right beside the best of them, for an answer often
+   * shares no word with what it is asked by. Works without any model.
    * </pre>
    *
    * <code>SEARCH_MODE_RANKED = 2;</code>
@@ -90,7 +92,9 @@ public enum SearchMode
   /**
    * <pre>
    * A question or keywords: documents that hold any of the words, best first. Words are compared without case, diacritics and
-   * endings; text without spaces (Chinese, Japanese, Korean, Thai, ...) by pairs of characters. Works without any model.
+   * endings; text without spaces (Chinese, Japanese, Korean, Thai, ...) by pairs of characters. Of events, a question (it has
+   * words like "what" or "the", or a question mark) also finds what stands right beside the best of them, for an answer often
+   * shares no word with what it is asked by. Works without any model.
    * </pre>
    *
    * <code>SEARCH_MODE_RANKED = 2;</code>
