@@ -1,0 +1,377 @@
+"""Recall as tools: what a model is told of them, what it may write, what it gets."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+from recollect_server.domain import errors
+from recollect_server.domain.memories import Forget
+from recollect_server.domain.model import SECOND_NS, Role, SessionRef
+from recollect_server.embedder.base import EmbedFailed
+from recollect_server.service.tools import MOST_TEXT, rfc3339
+from tests.support.clock import NOW
+from tests.support.codec import draft
+from tests.support.sessions import ref
+from tests.unit.service.recalling import ALICE, ANYONE, SCOPE, Meanings, Recalling
+from tests.unit.service.test_memory import entry
+
+NAMES = ["load_memory", "preload_memory", "conversation_search", "cross_session_search"]
+
+
+async def result(recalling: Recalling, name: str, to: SessionRef | None = None, **arguments: Any) -> dict[str, Any]:
+    found = await recalling.tools.call(ANYONE, to or ref(), name, json.dumps(arguments))
+    assert not found.is_error, found.result_json
+    parsed = json.loads(found.result_json)
+    assert isinstance(parsed, dict)
+    return parsed
+
+
+async def wrong(recalling: Recalling, name: str, arguments: str) -> str:
+    found = await recalling.tools.call(ANYONE, ref(), name, arguments)
+    assert found.is_error
+    parsed = json.loads(found.result_json)
+    assert list(parsed) == ["error"]
+    return str(parsed["error"])
+
+
+# --- definitions
+
+
+@pytest.mark.parametrize("embedder", [None, Meanings()])
+def test_schemas_are_strict_and_described(embedder: Meanings | None) -> None:
+    tools = Recalling(embedder).tools.definitions()
+    assert [tool.name for tool in tools] == NAMES
+    for tool in tools:
+        schema = json.loads(tool.parameters_json_schema)
+        assert schema["type"] == "object"
+        assert schema["additionalProperties"] is False
+        assert len(tool.description) > 40
+        for name, about in schema["properties"].items():
+            assert about["description"], name
+            assert about["type"] in ("string", "integer", "boolean")
+            assert (name in schema["required"]) != ("default" in about) or (tool.name, name) == ("preload_memory", "text")
+
+
+def test_load_memory_has_one_required_string_and_preload_memory_is_never_declared() -> None:
+    tools = {tool.name: tool for tool in Recalling().tools.definitions()}
+    schema = json.loads(tools["load_memory"].parameters_json_schema)
+    assert list(schema["properties"]) == ["query"]
+    assert (schema["properties"]["query"]["type"], schema["required"]) == ("string", ["query"])
+    assert [name for name, tool in tools.items() if not tool.declared] == ["preload_memory"]
+
+
+@pytest.mark.parametrize(
+    ("embedder", "modes"), [(None, ["ranked", "substring"]), (Meanings(), ["ranked", "substring", "hybrid"])]
+)
+def test_modes_that_are_offered_are_those_that_work(embedder: Meanings | None, modes: list[str]) -> None:
+    tools = {tool.name: tool for tool in Recalling(embedder).tools.definitions()}
+    mode = json.loads(tools["conversation_search"].parameters_json_schema)["properties"]["mode"]
+    assert (mode["enum"], mode["default"]) == (modes, "ranked" if embedder is None else "hybrid")
+
+
+@pytest.mark.parametrize(
+    ("name", "arguments", "told"),
+    [
+        ("load_memory", "{", "arguments must be JSON"),
+        ("load_memory", "[1]", "arguments must be a JSON object"),
+        ("load_memory", "[" * 100_000, "arguments must be JSON"),
+        ("load_memory", "", "query is required"),
+        ("load_memory", '{"query": null}', "query is required"),
+        ("load_memory", '{"query": 5}', "query must be a string"),
+        ("load_memory", '{"query": "a", "limit": 3}', "there is no argument 'limit'; there are query"),
+        ("load_memory", json.dumps({"query": "a" * 1025}), "query must have at most 1024 characters"),
+        ("load_memory", json.dumps({"query": "é" * 200_000}), "arguments must have at most 262144 bytes"),
+        ("preload_memory", '{"max_entries": 0}', "max_entries must be an integer from 1 to 50"),
+        ("preload_memory", '{"max_entries": true}', "max_entries must be an integer from 1 to 50"),
+        ("preload_memory", '{"max_entries": 1.5}', "max_entries must be an integer from 1 to 50"),
+        ("preload_memory", '{"text": []}', "text must be a string"),
+        ("conversation_search", '{"query": " "}', "query must not be blank"),
+        ("conversation_search", '{"query": "a", "mode": "fuzzy"}', "mode must be one of ranked, substring"),
+        ("conversation_search", '{"query": "a", "page": "1"}', "page must be an integer from 0 on"),
+        ("conversation_search", '{"query": "a", "page_size": 21}', "page_size must be an integer from 1 to 20"),
+        ("cross_session_search", '{"query": "a", "limit": 21}', "limit must be an integer from 1 to 20"),
+        ("cross_session_search", '{"query": "a", "all": "yes"}', "all must be true or false"),
+        ("cross_session_search", '{"query": " , ,", "all": true}', "query must hold words or phrases, with commas between"),
+        ("cross_session_search", json.dumps({"query": "a," * 21, "all": True}), "query must hold at most 20 words or phrases"),
+    ],
+)
+async def test_wrong_arguments_come_back_in_words_that_name_them(name: str, arguments: str, told: str) -> None:
+    recalling = Recalling()
+    await recalling.session("s1", "tea")
+    assert (await wrong(recalling, name, arguments)).startswith(told)
+
+
+async def test_an_unknown_tool_is_a_fault_of_the_agent() -> None:
+    with pytest.raises(errors.InvalidField, match="name must be one of load_memory"):
+        await Recalling().tools.call(ANYONE, ref(), "load", "{}")
+
+
+async def test_whole_numbers_may_be_written_as_floats_and_null_is_a_default() -> None:
+    recalling = Recalling()
+    await recalling.session("s1", "tea", "more tea")
+    found = await result(recalling, "conversation_search", query="tea", page_size=1.0, page=None, mode=None)
+    assert len(found["results"]) == 1
+
+
+# --- memory
+
+
+async def test_load_memory_tells_of_the_user_of_the_app() -> None:
+    recalling = Recalling()
+    await recalling.memory.add(
+        ANYONE,
+        SCOPE,
+        [
+            entry("likes green tea", "m1", author="alice", event_time=NOW, session_id="s0", metadata_json='{"topic": "tea"}'),
+            entry("has a cat", "m2"),
+        ],
+    )
+    await recalling.memory.add(ANYONE, SCOPE._replace(user_id="bob"), [entry("bob likes tea")])
+    await recalling.memory.add(ANYONE, SCOPE._replace(app="bank"), [entry("tea at the bank")])
+    found = await result(recalling, "load_memory", query="What tea?")
+    [told] = found["memories"]
+    assert told.pop("score") > 0
+    assert told == {
+        "id": "m1",
+        "author": "alice",
+        "time": "2025-06-15T15:06:40.000Z",
+        "text": "likes green tea",
+        "session_id": "s0",
+        "metadata": {"topic": "tea"},
+    }
+    assert await result(recalling, "load_memory", query=" ") == {"memories": []}
+
+
+async def test_load_memory_is_a_configuration_error_where_there_is_no_memory() -> None:
+    with pytest.raises(errors.MemoryNotConfigured):
+        await Recalling(memory=False).tools.call(ANYONE, ref(), "load_memory", '{"query": "tea"}')
+
+
+async def test_tools_of_memory_need_a_user_but_no_session() -> None:
+    recalling = Recalling()
+    await recalling.memory.add(ANYONE, SCOPE, [entry("likes tea")])
+    nowhere = SessionRef("shop", "alice", "")
+    assert len((await result(recalling, "load_memory", nowhere, query="tea"))["memories"]) == 1
+    assert (await result(recalling, "preload_memory", nowhere, text="tea"))["memories"] == 1
+    assert await result(recalling, "cross_session_search", nowhere, query="tea") == {"results": [], "has_more": False}
+    for name in ("load_memory", "cross_session_search", "preload_memory"):
+        with pytest.raises(errors.InvalidField, match=r"session\.user_id is required"):
+            await recalling.tools.call(
+                ANYONE, SessionRef("shop", "", ""), name, '{"query": "tea"}' if "pre" not in name else "{}"
+            )
+
+
+async def test_a_session_named_by_its_id_alone_tells_whose_memory_it_is() -> None:
+    recalling = Recalling()
+    await recalling.session("s1", "tea?")
+    await recalling.memory.add(ANYONE, SCOPE, [entry("likes tea")])
+    bare = SessionRef("", "", "s1")
+    assert len((await result(recalling, "load_memory", bare, query="tea"))["memories"]) == 1
+    assert (await result(recalling, "preload_memory", bare))["memories"] == 1
+    with pytest.raises(errors.SessionNotFound):
+        await recalling.tools.call(ANYONE, SessionRef("", "", "s2"), "load_memory", '{"query": "tea"}')
+
+
+async def test_preload_memory_appends_a_bullet_list_of_at_most_max_entries() -> None:
+    recalling = Recalling()
+    await recalling.memory.add(ANYONE, SCOPE, [entry(f"likes tea\n number {number}") for number in range(8)])
+    found = await result(recalling, "preload_memory", text="tea", max_entries=2)
+    assert found["memories"] == 2
+    lead, *bullets = found["text"].split("\n")
+    assert lead == "Relevant prior context:"
+    assert len(bullets) == 2
+    assert all(bullet.startswith("- likes tea number ") for bullet in bullets)
+    assert (await result(recalling, "preload_memory", text="tea"))["memories"] == 5
+
+
+async def test_preload_memory_searches_with_the_users_last_text() -> None:
+    recalling = Recalling()
+    await recalling.session("s1", "I have a cat", "Good.", "Now about tea", "Well, the cat ...")
+    await recalling.memory.add(ANYONE, SCOPE, [entry("likes green tea"), entry("the cat is called Tom")])
+    assert (await result(recalling, "preload_memory"))["text"] == "Relevant prior context:\n- likes green tea"
+
+
+async def test_preload_memory_is_silent_without_service_text_or_hit() -> None:
+    silent = {"text": ""}
+    off = Recalling(memory=False)
+    assert await result(off, "preload_memory", text="tea") == silent
+    recalling = Recalling()
+    await recalling.memory.add(ANYONE, SCOPE, [entry("likes tea")])
+    assert await result(recalling, "preload_memory") == silent  # no session
+    assert await result(recalling, "preload_memory", SessionRef("", "", "s9")) == silent
+    await recalling.session("s1", draft("tea", role=Role.ASSISTANT))
+    assert await result(recalling, "preload_memory") == silent  # the user has said nothing
+    assert await result(recalling, "preload_memory", text="  ") == silent
+    assert await result(recalling, "preload_memory", text="rum") == silent
+
+
+async def test_preload_memory_looks_for_the_beginning_of_a_long_text() -> None:
+    recalling = Recalling()
+    await recalling.memory.add(ANYONE, SCOPE, [entry("likes tea")])
+    assert (await result(recalling, "preload_memory", text="tea " + "x" * 100_000))["memories"] == 1
+
+
+async def test_texts_are_cut_so_that_results_fit_a_models_context() -> None:
+    recalling = Recalling()
+    await recalling.session("s1", "before " + "b" * 5000, "tea " + "x" * 5000)
+    await recalling.memory.add_session(ANYONE, ref())
+    [memory] = (await result(recalling, "load_memory", query="tea"))["memories"]
+    assert (len(memory["text"]), memory["text"][-2:]) == (MOST_TEXT, "x…")
+    preloaded = await result(recalling, "preload_memory", text="tea")
+    assert len(preloaded["text"]) < MOST_TEXT + 50
+    [hit] = (await result(recalling, "conversation_search", query="tea"))["results"]
+    assert (len(hit["text"]), len(hit["before"][0]["text"])) == (MOST_TEXT, 500)
+
+
+async def test_an_embedder_that_is_down_is_no_error_to_a_model() -> None:
+    embedder = Meanings()
+    recalling = Recalling(embedder)
+    await recalling.session("s1", "tea")
+    await recalling.memory.add(ANYONE, SCOPE, [entry("likes tea")])
+    embedder.fails = EmbedFailed("no answer", retry=True)
+    assert len((await result(recalling, "load_memory", query="tea"))["memories"]) == 1
+    assert len((await result(recalling, "conversation_search", query="tea", mode="hybrid"))["results"]) == 1
+
+
+# --- the log
+
+
+@pytest.mark.row("X-01", "X-02", "X-03", "X-06")
+async def test_conversation_search_tells_each_hit_with_its_neighbours() -> None:
+    recalling = Recalling()
+    await recalling.session(
+        "s1",
+        draft("Hello", event_id="e1", author="alice", time=NOW),
+        draft("What about TEA?", event_id="e2", role=Role.ASSISTANT, author="bot", time=NOW + SECOND_NS),
+        draft("Green, please", event_id="e3", author="alice", time=NOW + 2 * SECOND_NS),
+        draft("Fine", event_id="e4", role=Role.ASSISTANT, author="bot", time=NOW + 3 * SECOND_NS),
+    )
+    e1 = {"event_id": "e1", "seq": 1, "author": "alice", "role": "user", "time": "2025-06-15T15:06:40.000Z", "text": "Hello"}
+    for mode in ("ranked", "substring"):
+        found = await result(recalling, "conversation_search", query="tea", mode=mode)
+        assert (found["page"], found["has_more"]) == (0, False)
+        [hit] = found["results"]
+        assert (hit["event_id"], hit["seq"], hit["role"], hit["text"]) == ("e2", 2, "assistant", "What about TEA?")
+        assert hit["before"] == [e1]
+        assert [each["event_id"] for each in hit["after"]] == ["e3"]
+        assert (await result(recalling, "conversation_search", query="rum", mode=mode))["results"] == []
+
+
+@pytest.mark.row("X-04", "X-05", "X-18")
+@pytest.mark.parametrize("mode", ["ranked", "substring"])
+async def test_conversation_search_pages(mode: str) -> None:
+    recalling = Recalling()
+    await recalling.session("s1", *[f"tea {number:02}" for number in range(20)])
+
+    async def page(number: Any, size: int = 10) -> tuple[list[str], bool]:
+        found = await result(recalling, "conversation_search", query="tea", mode=mode, page=number, page_size=size)
+        return [hit["text"] for hit in found["results"]], found["has_more"]
+
+    first, more = await page(0)
+    second, last = await page(1)
+    assert (len(first), more, len(second), last) == (10, True, 10, False)
+    assert sorted(first + second) == [f"tea {number:02}" for number in range(20)]
+    if mode == "substring":
+        assert first + second == sorted(first + second)  # oldest first
+    assert await page(2) == ([], False)
+    assert await page(2**31 - 1) == await page(10**30) == ([], False)
+    assert await page(None) == await page(-1) == (first, True)
+    assert (await page(2, 8))[1] is False
+    assert len((await page(2, 8))[0]) == 4
+
+
+@pytest.mark.row("X-07")
+async def test_substring_looks_at_summaries_too_and_ranked_does_not() -> None:
+    recalling = Recalling()
+    await recalling.session("s1", "tea", draft("so far: tea", synthetic=True))
+    assert len((await result(recalling, "conversation_search", query="tea", mode="substring"))["results"]) == 2
+    assert len((await result(recalling, "conversation_search", query="tea", mode="ranked"))["results"]) == 1
+
+
+@pytest.mark.row("X-08")
+async def test_conversation_search_needs_a_session_that_exists() -> None:
+    recalling = Recalling()
+    with pytest.raises(errors.SessionNotFound):
+        await recalling.tools.call(ANYONE, ref(), "conversation_search", '{"query": "tea"}')
+    with pytest.raises(errors.InvalidField, match=r"session\.session_id"):
+        await recalling.tools.call(ANYONE, SessionRef("shop", "alice", ""), "conversation_search", '{"query": "tea"}')
+    await recalling.session("s1", "tea")
+    await recalling.session("s1", "tea", user="bob")
+    with pytest.raises(errors.AmbiguousSession):
+        await recalling.tools.call(ANYONE, SessionRef("", "", "s1"), "conversation_search", '{"query": "tea"}')
+
+
+async def test_conversation_search_stays_within_its_session() -> None:
+    recalling = Recalling()
+    await recalling.session("s1", "tea one")
+    await recalling.session("s2", "tea two")
+    for mode in ("ranked", "substring"):
+        found = await result(recalling, "conversation_search", query="tea", mode=mode)
+        assert [hit["text"] for hit in found["results"]] == ["tea one"]
+
+
+@pytest.mark.row("X-10", "X-11", "X-12")
+async def test_cross_session_search_finds_in_all_sessions_of_the_user_in_the_app() -> None:
+    recalling = Recalling()
+    assert (await result(recalling, "cross_session_search", query="tea"))["results"] == []
+    await recalling.session("s1", "green tea", "rum")
+    await recalling.session("s2", "black tea")
+    await recalling.session("s3", "tea at the bank", app="bank")
+    await recalling.session("s4", "bob's tea", user="bob")
+    found = await result(recalling, "cross_session_search", query="tea")
+    assert {(hit["session_id"], hit["text"]) for hit in found["results"]} == {("s1", "green tea"), ("s2", "black tea")}
+    found = await result(recalling, "cross_session_search", query="tea", limit=1)
+    assert (len(found["results"]), found["has_more"]) == (1, True)
+
+
+@pytest.mark.row("X-13", "X-16", "X-21")
+async def test_cross_session_search_takes_any_word_or_all_of_them() -> None:
+    recalling = Recalling()
+    await recalling.session("s1", "green tea", "green", "tea")
+    any_ = await result(recalling, "cross_session_search", query="green, tea")
+    assert len(any_["results"]) == 3
+    every = await result(recalling, "cross_session_search", query="GREEN, tea", all=True)
+    assert [hit["text"] for hit in every["results"]] == ["green tea"]
+    assert await wrong(recalling, "cross_session_search", '{"query": " "}') == "query must not be blank"
+    assert await wrong(recalling, "cross_session_search", '{"query": "a", "mode": "any"}')
+    twenty = ",".join(["green"] * 20)
+    assert len((await result(recalling, "cross_session_search", query=twenty, all=True))["results"]) == 2
+
+
+async def test_a_caller_bound_to_a_user_calls_tools_for_that_user_only() -> None:
+    recalling = Recalling()
+    await recalling.session("s1", "tea", user="bob")
+    for name in NAMES:
+        with pytest.raises(errors.PermissionDenied):
+            await recalling.tools.call(ALICE, ref(user="bob"), name, '{"query": "tea"}')
+    await recalling.session("s1", "tea")
+    await recalling.memory.add(ANYONE, SCOPE, [entry("likes tea")])
+    for name in NAMES:
+        arguments = "{}" if name == "preload_memory" else '{"query": "tea"}'
+        found = await recalling.tools.call(ALICE, SessionRef("shop", "", "s1"), name, arguments)
+        assert "tea" in found.result_json
+
+
+async def test_what_was_forgotten_is_told_by_no_tool() -> None:
+    recalling = Recalling()
+    await recalling.memory.add(ANYONE, SCOPE, [entry("likes tea")])
+    await recalling.memory.forget(ANYONE, SCOPE, Forget())
+    assert await result(recalling, "load_memory", query="tea") == {"memories": []}
+    assert await result(recalling, "preload_memory", text="tea") == {"text": ""}
+
+
+@pytest.mark.parametrize(
+    ("time", "text"),
+    [
+        (0, "1970-01-01T00:00:00.000Z"),
+        (-1, "1969-12-31T23:59:59.999Z"),
+        (NOW + 999_999, "2025-06-15T15:06:40.000Z"),
+        (NOW + 1_000_000, "2025-06-15T15:06:40.001Z"),
+        (10**27, ""),
+    ],
+)
+def test_times_are_told_as_rfc_3339(time: int, text: str) -> None:
+    assert rfc3339(time) == text
