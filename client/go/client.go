@@ -41,6 +41,8 @@ type Client struct {
 	Events        recollectv1.EventServiceClient
 	Compaction    recollectv1.CompactionServiceClient
 	Recall        recollectv1.RecallServiceClient
+	Memories      recollectv1.MemoryServiceClient
+	Tools         recollectv1.ToolServiceClient
 	Subscriptions recollectv1.SubscriptionServiceClient
 	Consumers     recollectv1.ConsumerServiceClient
 	Server        recollectv1.ServerServiceClient
@@ -83,6 +85,8 @@ func New(options Options) (*Client, error) {
 	c.Events = recollectv1.NewEventServiceClient(conn)
 	c.Compaction = recollectv1.NewCompactionServiceClient(conn)
 	c.Recall = recollectv1.NewRecallServiceClient(conn)
+	c.Memories = recollectv1.NewMemoryServiceClient(conn)
+	c.Tools = recollectv1.NewToolServiceClient(conn)
 	c.Subscriptions = recollectv1.NewSubscriptionServiceClient(conn)
 	c.Consumers = recollectv1.NewConsumerServiceClient(conn)
 	c.Server = recollectv1.NewServerServiceClient(conn)

@@ -75,6 +75,8 @@ func TestWhatIsRepeatableIsWhatTheProtosSay(t *testing.T) {
 		{"recollect.v1.ConsumerService", "ReplayParkedChanges"}:  true,
 		{"recollect.v1.ServerService", "GetServerInfo"}:          true,
 		{"recollect.v1.RecallService", "SearchEvents"}:           true,
+		{"recollect.v1.MemoryService", "AddMemories"}:            true,
+		{"recollect.v1.ToolService", "CallTool"}:                 true,
 		{"recollect.v1.SessionService", "CreateSession"}:         false,
 		{"recollect.v1.CompactionService", "CompactSession"}:     false,
 		{"recollect.v1.EventService", "AppendStream"}:            false,

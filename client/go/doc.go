@@ -9,8 +9,9 @@
 //	_, err = trip.Append(ctx, []*recollect.Event{recollect.User("Is BA117 on time?")}, recollect.Create())
 //
 // A [Client] is safe for concurrent use and holds one connection, which is made by the first call and again whenever it is
-// lost. A [Session] is a handle on one session: it appends, reads, compacts and follows. Every other call is one of the
-// generated clients, which are fields of the Client: memory.Sessions, memory.Consumers and so on. Messages are those of package
+// lost. A [Session] is a handle on one session: it appends, reads, compacts and follows; a [Memory] on what is remembered of a
+// user across sessions. Every other call is one of the generated clients, which are fields of the Client: memory.Sessions,
+// memory.Tools and so on. Messages are those of package
 // recollectv1 (recollect/v1); a nil request is an empty one, and requests that are given are not changed.
 //
 // A call ends after 30 seconds, its repetitions included, unless its context bears a deadline, which then holds alone.
@@ -34,6 +35,8 @@ type (
 	Part = recollectv1.Part
 	// SessionRef names a session: an app, a user and an id.
 	SessionRef = recollectv1.SessionRef
+	// MemoryEntry is one thing that is remembered.
+	MemoryEntry = recollectv1.MemoryEntry
 	// Change is what a subscription hands out.
 	Change = recollectv1.Change
 )

@@ -64,8 +64,17 @@ func ToolCall(id, name, argumentsJSON string) *Part {
 
 // TextOf is the event's text as search sees it: its text parts joined by a line feed. Empty when it has none.
 func TextOf(event *Event) string {
+	return textOf(event.GetMessage())
+}
+
+// TextOfMemory is the same of what is remembered.
+func TextOfMemory(entry *MemoryEntry) string {
+	return textOf(entry.GetContent())
+}
+
+func textOf(message *recollectv1.ChatMessage) string {
 	var texts []string
-	for _, part := range event.GetMessage().GetParts() {
+	for _, part := range message.GetParts() {
 		if text, ok := part.GetContent().(*recollectv1.Part_Text); ok {
 			texts = append(texts, text.Text.GetText())
 		}

@@ -37,9 +37,10 @@ func (s *Session) Compactions(
 	return pages(ctx, own, s.client.Compaction.ListCompactions, (*recollectv1.ListCompactionsResponse).GetCompactions)
 }
 
-// Search are the events whose text holds the request's query, oldest first, archived ones included, page after page like Events.
-// It looks where the request's scope says, by default in all sessions of the client's user and app. Errors: SessionNotFound and
-// AmbiguousSession of a session that is named, InvalidField.
+// Search are the events that answer the request's query, archived ones included, page after page like Events. By default those
+// whose text holds it literally, oldest first; with SEARCH_MODE_RANKED those that answer a question, best first, of which you take
+// as many as are of use. It looks where the request's scope says, by default in all sessions of the client's user and app. Errors:
+// SessionNotFound and AmbiguousSession of a session that is named, InvalidField, EmbedderNotConfigured, EmbedderFailed.
 func (c *Client) Search(ctx context.Context, request *recollectv1.SearchEventsRequest) iter.Seq2[*recollectv1.SearchHit, error] {
 	own := copyOf(request)
 	if own.Scope == nil {

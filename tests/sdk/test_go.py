@@ -75,7 +75,7 @@ def test_readme_from_an_empty_directory(live_server: ServerProcess, tmp_path: Pa
     print(run(pack, MODULE.parents[1]))
     assert (packed / NAME / "@v" / "v0.1.0.zip").exists()
     run(install, empty)
-    assert len(programs) == 3
+    assert len(programs) == 4
     exports = "".join(line + "\n" for line in blocks[install][1].splitlines() if line.startswith("export "))
     for n in programs:
         language, expected = blocks[n + 1]

@@ -66,7 +66,7 @@ def test_the_crate_holds_what_it_should(packed: Path) -> None:
     with tarfile.open(packed / "package" / f"{PACKED}.crate") as crate:
         files = {name.removeprefix(f"{PACKED}/") for name in crate.getnames()}
     examples = {name for name in files if name.startswith("examples/")}
-    assert examples == {"examples/quickstart.rs", "examples/agent.rs"}
+    assert examples == {"examples/quickstart.rs", "examples/agent.rs", "examples/recall.rs"}
     assert {"Cargo.toml", "README.md", "LICENSE", "src/lib.rs", "src/gen/recollect.v1.rs", "src/gen/retryable.rs"} <= files
     assert not [name for name in files if name.startswith(("tests/", "target/"))]
 
@@ -79,7 +79,7 @@ def test_readme_from_an_empty_directory(live_server: ServerProcess, packed: Path
     run(found[install][1], tmp_path, environment)
     program = next(text for language, text in found if language == "rust")
     (tmp_path / "src" / "main.rs").write_text(program)
-    assert len(programs) == 3
+    assert len(programs) == 4
     for n in programs:
         language, expected = found[n + 1]
         assert language == ""

@@ -86,7 +86,7 @@ def test_the_readme_installs_what_is_packed() -> None:
     assert "npm pack" in install
 
 
-@pytest.mark.parametrize("example", ["quickstart", "agent-loop"])
+@pytest.mark.parametrize("example", ["quickstart", "agent-loop", "recall"])
 def test_an_example_prints_what_the_readme_shows(installed: Path, live_server: ServerProcess, example: str) -> None:
     command = f"node node_modules/@recollect/client/examples/{example}.mjs"
     said = npm.run(*command.split(), cwd=installed, within=30, RECOLLECT_ADDRESS=live_server.address)

@@ -47,16 +47,17 @@ macro_rules! rpcs {
 rpcs! {
     sessions: create_session CreateSessionRequest, get_session GetSessionRequest, list_sessions ListSessionsRequest pages,
         update_session UpdateSessionRequest, delete_session DeleteSessionRequest,
-        delete_expired_sessions DeleteExpiredSessionsRequest;
+        delete_expired_sessions DeleteExpiredSessionsRequest; tools: list_tools ListToolsRequest, call_tool CallToolRequest;
     events: append_events AppendEventsRequest, get_event GetEventRequest, list_events ListEventsRequest pages,
-        get_context GetContextRequest;
-    recall: search_events SearchEventsRequest pages; server: get_server_info GetServerInfoRequest;
+        get_context GetContextRequest; recall: search_events SearchEventsRequest pages;
+    memories: add_session_to_memory AddSessionToMemoryRequest, add_memories AddMemoriesRequest, search_memory SearchMemoryRequest,
+        list_memories ListMemoriesRequest pages, delete_memories DeleteMemoriesRequest;
     compaction: compact_session CompactSessionRequest, plan_compaction PlanCompactionRequest,
         apply_compaction ApplyCompactionRequest, replace_events ReplaceEventsRequest, list_compactions ListCompactionsRequest pages,
         set_compaction_policy SetCompactionPolicyRequest, get_compaction_policy GetCompactionPolicyRequest;
     consumers: list_consumers ListConsumersRequest, get_consumer GetConsumerRequest, delete_consumer DeleteConsumerRequest,
         list_parked_changes ListParkedChangesRequest, replay_parked_changes ReplayParkedChangesRequest,
-        delete_parked_changes DeleteParkedChangesRequest;
+        delete_parked_changes DeleteParkedChangesRequest; server: get_server_info GetServerInfoRequest;
 }
 
 async fn append(client: &Client, p: &Value) -> Result<Value, Error> {
@@ -141,10 +142,9 @@ fn main() {
         let (id, (task, handle)) = (p["id"].as_u64().expect("an id"), abortable(async move { answer(&p).await }));
         TASKS.lock().expect("no panic").insert(id, handle);
         runtime.spawn(async move {
-            match task.await.unwrap_or(Ok(json!({}))) {
-                Ok(ok) => println!("{}", json!({ "id": id, "ok": ok })),
-                Err(error) => println!("{}", json!({ "id": id, "error": failure(&error) })),
-            }
+            let done = task.await.unwrap_or(Ok(json!({})));
+            let (what, told) = done.map_or_else(|error| ("error", failure(&error)), |ok| ("ok", ok));
+            println!("{}", json!({ "id": id, what: told }));
         });
     }
 }

@@ -174,6 +174,10 @@ impl Client {
         compaction: compaction_service_client::CompactionServiceClient,
         /// Searching events.
         recall: recall_service_client::RecallServiceClient,
+        /// Long-term memory; [`memory`](Self::memory) is a handle on a user's.
+        memories: memory_service_client::MemoryServiceClient,
+        /// The recall tools for models, run by the server.
+        tools: tool_service_client::ToolServiceClient,
         /// What the server is and what its limits are.
         server: server_service_client::ServerServiceClient,
         /// Streams of changes as the server sends them; [`watch`](Self::watch) resumes them.

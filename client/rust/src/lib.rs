@@ -27,6 +27,7 @@ mod backoff;
 mod client;
 mod cursor;
 mod error;
+mod memory;
 mod messages;
 mod pages;
 mod session;
@@ -52,14 +53,15 @@ pub use client::{Builder, Client, DEFAULT_ADDRESS, DEFAULT_TIMEOUT};
 pub use error::Error;
 /// What gives a list or a subscription its `next`, and `take`, `map` and the like.
 pub use futures_util::{StreamExt, TryStreamExt};
+pub use memory::{UserMemory, remember};
 pub use messages::{
-    ToolOutput, assistant, assistant_with_calls, new_event_id, system, text_of, tool_call, tool_error, tool_result, user,
-    with_ids,
+    ToolOutput, assistant, assistant_with_calls, new_event_id, system, text_of, text_of_memory, tool_call, tool_error,
+    tool_result, user, with_ids,
 };
 pub use pages::{Items, Paged};
 pub use session::SessionLike;
 pub use tonic;
-pub use v1::{Change, ErrorReason, EventFilter, Role, SessionEvent, SessionRef, change::Kind};
+pub use v1::{Change, ErrorReason, EventFilter, MemoryEntry, Role, SessionEvent, SessionRef, change::Kind};
 pub use watch::{Start, Watch, WatchRequest};
 
 /// The version of this crate.

@@ -10,7 +10,7 @@
 
 use uuid::Uuid;
 
-use crate::v1::{ChatMessage, Part, Role, SessionEvent, TextPart, ToolCallPart, ToolResultPart, part::Content};
+use crate::v1::{ChatMessage, MemoryEntry, Part, Role, SessionEvent, TextPart, ToolCallPart, ToolResultPart, part::Content};
 
 /// What the user said. On the root branch it starts a turn.
 pub fn user(text: impl Into<String>) -> SessionEvent {
@@ -84,7 +84,16 @@ impl<T: AsRef<str>> From<T> for ToolOutput {
 
 /// The event's text as search sees it: its text parts joined by a line feed. Empty when it has none.
 pub fn text_of(event: &SessionEvent) -> String {
-    let contents = event.message.iter().flat_map(|message| &message.parts).filter_map(|part| part.content.as_ref());
+    text(event.message.as_ref())
+}
+
+/// The same of what is remembered.
+pub fn text_of_memory(entry: &MemoryEntry) -> String {
+    text(entry.content.as_ref())
+}
+
+fn text(message: Option<&ChatMessage>) -> String {
+    let contents = message.into_iter().flat_map(|message| &message.parts).filter_map(|part| part.content.as_ref());
     let texts = contents.filter_map(|content| if let Content::Text(text) = content { Some(&*text.text) } else { None });
     texts.collect::<Vec<_>>().join("\n")
 }

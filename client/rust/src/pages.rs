@@ -5,8 +5,8 @@ use tonic::Status;
 
 use crate::v1::search_events_request::Scope;
 use crate::v1::{
-    Compaction, EventFilter, ListCompactionsRequest, ListEventsRequest, ListSessionsRequest, SearchEventsRequest, SearchHit,
-    Session, SessionEvent, UserScope,
+    Compaction, EventFilter, ListCompactionsRequest, ListEventsRequest, ListMemoriesRequest, ListSessionsRequest, MemoryEntry,
+    SearchEventsRequest, SearchHit, Session, SessionEvent, UserScope,
 };
 use crate::{Client, Error, SessionLike};
 
@@ -42,6 +42,7 @@ paged! {
     ListEventsRequest: events.list_events -> events: SessionEvent,
     SearchEventsRequest: recall.search_events -> hits: SearchHit,
     ListCompactionsRequest: compaction.list_compactions -> compactions: Compaction,
+    ListMemoriesRequest: memories.list_memories -> entries: MemoryEntry,
 }
 
 impl Client {
@@ -73,7 +74,7 @@ impl Client {
     }
 
     /// The events of the client's app and user whose text holds `query` (at most 1,024 characters), oldest first, archived
-    /// ones included. For one session or another scope see [`Self::pages`].
+    /// ones included. For one session or another scope, and to search by rank or meaning, see [`Self::pages`].
     ///
     /// Errors: INVALID_FIELD.
     pub fn search(&self, query: impl Into<String>, filter: impl Into<Option<EventFilter>>) -> Items<SearchHit> {

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use prost::Message;
 use recollect::tonic::{Code, Request};
 use recollect::v1::{self, change::Kind};
-use recollect::{Client, Error, ErrorReason, Start, StreamExt, TryStreamExt, user};
+use recollect::{Client, Error, ErrorReason, Start, StreamExt, TryStreamExt, remember, text_of_memory, user};
 use support::{Reply, message, serve};
 
 fn client(address: &str) -> Client {
@@ -188,4 +188,48 @@ async fn lists_are_fetched_as_they_are_come_to() {
     let tokens: Vec<_> = log.seen().iter().map(|each| v1::ListEventsRequest::decode(&each.body[5..])).collect();
     let tokens: Vec<_> = tokens.into_iter().map(|request| request.expect("a request").page_token).collect();
     assert_eq!(tokens, ["", "p0", "p1"]);
+}
+
+#[tokio::test]
+async fn memories_get_their_ids_before_the_first_try() {
+    let (address, log) = serve(|number| match number {
+        0 => Reply::Status(14),
+        _ => message(&v1::AddMemoriesResponse::default()),
+    })
+    .await;
+    let named = v1::MemoryEntry { id: "mine".into(), ..remember("Likes tea.") };
+    client(&address).memory().add([remember("Prefers a window seat."), named]).await.expect("the second try");
+    let sent: Vec<_> =
+        log.seen().iter().map(|each| v1::AddMemoriesRequest::decode(&each.body[5..]).expect("a request")).collect();
+    assert_eq!((sent.len(), &sent[0]), (2, &sent[1]));
+    assert_eq!(sent[0].scope, Some(v1::MemoryScope { app: "a".into(), user_id: "u".into() }));
+    assert_eq!((sent[0].memories[0].id.len(), sent[0].memories[1].id.as_str()), (36, "mine"));
+    assert_eq!(text_of_memory(&sent[0].memories[1]), "Likes tea.");
+}
+
+#[tokio::test]
+async fn a_memory_is_of_its_scope_whatever_it_is_asked() {
+    let (address, log) = serve(|number| match number {
+        0 => message(&v1::AddSessionToMemoryResponse::default()),
+        1 => message(&v1::SearchMemoryResponse::default()),
+        2 => message(&v1::ListMemoriesResponse { entries: vec![remember("one")], next_page_token: "more".into() }),
+        3 => message(&v1::ListMemoriesResponse { entries: vec![remember("two")], ..Default::default() }),
+        _ => message(&v1::DeleteMemoriesResponse::default()),
+    })
+    .await;
+    let scope = v1::MemoryScope { app: "other".into(), user_id: "bob".into() };
+    let memory = client(&address).memory_of(scope.clone());
+    memory.add_session("s1").await.expect("an answer");
+    let eve = v1::MemoryScope { user_id: "eve".into(), ..Default::default() };
+    memory.search(v1::SearchMemoryRequest { scope: Some(eve), top_k: 3, ..Default::default() }).await.expect("an answer");
+    let listed = memory.list(None).try_collect::<Vec<_>>().await.expect("two pages");
+    assert_eq!(listed.iter().map(text_of_memory).collect::<Vec<_>>(), ["one", "two"]);
+    memory.delete(v1::delete_memories_request::What::All(true)).await.expect("an answer");
+    let seen = log.seen();
+    let session = v1::AddSessionToMemoryRequest::decode(&seen[0].body[5..]).expect("a request").session;
+    assert_eq!(session, Some(v1::SessionRef { app: "other".into(), user_id: "bob".into(), session_id: "s1".into() }));
+    let search = v1::SearchMemoryRequest::decode(&seen[1].body[5..]).expect("a request");
+    assert_eq!((search.scope.as_ref(), search.top_k), (Some(&scope), 3));
+    let deleted = v1::DeleteMemoriesRequest::decode(&seen[4].body[5..]).expect("a request");
+    assert_eq!(deleted.scope, Some(scope));
 }

@@ -48,6 +48,7 @@ function listOf(client: sdk.Client, rpc: string, bytes: string): [AsyncIterable<
   if (rpc.endsWith("ListSessions")) return [client.sessions(decode(sdk.ListSessionsRequestSchema, bytes)), sdk.SessionSchema];
   const request: Message = decode(methodOf(rpc).input, bytes);
   if (rpc.endsWith("ListEvents")) return [client.events(orId(request["session"]), request), sdk.SessionEventSchema];
+  if (rpc.endsWith("ListMemories")) return [client.memory(request["scope"]).list(request), sdk.MemoryEntrySchema];
   if (rpc.endsWith("ListCompactions")) return [client.compactions(orId(request["session"]), request), sdk.CompactionSchema];
   const search = decode(sdk.SearchEventsRequestSchema, bytes);
   const session = search.scope.case === "session" ? orId(search.scope.value) : undefined;

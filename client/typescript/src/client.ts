@@ -7,13 +7,16 @@ import * as compaction from "./gen/recollect/v1/compaction_service_pb.js";
 import type { ContextSpecSchema } from "./gen/recollect/v1/context_pb.js";
 import type { SessionEvent } from "./gen/recollect/v1/event_pb.js";
 import * as events from "./gen/recollect/v1/event_service_pb.js";
+import type { MemoryScopeSchema } from "./gen/recollect/v1/memory_pb.js";
 import { Role } from "./gen/recollect/v1/message_pb.js";
 import { RecallService, type SearchEventsRequestSchema, type SearchHit } from "./gen/recollect/v1/recall_service_pb.js";
 import { SessionRefSchema, type Session, type SessionRef } from "./gen/recollect/v1/session_pb.js";
 import { SessionService, type ListSessionsRequestSchema } from "./gen/recollect/v1/session_service_pb.js";
 import type { Change } from "./gen/recollect/v1/subscription_pb.js";
 import { SubscriptionService, type ChangeScopeSchema } from "./gen/recollect/v1/subscription_service_pb.js";
+import { UserMemory } from "./memory.js";
 import { newEventId, type EventInit } from "./messages.js";
+import { paged } from "./pages.js";
 import { keepByteOrderMarks } from "./text.js";
 import { reliable } from "./transport.js";
 import { follow, opener, type WatchOptions } from "./watch.js";
@@ -140,8 +143,10 @@ export class Client {
   }
 
   /**
-   * Events whose text holds `query`, at most 1,024 characters, oldest first, archived ones too: in `session`, in `scope`, or in all
-   * sessions of the client's user, in its app if it has one. Reasons: SESSION_NOT_FOUND, AMBIGUOUS_SESSION.
+   * Events that answer `query`, at most 1,024 characters, archived ones too: in `session`, in `scope`, or in all sessions of the
+   * client's user, in its app if it has one. By default those whose text holds it literally, oldest first; with `mode`
+   * SearchMode.RANKED those that answer a question, best first, of which you take as many as are of use. Reasons:
+   * SESSION_NOT_FOUND, AMBIGUOUS_SESSION, EMBEDDER_NOT_CONFIGURED, EMBEDDER_FAILED.
    */
   search(query: string, options: SearchOptions = {}): AsyncGenerator<SearchHit, void> {
     const own = { case: "user", value: this.#whose() } as const;
@@ -149,6 +154,11 @@ export class Client {
     const request = { ...options, query, scope };
     const fetch = (pageToken: string) => this.service(RecallService).searchEvents({ ...request, pageToken }, options);
     return paged(fetch, (page) => page.hits);
+  }
+
+  /** The long-term memory of a user in an app, by default the client's. Makes no call. */
+  memory(scope?: MessageInitShape<typeof MemoryScopeSchema>): UserMemory {
+    return new UserMemory(this, scope ?? { app: this.app, userId: this.userId });
   }
 
   /** The records of a session's compactions, newest first. Reasons: SESSION_NOT_FOUND. */
@@ -231,16 +241,6 @@ export class Client {
   #whose() {
     return { userId: this.userId, app: this.app || undefined };
   }
-}
-
-/** All items of a list, each page fetched when it is reached. */
-async function* paged<P extends { nextPageToken: string }, Item>(fetch: (token: string) => Promise<P>, items: (page: P) => Item[]) {
-  let token = "";
-  do {
-    const page = await fetch(token);
-    yield* items(page);
-    token = page.nextPageToken;
-  } while (token);
 }
 
 /** Puts the model's text into the event that the plan leaves empty for it. */

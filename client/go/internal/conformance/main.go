@@ -88,6 +88,7 @@ func perform(ctx context.Context, client *recollect.Client, target context.Cance
 		"SearchEvents":    func() (object, error) { return list(p, client.Search(ctx, in.(*pb.SearchEventsRequest))) },
 		"ListEvents":      func() (object, error) { return list(p, session.Events(ctx, in.(*pb.ListEventsRequest))) },
 		"ListCompactions": func() (object, error) { return list(p, session.Compactions(ctx, in.(*pb.ListCompactionsRequest))) },
+		"ListMemories":    func() (object, error) { return list(p, client.Memory().List(ctx, in.(*pb.ListMemoriesRequest))) },
 		"WatchSession":    func() (object, error) { return list(p, session.Watch(ctx, in.(*pb.WatchSessionRequest), opts...)) },
 		"WatchAll":        func() (object, error) { return list(p, client.WatchAll(ctx, in.(*pb.WatchAllRequest), opts...)) },
 	}[pick(p["op"] == "pages" || p["op"] == "watch", path.Base(rpc), text(p, "op"))]()
@@ -117,10 +118,9 @@ func build(builder string, p any) *recollect.Event {
 		"user": recollect.User(said), "assistant": recollect.Assistant(said),
 		"system": recollect.System(said), "assistant_calls": recollect.Assistant(said, calls...),
 		"tool_result": pick(raw == "", recollect.ToolResult(id, name, said), recollect.ToolResultJSON(id, name, raw))}[builder]
-	if get[bool](p, "is_error") {
-		event = recollect.AsError(event)
+	if event.Author = text(p, "author"); get[bool](p, "is_error") {
+		return recollect.AsError(event)
 	}
-	event.Author = text(p, "author")
 	return event
 }
 

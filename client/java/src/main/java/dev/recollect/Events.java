@@ -1,6 +1,7 @@
 package dev.recollect;
 
 import dev.recollect.v1.ChatMessage;
+import dev.recollect.v1.MemoryEntry;
 import dev.recollect.v1.Part;
 import dev.recollect.v1.Role;
 import dev.recollect.v1.SessionEvent;
@@ -131,7 +132,21 @@ public final class Events {
    * @return its text parts joined by a line feed, empty if it has none
    */
   public static String textOf(SessionEvent event) {
-    return event.getMessage().getPartsList().stream()
+    return textOf(event.getMessage());
+  }
+
+  /**
+   * The same of what is remembered.
+   *
+   * @param entry any entry
+   * @return its text parts joined by a line feed, empty if it has none
+   */
+  public static String textOf(MemoryEntry entry) {
+    return textOf(entry.getContent());
+  }
+
+  private static String textOf(ChatMessage message) {
+    return message.getPartsList().stream()
         .filter(Part::hasText)
         .map(part -> part.getText().getText())
         .collect(Collectors.joining("\n"));

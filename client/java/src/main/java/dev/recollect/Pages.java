@@ -1,5 +1,7 @@
 package dev.recollect;
 
+import com.google.protobuf.Message;
+import io.grpc.MethodDescriptor;
 import java.util.Collections;
 import java.util.Iterator;
 import java.util.List;
@@ -23,6 +25,17 @@ public final class Pages<T> implements Iterable<T> {
   /** What fetches the page with a token, with an empty one the first. */
   Pages(Function<String, Page<T>> fetch) {
     this.fetch = fetch;
+  }
+
+  /** What a request of a list finds, by the tokens in its page_token and the response's next_page_token. */
+  static <Q extends Message, R extends Message, T> Pages<T> of(
+      Recollect client, MethodDescriptor<Q, R> method, Q request, Function<R, List<T>> items) {
+    return new Pages<>(
+        token -> {
+          R page = client.call(method, Connection.from(request, "page_token", token));
+          var next = page.getDescriptorForType().findFieldByName("next_page_token");
+          return new Page<>(items.apply(page), (String) page.getField(next));
+        });
   }
 
   /**

@@ -1,6 +1,5 @@
 package dev.recollect;
 
-import com.google.protobuf.Message;
 import dev.recollect.v1.AppendEventsResponse;
 import dev.recollect.v1.ApplyCompactionResponse;
 import dev.recollect.v1.ChangeScope;
@@ -20,6 +19,7 @@ import dev.recollect.v1.ListEventsRequest;
 import dev.recollect.v1.ListEventsResponse;
 import dev.recollect.v1.ListSessionsRequest;
 import dev.recollect.v1.ListSessionsResponse;
+import dev.recollect.v1.MemoryScope;
 import dev.recollect.v1.PlanCompactionRequest;
 import dev.recollect.v1.RecallServiceGrpc;
 import dev.recollect.v1.SearchEventsRequest;
@@ -226,7 +226,7 @@ public final class Recollect implements AutoCloseable {
    * @return the sessions, page after page
    */
   public Pages<Session> sessions(ListSessionsRequest request) {
-    return pages(SessionServiceGrpc.getListSessionsMethod(), request, ListSessionsResponse::getSessionsList);
+    return Pages.of(this, SessionServiceGrpc.getListSessionsMethod(), request, ListSessionsResponse::getSessionsList);
   }
 
   /**
@@ -247,7 +247,7 @@ public final class Recollect implements AutoCloseable {
    * @return the events, page after page
    */
   public Pages<SessionEvent> events(ListEventsRequest request) {
-    return pages(EventServiceGrpc.getListEventsMethod(), request, ListEventsResponse::getEventsList);
+    return Pages.of(this, EventServiceGrpc.getListEventsMethod(), request, ListEventsResponse::getEventsList);
   }
 
   /**
@@ -265,13 +265,23 @@ public final class Recollect implements AutoCloseable {
   }
 
   /**
-   * All hits that a request finds.
+   * All hits that a request finds: by default literal text, oldest first; with SEARCH_MODE_RANKED what answers a question, best first,
+   * of which you take as many as are of use. Reasons to fail: SESSION_NOT_FOUND, EMBEDDER_NOT_CONFIGURED, EMBEDDER_FAILED.
    *
-   * @param request where to look, for what, how many a page
+   * @param request where to look, for what and how, how many a page
    * @return the events and their sessions, page after page
    */
   public Pages<SearchHit> search(SearchEventsRequest request) {
-    return pages(RecallServiceGrpc.getSearchEventsMethod(), request, SearchEventsResponse::getHitsList);
+    return Pages.of(this, RecallServiceGrpc.getSearchEventsMethod(), request, SearchEventsResponse::getHitsList);
+  }
+
+  /**
+   * The long-term memory of this client's user in its app. Makes no call.
+   *
+   * @return what is remembered across sessions
+   */
+  public UserMemory memory() {
+    return new UserMemory(this, MemoryScope.newBuilder().setApp(whose.getApp()).setUserId(whose.getUserId()).build());
   }
 
   /**
@@ -291,17 +301,7 @@ public final class Recollect implements AutoCloseable {
    * @return the records, page after page
    */
   public Pages<Compaction> compactions(ListCompactionsRequest request) {
-    return pages(CompactionServiceGrpc.getListCompactionsMethod(), request, ListCompactionsResponse::getCompactionsList);
-  }
-
-  private <Q extends Message, R extends Message, T> Pages<T> pages(
-      MethodDescriptor<Q, R> method, Q request, Function<R, List<T>> items) {
-    return new Pages<>(
-        token -> {
-          R page = call(method, Connection.from(request, "page_token", token));
-          var next = page.getDescriptorForType().findFieldByName("next_page_token");
-          return new Pages.Page<>(items.apply(page), (String) page.getField(next));
-        });
+    return Pages.of(this, CompactionServiceGrpc.getListCompactionsMethod(), request, ListCompactionsResponse::getCompactionsList);
   }
 
   /**

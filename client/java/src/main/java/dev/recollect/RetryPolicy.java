@@ -3,9 +3,11 @@ package dev.recollect;
 import dev.recollect.v1.CompactionServiceGrpc;
 import dev.recollect.v1.ConsumerServiceGrpc;
 import dev.recollect.v1.EventServiceGrpc;
+import dev.recollect.v1.MemoryServiceGrpc;
 import dev.recollect.v1.RecallServiceGrpc;
 import dev.recollect.v1.ServerServiceGrpc;
 import dev.recollect.v1.SessionServiceGrpc;
+import dev.recollect.v1.ToolServiceGrpc;
 import io.grpc.MethodDescriptor.MethodType;
 import java.util.List;
 import java.util.Map;
@@ -36,6 +38,8 @@ final class RetryPolicy {
             EventServiceGrpc.getServiceDescriptor(),
             CompactionServiceGrpc.getServiceDescriptor(),
             RecallServiceGrpc.getServiceDescriptor(),
+            MemoryServiceGrpc.getServiceDescriptor(),
+            ToolServiceGrpc.getServiceDescriptor(),
             ServerServiceGrpc.getServiceDescriptor(),
             ConsumerServiceGrpc.getServiceDescriptor())
         .flatMap(service -> service.getMethods().stream())

@@ -3,6 +3,10 @@ package dev.recollect;
 import com.google.protobuf.Any;
 import com.google.protobuf.Message;
 import com.google.rpc.ErrorInfo;
+import dev.recollect.v1.AddMemoriesRequest;
+import dev.recollect.v1.AddMemoriesResponse;
+import dev.recollect.v1.AddSessionToMemoryRequest;
+import dev.recollect.v1.AddSessionToMemoryResponse;
 import dev.recollect.v1.AppendEventsRequest;
 import dev.recollect.v1.AppendEventsResponse;
 import dev.recollect.v1.ApplyCompactionRequest;
@@ -10,9 +14,16 @@ import dev.recollect.v1.ApplyCompactionResponse;
 import dev.recollect.v1.CompactionServiceGrpc.CompactionServiceImplBase;
 import dev.recollect.v1.CreateSessionRequest;
 import dev.recollect.v1.CreateSessionResponse;
+import dev.recollect.v1.DeleteMemoriesRequest;
+import dev.recollect.v1.DeleteMemoriesResponse;
 import dev.recollect.v1.EventServiceGrpc.EventServiceImplBase;
+import dev.recollect.v1.ListMemoriesRequest;
+import dev.recollect.v1.ListMemoriesResponse;
+import dev.recollect.v1.MemoryServiceGrpc.MemoryServiceImplBase;
 import dev.recollect.v1.PlanCompactionRequest;
 import dev.recollect.v1.PlanCompactionResponse;
+import dev.recollect.v1.SearchMemoryRequest;
+import dev.recollect.v1.SearchMemoryResponse;
 import dev.recollect.v1.SessionServiceGrpc.SessionServiceImplBase;
 import dev.recollect.v1.SubscriptionServiceGrpc.SubscriptionServiceImplBase;
 import dev.recollect.v1.WatchSessionRequest;
@@ -55,6 +66,7 @@ final class FakeServer {
             .addService(new Appends())
             .addService(new Sessions())
             .addService(new Compactions())
+            .addService(new Memories())
             .addService(new Subscriptions())
             .intercept(new Credentials())
             .build()
@@ -121,6 +133,33 @@ final class FakeServer {
     @Override
     public void applyCompaction(ApplyCompactionRequest request, StreamObserver<ApplyCompactionResponse> out) {
       serve(request, out, ApplyCompactionResponse.class);
+    }
+  }
+
+  private final class Memories extends MemoryServiceImplBase {
+    @Override
+    public void addMemories(AddMemoriesRequest request, StreamObserver<AddMemoriesResponse> out) {
+      serve(request, out, AddMemoriesResponse.class);
+    }
+
+    @Override
+    public void addSessionToMemory(AddSessionToMemoryRequest request, StreamObserver<AddSessionToMemoryResponse> out) {
+      serve(request, out, AddSessionToMemoryResponse.class);
+    }
+
+    @Override
+    public void searchMemory(SearchMemoryRequest request, StreamObserver<SearchMemoryResponse> out) {
+      serve(request, out, SearchMemoryResponse.class);
+    }
+
+    @Override
+    public void listMemories(ListMemoriesRequest request, StreamObserver<ListMemoriesResponse> out) {
+      serve(request, out, ListMemoriesResponse.class);
+    }
+
+    @Override
+    public void deleteMemories(DeleteMemoriesRequest request, StreamObserver<DeleteMemoriesResponse> out) {
+      serve(request, out, DeleteMemoriesResponse.class);
     }
   }
 

@@ -59,6 +59,8 @@ class OptionsTest {
     assertTrue(methods.contains("recollect.v1.CompactionService/ApplyCompaction"));
     assertTrue(methods.contains("recollect.v1.ConsumerService/DeleteConsumer"));
     assertTrue(methods.contains("recollect.v1.ServerService/GetServerInfo"));
+    assertTrue(methods.contains("recollect.v1.MemoryService/AddMemories"));
+    assertTrue(methods.contains("recollect.v1.ToolService/CallTool"));
     for (String never : new String[] {"SessionService/CreateSession", "CompactionService/CompactSession", "CompactionService/ReplaceEvents"}) {
       assertFalse(methods.contains("recollect.v1." + never), never);
     }

@@ -42,7 +42,7 @@ public final class Driver {
     var request = method == null ? null : method.parseRequest(new ByteArrayInputStream(bytes(p, "request")));
     var ref = SessionRef.parseFrom(bytes(p, "session")); // an id alone is for the SDK to complete
     var session = client == null || !(ref.getApp() + ref.getUserId()).isEmpty() ? ref : client.ref(ref.getSessionId());
-    var strategy = p.has("strategy") ? CompactionStrategy.parseFrom(bytes(p, "strategy")) : null;
+    var how = p.has("strategy") ? CompactionStrategy.parseFrom(bytes(p, "strategy")) : null;
     var ok = new HashMap<String, Object>();
     switch (text(p, "op")) {
       case "hello" -> ok.putAll(Map.of("language", "java", "version", Recollect.VERSION));
@@ -53,9 +53,8 @@ public final class Driver {
       case "append" -> ok.put("response", packed(append(p, client, session)));
       case "pages" -> ok.put("items", pages(p, client, request).map(Driver::packed).toList());
       case "context" -> ok.put("response", packed(client.context(session, ContextSpec.parseFrom(bytes(p, "spec")))));
-      case "compact" -> ok.put("response", packed(client.compact(session, strategy)));
-      case "compact_with" -> ok.put("response", client.compactWith(session, prompt -> text(p, "summary"), strategy)
-          .map(Driver::packed).orElse(""));
+      case "compact" -> ok.put("response", packed(client.compact(session, how)));
+      case "compact_with" -> ok.put("response", client.compactWith(session, asked -> text(p, "summary"), how).map(Driver::packed).orElse(""));
       case "build" -> ok.put("event", packed(build(text(p, "builder"), p.getAsJsonObject("args"))));
       case "watch" -> follow(p, client, request);
       case "cancel" -> WATCHES.computeIfAbsent(p.get("target"), id -> new CompletableFuture<>()).thenAccept(Changes::close);
@@ -66,11 +65,11 @@ public final class Driver {
 
   @SuppressWarnings("unchecked") // what a method is told is parsed by that method
   private static MethodDescriptor<Object, Object> method(String name) {
-    var methods = Stream.of(
-            SessionServiceGrpc.getServiceDescriptor(), EventServiceGrpc.getServiceDescriptor(),
-            CompactionServiceGrpc.getServiceDescriptor(), SubscriptionServiceGrpc.getServiceDescriptor(),
-            ConsumerServiceGrpc.getServiceDescriptor(), ServerServiceGrpc.getServiceDescriptor(),
-            RecallServiceGrpc.getServiceDescriptor()).flatMap(service -> service.getMethods().stream());
+    var methods = Stream.of(SessionServiceGrpc.getServiceDescriptor(), EventServiceGrpc.getServiceDescriptor(),
+        CompactionServiceGrpc.getServiceDescriptor(), SubscriptionServiceGrpc.getServiceDescriptor(),
+        ConsumerServiceGrpc.getServiceDescriptor(), ServerServiceGrpc.getServiceDescriptor(),
+        RecallServiceGrpc.getServiceDescriptor(), MemoryServiceGrpc.getServiceDescriptor(),
+        ToolServiceGrpc.getServiceDescriptor()).flatMap(service -> service.getMethods().stream());
     return (MethodDescriptor<Object, Object>) methods.filter(one -> one.getFullMethodName().equals(name)).findAny().get();
   }
 
@@ -90,6 +89,7 @@ public final class Driver {
     Pages<?> pages = request instanceof ListSessionsRequest sessions ? client.sessions(sessions)
         : request instanceof ListEventsRequest events ? client.events(events)
         : request instanceof SearchEventsRequest search ? client.search(search)
+        : request instanceof ListMemoriesRequest memories ? new UserMemory(client, memories.getScope()).list(memories)
         : client.compactions((ListCompactionsRequest) request);
     return pages.stream().limit(p.has("limit") ? p.get("limit").getAsLong() : Long.MAX_VALUE);
   }

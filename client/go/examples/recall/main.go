@@ -1,0 +1,73 @@
+// Recall finds what answers a question, and remembers across sessions. The server is that of RECOLLECT_ADDRESS, by default the local
+// one.
+package main
+
+import (
+	"context"
+	"fmt"
+	"log"
+
+	"github.com/recollect-dev/recollect-go"
+	"github.com/recollect-dev/recollect-go/recollect/v1"
+)
+
+func main() {
+	if err := run(context.Background()); err != nil {
+		log.Fatal(err)
+	}
+}
+
+func run(ctx context.Context) error {
+	// A user of its own, so that it prints the same every time.
+	client, err := recollect.New(recollect.Options{App: "recall", UserID: "alice-" + recollect.NewEventID()})
+	if err != nil {
+		return err
+	}
+	defer client.Close()
+
+	said := []*recollect.Event{
+		recollect.User("My daughter is allergic to peanuts."), recollect.Assistant("Noted."),
+		recollect.User("Which flights go to Lisbon in May?"),
+	}
+	if _, err := client.Session("trip").Append(ctx, said, recollect.Create()); err != nil {
+		return err
+	}
+	question := &recollectv1.SearchEventsRequest{
+		Query: "Are there any flights to Lisbon?", Mode: recollectv1.SearchMode_SEARCH_MODE_RANKED,
+	}
+	for hit, err := range client.Search(ctx, question) {
+		if err != nil {
+			return err
+		}
+		fmt.Println("found:", recollect.TextOf(hit.GetEvent()))
+		break // best first: take as many as are of use
+	}
+	return remember(ctx, client)
+}
+
+func remember(ctx context.Context, client *recollect.Client) error {
+	memory := client.Memory()
+	ingested, err := memory.AddSession(ctx, "trip", nil) // as often as you like: nothing is remembered twice
+	if err != nil {
+		return err
+	}
+	fmt.Println("remembered:", ingested.GetAdded(), "events")
+	if _, err := memory.Add(ctx, recollect.Remember("Prefers a window seat.")); err != nil {
+		return err
+	}
+	question := &recollectv1.SearchMemoryRequest{Query: "What must my daughter not eat, peanuts?", TopK: 1}
+	found, err := memory.Search(ctx, question)
+	if err != nil {
+		return err
+	}
+	for _, entry := range found.GetEntries() {
+		fmt.Println("recalled:", recollect.TextOfMemory(entry))
+	}
+	everything := &recollectv1.DeleteMemoriesRequest{What: &recollectv1.DeleteMemoriesRequest_All{All: true}}
+	forgotten, err := memory.Delete(ctx, everything)
+	if err != nil {
+		return err
+	}
+	fmt.Println("forgotten:", forgotten.GetDeleted(), "memories")
+	return nil
+}

@@ -1,0 +1,38 @@
+import dev.recollect.AppendOptions;
+import dev.recollect.Events;
+import dev.recollect.Recollect;
+import dev.recollect.UserMemory;
+import dev.recollect.v1.DeleteMemoriesRequest;
+import dev.recollect.v1.SearchEventsRequest;
+import dev.recollect.v1.SearchMode;
+import java.util.List;
+
+/** Finds what answers a question, and remembers across sessions. */
+public final class Recall {
+  private Recall() {}
+
+  /** Runs it against the server of RECOLLECT_ADDRESS, by default the local one. */
+  public static void main(String[] args) {
+    // A user of its own, so that it prints the same every time.
+    try (var client = Recollect.builder().app("recall").userId("ada-" + Events.newId()).build()) {
+      var question = Events.user("Which flights go to Lisbon in May?");
+      var said = List.of(Events.user("My daughter is allergic to peanuts."), Events.assistant("Noted."), question);
+      client.append("trip", said, AppendOptions.NONE.create());
+
+      var search = SearchEventsRequest.newBuilder().setSession(client.ref("trip"));
+      search.setQuery("Are there any flights to Lisbon?").setMode(SearchMode.SEARCH_MODE_RANKED);
+      // Best first: take as many as are of use.
+      client.search(search.build()).stream().limit(1).forEach(hit -> System.out.println("found: " + Events.textOf(hit.getEvent())));
+
+      var memory = client.memory();
+      var ingested = memory.addSession("trip"); // as often as you like: nothing is remembered twice
+      System.out.println("remembered: " + ingested.getAdded() + " events");
+      memory.add(UserMemory.entry("Prefers a window seat."));
+      var found = memory.search("What must my daughter not eat, peanuts?");
+      System.out.println("recalled: " + Events.textOf(found.getEntries(0)));
+
+      var forgotten = memory.delete(DeleteMemoriesRequest.newBuilder().setAll(true).build());
+      System.out.println("forgotten: " + forgotten.getDeleted() + " memories");
+    }
+  }
+}
