@@ -212,7 +212,8 @@ _ADD_TERMS = "INSERT INTO {table} (id, terms) VALUES ($1::bigint, ($2::text)::ts
 _REMOVE_TERMS = "DELETE FROM {table} WHERE id = ANY($1::bigint[])"
 _INDEX_TERMS = (
     "CREATE INDEX IF NOT EXISTS {table}_id ON {table} (id)",
-    "CREATE INDEX IF NOT EXISTS {table}_terms ON {table} USING gin (terms)",
+    # What is not merged into GIN yet is gone through by every look-up: 64 kB of it instead of 4 MB.
+    "CREATE INDEX IF NOT EXISTS {table}_terms ON {table} USING gin (terms) WITH (gin_pending_list_limit = 64)",
 )
 _PG_POSTINGS = (
     "SELECT ARRAY(SELECT id FROM {table} WHERE terms @@ asked.query::tsquery LIMIT $1) "
@@ -226,8 +227,7 @@ class PgWords:
 
     def __init__(self, table: str = "event_terms") -> None:
         self._create, self._drop, self._add, self._remove, self._postings, self._newest = (
-            sql.format(table=table)
-            for sql in (_CREATE_TERMS, _DROP_TERMS, _ADD_TERMS, _REMOVE_TERMS, _PG_POSTINGS, _PG_NEWEST)
+            sql.format(table=table) for sql in (_CREATE_TERMS, _DROP_TERMS, _ADD_TERMS, _REMOVE_TERMS, _PG_POSTINGS, _PG_NEWEST)
         )
         self._indexes = [sql.format(table=table) for sql in _INDEX_TERMS]
 
