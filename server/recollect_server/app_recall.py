@@ -5,9 +5,9 @@ from __future__ import annotations
 import asyncio
 import time
 import uuid
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from contextlib import AsyncExitStack, asynccontextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from .app_compaction import end
 from .config import ConfigError, Settings
@@ -33,6 +33,10 @@ from .store.recall import Source
 from .transport.metrics import EmbeddingStats
 from .transport.remembering import WireReader
 
+_QUESTION_S = 10.0
+# Events can be embedded once they are indexed, which nobody tells of.
+_POLL_S = 1.0
+
 
 @dataclass(frozen=True, slots=True)
 class Recalling:
@@ -56,17 +60,25 @@ class Recalling:
 async def recalling(settings: Settings, store: Store, codec: Codec, limits: Limits) -> AsyncIterator[Recalling]:
     """Embeds and ingests while the context is open. Raises ConfigError."""
     async with AsyncExitStack() as stack:
-        embedder = _embedder(settings)
+        options = _embedder_options(settings)
+        # Somebody waits for a question's embedding: it is soon there, or the search goes without.
+        timeout = min(options.timeout, _QUESTION_S)
+        soon = replace(options, timeout=timeout, deadline=_QUESTION_S, max_attempts=2, backoff=0.1)
+        embedder, questions = _embedder(options), _embedder(soon)
         vectors, facts = None, None
-        if embedder is not None:
+        added: Callable[[], None] = _nobody_waits
+        if embedder is not None and questions is not None:
+            stack.push_async_callback(questions.aclose)
             stack.push_async_callback(embedder.aclose)
+            matrices = Matrices(VectorCache(settings.vector_cache_bytes), time.time_ns)
+            vectors = VectorSearch(store, VectorModel(store, questions), matrices)
             model = VectorModel(store, embedder)
-            vectors = VectorSearch(store, model, Matrices(VectorCache(settings.vector_cache_bytes), time.time_ns))
-            worker = EmbeddingWorker(store, model, sources=_sources(settings), batch=settings.embedder_batch)
+            worker = EmbeddingWorker(store, model, sources=_sources(settings), batch=settings.embedder_batch, poll_s=_POLL_S)
             facts = EmbeddingFacts(embedder.model, vectors, worker)
+            added = worker.wake
             stack.push_async_callback(end, asyncio.create_task(worker.run(), name="embedding"))
         reader = WireReader()
-        memory = MemoryService(store, limits, reader, vectors, time.time_ns, enabled=settings.memory)
+        memory = MemoryService(store, limits, reader, vectors, time.time_ns, enabled=settings.memory, added=added)
         ingestion = _ingestion(settings, store, memory)
         if ingestion is not None:
             stack.push_async_callback(end, asyncio.create_task(ingestion.run(), name="ingestion"))
@@ -75,6 +87,10 @@ async def recalling(settings: Settings, store: Store, codec: Codec, limits: Limi
         tools = RecallTools(store, recall, ranked, memory, reader)
         before_delete = ingestion.before_delete if ingestion and "on_expiry" in settings.memory_ingestions else None
         yield Recalling(recall, ranked, memory, tools, before_delete, facts)
+
+
+def _nobody_waits() -> None:
+    """Without an embedder."""
 
 
 def _sources(settings: Settings) -> list[Source]:
@@ -90,9 +106,9 @@ def _ingestion(settings: Settings, store: Store, memory: MemoryService) -> AutoI
     return AutoIngestion(store, memory, time.time_ns, uuid.uuid4().hex, on_compaction="on_compaction" in wanted, idle_ns=idle)
 
 
-def _embedder(settings: Settings) -> Embedder | None:
+def _embedder_options(settings: Settings) -> EmbedderOptions:
     try:
-        options = EmbedderOptions(
+        return EmbedderOptions(
             provider=settings.embedder,
             model=settings.embedder_model,
             base_url=settings.embedder_base_url,
@@ -104,6 +120,12 @@ def _embedder(settings: Settings) -> Embedder | None:
             query_prefix=settings.embedder_query_prefix,
             document_prefix=settings.embedder_document_prefix,
         )
+    except ValueError as error:
+        raise ConfigError([f"embedder: {error}"]) from None
+
+
+def _embedder(options: EmbedderOptions) -> Embedder | None:
+    try:
         return open_embedder(options)
     except ValueError as error:
         raise ConfigError([f"embedder: {error}"]) from None

@@ -22,10 +22,12 @@ from recollect.v1 import (
     event_pb2,
     event_service_pb2,
     event_service_pb2_grpc,
+    memory_service_pb2,
     recall_service_pb2,
     server_service_pb2,
     session_pb2,
     session_service_pb2,
+    tool_service_pb2,
 )
 
 from .conftest import running
@@ -36,6 +38,8 @@ _SERVICES = (
     compaction_service_pb2.DESCRIPTOR.services_by_name["CompactionService"],
     recall_service_pb2.DESCRIPTOR.services_by_name["RecallService"],
     server_service_pb2.DESCRIPTOR.services_by_name["ServerService"],
+    memory_service_pb2.DESCRIPTOR.services_by_name["MemoryService"],
+    tool_service_pb2.DESCRIPTOR.services_by_name["ToolService"],
 )
 METHODS = {method.name: method for service in _SERVICES for method in service.methods}
 UNARY = [name for name, method in METHODS.items() if not method.client_streaming]
@@ -64,7 +68,7 @@ class Wire:
     def close(self) -> None:
         self.channel.close()
 
-    def call(self, name: str, request: Message | bytes | None = None, *, token: str | None = None, **fields: Any) -> Any:
+    def call(self, name: str, request: Message | bytes | None = None, /, *, token: str | None = None, **fields: Any) -> Any:
         """The response. The request is a message, its bytes, or its fields."""
         method = METHODS[name]
         if request is None:
@@ -76,13 +80,15 @@ class Wire:
         )
         return invoke(raw, timeout=30, metadata=() if token is None else (("authorization", token),))
 
-    def refused(self, name: str, request: Message | bytes | None = None, *, token: str | None = None, **fields: Any) -> Refusal:
+    def refused(
+        self, name: str, request: Message | bytes | None = None, /, *, token: str | None = None, **fields: Any
+    ) -> Refusal:
         """What a call that must fail was told: a status with exactly one ErrorInfo of ours."""
         with pytest.raises(grpc.RpcError) as raised:
             self.call(name, request, token=token, **fields)
         return refusal_of(raised.value)
 
-    def invalid(self, field: str, name: str, request: Message | bytes | None = None, **fields: Any) -> Refusal:
+    def invalid(self, field: str, name: str, request: Message | bytes | None = None, /, **fields: Any) -> Refusal:
         """The same for INVALID_FIELD, which must name the field wherever a client may look for it."""
         refusal = self.refused(name, request, **fields)
         assert (refusal.reason, refusal.metadata.get("field")) == ("INVALID_FIELD", field), refusal

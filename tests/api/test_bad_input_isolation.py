@@ -34,7 +34,7 @@ MISSING = ref("bob", "no-such-session")
 
 @pytest.fixture(scope="module", params=["sqlite", pytest.param("postgresql", marks=pytest.mark.postgres)])
 def wire(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Wire]:
-    with wire_on(request.param, request, tmp_path_factory.mktemp("data"), auth_tokens=TOKENS) as opened:
+    with wire_on(request.param, request, tmp_path_factory.mktemp("data"), auth_tokens=TOKENS, embedder="hashing") as opened:
         opened.call("CreateSession", session=SECRET, labels={"team": "red"}, token=BOB)
         opened.append(SECRET, user("bob said swordfish", event_id="bobs"), token=BOB)
         opened.call("CreateSession", session=ref("alice", "own"), labels={"team": "red"}, token=ALICE)
@@ -66,6 +66,11 @@ def requests(name: session_pb2.SessionRef) -> list[tuple[str, dict[str, Any]]]:
         ("SetCompactionPolicy", {"scope": {"session": name}, "policy": {"disabled": True}}),
         ("SetCompactionPolicy", {"scope": {"session": name}}),
         ("GetCompactionPolicy", {"scope": {"session": name}}),
+        ("SearchEvents", {"session": name, "query": "swordfish", "mode": "SEARCH_MODE_RANKED", "neighbors": 5}),
+        ("SearchEvents", {"session": name, "query": "swordfish", "mode": "SEARCH_MODE_SEMANTIC"}),
+        ("AddSessionToMemory", {"session": name}),
+        ("AddSessionToMemory", {"session": name, "event_ids": ["bobs"]}),
+        ("CallTool", {"session": name, "name": "conversation_search", "arguments_json": '{"query": "swordfish"}'}),
     ]
 
 
@@ -229,5 +234,11 @@ def test_every_method_was_thought_of() -> None:
         "DeleteExpiredSessions",
         "GetServerInfo",
         "AppendStream",
+        # in test_recall_isolation
+        "AddMemories",
+        "SearchMemory",
+        "ListMemories",
+        "DeleteMemories",
+        "ListTools",
     }
     assert named == set(METHODS)

@@ -92,7 +92,7 @@ class EventTooLarge(RecollectError):
 
 
 class BatchTooLarge(RecollectError):
-    """The batch has `size` of `unit` ("events", "memories" or "bytes"), the server's limit is `limit`. Send several."""
+    """The batch has `size` of `unit` ("events", "entries" or "bytes"), the server's limit is `limit`. Send several."""
 
     reason = "BATCH_TOO_LARGE"
     field, size, limit, unit = _Text(), _Number(), _Number(), _Text()

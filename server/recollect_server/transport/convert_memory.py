@@ -54,7 +54,7 @@ def drafts_of(entries: Sequence[memory_pb2.MemoryEntry], limits: rules.Limits, n
     if not entries:
         raise InvalidField("memories", "must not be empty")
     if len(entries) > limits.max_batch_events:
-        raise BatchTooLarge("memories", len(entries), limits.max_batch_events, "memories")
+        raise BatchTooLarge("memories", len(entries), limits.max_batch_events, "entries")
     drafts: list[MemoryDraft] = []
     seen: set[str] = set()
     size = 0
