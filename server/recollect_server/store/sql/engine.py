@@ -14,6 +14,7 @@ from sqlalchemy import Column, Connection
 from sqlalchemy.sql import ColumnElement
 
 from .text_index import TextIndex
+from .vector_index import VectorIndex
 
 T = TypeVar("T")
 Unit = Callable[[Connection], T]
@@ -49,6 +50,10 @@ class Engine(Protocol):
 
     async def open_index(self) -> TextIndex:
         """Learns what the database is and what it has; the best text index it offers."""
+        ...
+
+    async def open_vectors(self) -> VectorIndex | None:
+        """The database's own index of vectors, made ready, if it has one. Vectors are kept in any case."""
         ...
 
     async def read(self, unit: Unit[T], *, snapshot: bool = False, short: bool = False) -> T:

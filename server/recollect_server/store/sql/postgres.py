@@ -16,10 +16,12 @@ from sqlalchemy.sql import ColumnElement
 from sqlalchemy.util import await_only
 
 from .engine import SessionName, SqlOptions, Unit
+from .pgvector import PgVector
 from .postgres_listener import PostgresListener
 from .postgres_order import HORIZON, ordered_from
 from .schema import DERIVED, changes
 from .text_index import TextIndex, postgres_index
+from .vector_index import VectorIndex
 
 T = TypeVar("T")
 
@@ -83,6 +85,15 @@ class PostgresEngine:
 
         self._xid_offset, self.name, self.durability, index = await self.write(unit)
         return index
+
+    async def open_vectors(self) -> VectorIndex | None:
+        index = PgVector(self)
+
+        def unit(connection: sa.Connection) -> bool:
+            connection.exec_driver_sql(self.exclusive)
+            return index.prepare(connection)
+
+        return index if await self.write(unit) else None
 
     async def read(self, unit: Unit[T], *, snapshot: bool = False, short: bool = False) -> T:
         try:

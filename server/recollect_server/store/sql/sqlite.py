@@ -23,6 +23,7 @@ from .engine import SessionName, SqlOptions, Unit
 from .lane import Lane, driver, end
 from .schema import DERIVED, changes
 from .text_index import TextIndex, sqlite_index
+from .vector_index import VectorIndex
 
 T = TypeVar("T")
 
@@ -136,6 +137,9 @@ class SqliteEngine:
 
     async def open_index(self) -> TextIndex:
         return sqlite_index()
+
+    async def open_vectors(self) -> VectorIndex | None:
+        return None
 
     async def read(self, unit: Unit[T], *, snapshot: bool = False, short: bool = False) -> T:
         if short:

@@ -76,6 +76,7 @@ class SqlStore(SqlFeed, SqlUpkeep, SqlConsumers, SqlRecall, SqlVectors, SqlMemor
         if self._indexer is not None:
             self._tasks.append(asyncio.create_task(self._indexer.run(), name="indexer"))
         self._tasks.append(asyncio.create_task(self._keep_memory_words(), name="memory words"))
+        self._tasks.append(asyncio.create_task(self._keep_near_vectors(), name="near vectors"))
         self._tasks.append(asyncio.create_task(self._engine.listen(self._hear), name="listener"))
 
     async def aclose(self) -> None:
@@ -243,6 +244,7 @@ async def open_store(
         index, memory_words, store_id = await explained(engine, _prepare(engine, options, codec.words_version))
         store = SqlStore(engine, codec, clock, index, options, store_id, memory_words)
         stack.push_async_callback(store.aclose)
+        await store.open_near_vectors()
         store.start()
         yield store
 

@@ -15,10 +15,6 @@ from ..recall import Floats, Source
 class VectorIndex(Protocol):
     """An index of vectors beside those that are stored. It goes with them: what is deleted there is gone here."""
 
-    def prepare(self, connection: Connection) -> None:
-        """Makes what is missing."""
-        ...
-
     def add(self, connection: Connection, source: Source, keys: Sequence[int], vectors: Floats) -> None:
         """Takes in what the transaction has stored."""
         ...

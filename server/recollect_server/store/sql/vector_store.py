@@ -23,6 +23,13 @@ class SqlVectors(Running):
 
     _nearest: VectorIndex | None = None
 
+    async def open_near_vectors(self) -> None:
+        self._nearest = await explained(self._engine, self._engine.open_vectors())
+
+    async def _keep_near_vectors(self) -> None:
+        if self._nearest is not None:
+            await self._nearest.run()
+
     async def vector_model(self, name: str, dimension: int) -> int:
         unit = admin.alone(self._engine, lambda connection: vector_units.declare(connection, name, dimension))
         return await self._write(unit)

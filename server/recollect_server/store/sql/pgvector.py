@@ -1,0 +1,184 @@
+"""Near vectors by pgvector, the extension of PostgreSQL.
+
+In most scopes every vector is compared, which an index of scopes makes cheap, and nothing is missed. A scope of LARGE_FROM or
+more gets an approximate index (HNSW) of its own, in the background, once it is searched: an index of all scopes together would
+have to be walked far to find a scope's own.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import time
+from collections import OrderedDict
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import sqlalchemy as sa
+from sqlalchemy import Connection
+from sqlalchemy.dialects.postgresql import insert
+from sqlalchemy.sql import ColumnElement
+
+from ...domain.memories import MemoryScope
+from ..base import EventScope, UserScope
+from ..recall import Floats, Source
+from . import pgvector_hnsw
+from .engine import Engine
+from .memory_rows import marker_of
+from .pgvector_hnsw import Part
+from .pgvector_schema import COPIES, MOST_DIMENSIONS, STORED, as_indexed, copies, given, parameter
+from .vector_units import inside, marker, place_of
+
+_log = logging.getLogger(__name__)
+
+LARGE_FROM = 100_000
+# That walks on in an index when a condition leaves too little.
+_OLDEST = [0, 8]
+_IDS_AT_ONCE = 20_000
+_COPIED_AT_ONCE = 500
+_COUNTED_EVERY_S = 60.0
+_SCOPES_REMEMBERED = 10_000
+_RETRY_S = 60.0
+
+
+class PgVector:
+    """VectorIndex by pgvector."""
+
+    def __init__(self, engine: Engine) -> None:
+        self._engine = engine
+        # A server that began before the extension was there stores vectors without copies; who begins later copies them.
+        self._copied = False
+        self._ready: set[Part] = set()
+        self._wanted: asyncio.Queue[Part] = asyncio.Queue()
+        self._counted: OrderedDict[Part, float] = OrderedDict()
+
+    def prepare(self, connection: Connection) -> bool:
+        """Makes what is missing; whether the extension can be had."""
+        try:
+            with connection.begin_nested():
+                connection.exec_driver_sql("CREATE EXTENSION IF NOT EXISTS vector")
+        except sa.exc.DBAPIError:
+            return False
+        version = connection.execute(sa.text("SELECT extversion FROM pg_extension WHERE extname = 'vector'")).scalar_one()
+        if [int(number) for number in version.split(".")[:2]] < _OLDEST:
+            _log.warning("pgvector %s is not used, it would have to be %s or later", version, ".".join(map(str, _OLDEST)))
+            return False
+        copies.create_all(connection)
+        stored = [sa.exists(sa.select(table.c.id)) for table in STORED.values()]
+        self._copied = not connection.execute(sa.select(sa.or_(*stored))).scalar_one()
+        return True
+
+    def add(self, connection: Connection, source: Source, keys: Sequence[int], vectors: Floats) -> None:
+        if vectors.shape[1] <= MOST_DIMENSIONS:
+            rows = [{"key": key, "vector": parameter(vector)} for key, vector in zip(keys, vectors, strict=True)]
+            connection.execute(_copy(source), rows)
+
+    async def nearest(
+        self, source: Source, tenant: str, scope: EventScope | MemoryScope, model: int, vector: Floats, limit: int
+    ) -> list[tuple[int, float]] | None:
+        if not self._copied or len(vector) > MOST_DIMENSIONS:
+            return None
+
+        def unit(connection: Connection) -> list[tuple[int, float]]:
+            part = _part_of(connection, tenant, scope, source, model, len(vector))
+            if part in self._ready:
+                # Of sessions that are there or not it knows nothing, and walks on for whatever a condition leaves out.
+                apps = [marker(tenant, scope.app)] if isinstance(scope, UserScope) and scope.app is not None else []
+                found = pgvector_hnsw.search(connection, part, [part.table.c.app == app for app in apps], vector, limit)
+            else:
+                self._count(connection, part)
+                others = () if isinstance(scope, MemoryScope) else inside(tenant, scope, part.table)
+                found = _compared(connection, part, others, vector, limit)
+            return sorted(found, key=lambda each: (-each[1], -each[0]))
+
+        return await self._engine.read(unit, snapshot=True)
+
+    def _count(self, connection: Connection, part: Part) -> None:
+        """Has an index made for a scope that is large; looks now and then."""
+        now = time.monotonic()
+        if now - self._counted.get(part, float("-inf")) < _COUNTED_EVERY_S or as_indexed(part.dimension) is None:
+            return
+        self._counted[part] = now
+        self._counted.move_to_end(part)
+        if len(self._counted) > _SCOPES_REMEMBERED:
+            self._counted.popitem(last=False)
+        some = sa.select(part.table.c.id).where(*part.conditions).limit(LARGE_FROM).subquery()
+        if connection.execute(sa.select(sa.func.count()).select_from(some)).scalar_one() >= LARGE_FROM:
+            self._wanted.put_nowait(part)
+
+    async def run(self) -> None:
+        while True:
+            try:
+                if not self._copied:
+                    await self._copy_all()
+                await self._make(await self._wanted.get())
+            except Exception as exc:  # the database may be away, or out of space: searches go on by comparing
+                _log.warning("near vectors cannot be indexed (%s), next try in %g s", type(exc).__name__, _RETRY_S)
+                await asyncio.sleep(_RETRY_S)
+
+    # --- in the background
+
+    async def _copy_all(self) -> None:
+        """Copies what was stored where the extension was not."""
+        for source in Source:
+            after: int | None = 0
+            while after is not None:
+                after = await self._engine.write(lambda connection, s=source, a=after: _copy_some(connection, s, a))  # type: ignore[misc]
+        self._copied = True
+
+    async def _make(self, part: Part) -> None:
+        if part in self._ready:
+            return
+        begun = time.monotonic()
+        if await self._engine.read(lambda connection: pgvector_hnsw.make(connection, part)):
+            self._ready.add(part)
+            _log.info("an index of near vectors was made in %.1f s", time.monotonic() - begun)
+
+
+def _copy(source: Source) -> Any:
+    """Copies a vector, given, with what its row says."""
+    table, stored = COPIES[source], STORED[source]
+    names = [column.name for column in table.c if column.name != "embedding"]
+    row = sa.select(*(stored.c[name] for name in names), given()).where(stored.c.id == sa.bindparam("key"))
+    return insert(table).from_select([*names, "embedding"], row).on_conflict_do_nothing()
+
+
+def _copy_some(connection: Connection, source: Source, after: int) -> int | None:
+    """Copies some of what has no copy; up to which id there is nothing left to copy, None: up to the last."""
+    table, stored = COPIES[source], STORED[source]
+    first = connection.execute(sa.select(sa.func.min(stored.c.id)).where(stored.c.id > after)).scalar()
+    if first is None:
+        return None
+    upto = int(first) + _IDS_AT_ONCE
+    missing = stored.outerjoin(table, table.c.id == stored.c.id)
+    query = sa.select(stored.c.id, stored.c.vector).select_from(missing).where(table.c.id.is_(None))
+    query = query.where(stored.c.id.between(first, upto), stored.c.vector.is_not(None), sa.func.length(stored.c.vector) > 0)
+    # Held on to: another model's vector must not take its place before it is copied.
+    query = query.order_by(stored.c.id).limit(_COPIED_AT_ONCE).with_for_update(read=True, of=stored)
+    rows = connection.execute(query).all()
+    made = [{"key": row.id, "vector": parameter(np.frombuffer(row.vector, "<f4"))} for row in rows]
+    fitting = [row for row in made if len(row["vector"]) <= MOST_DIMENSIONS]
+    if fitting:
+        connection.execute(_copy(source), fitting)
+    return int(rows[-1].id) if len(rows) == _COPIED_AT_ONCE else upto
+
+
+def _part_of(
+    connection: Connection, tenant: str, scope: EventScope | MemoryScope, source: Source, model: int, dimension: int
+) -> Part:
+    """The vectors among which a scope's are. Raises SessionNotFound, AmbiguousSession."""
+    if isinstance(scope, MemoryScope):
+        return Part(source, "scope", marker_of(tenant, scope), model, dimension)
+    return Part(source, *place_of(connection, tenant, scope), model, dimension)
+
+
+def _compared(
+    connection: Connection, part: Part, others: Sequence[ColumnElement[bool]], vector: Floats, limit: int
+) -> list[tuple[int, float]]:
+    """Of all in the scope."""
+    table = part.table
+    distance = table.c.embedding.op("<=>", return_type=sa.Float)(given())
+    query = sa.select(table.c.id, (1 - distance).label("cosine")).where(*part.conditions, *others)
+    rows = connection.execute(query.order_by(distance).limit(limit), {"vector": parameter(vector)})
+    return [(row.id, row.cosine) for row in rows]
