@@ -11,6 +11,7 @@ on the wire; Z-17 is measured by the bench.
 
 from __future__ import annotations
 
+from tests.store.rows.app_search import AppSearchRows
 from tests.store.rows.append import AppendRows, ConcurrencyRows, CreatingRows, PreconditionRows, ReplayRows
 from tests.store.rows.compaction import CompactionConcurrencyRows, CompactionRows, RecordRows, RefusalRows
 from tests.store.rows.consumers import BalanceRows, JoiningRows
@@ -19,6 +20,7 @@ from tests.store.rows.feed import FeedDetailRows, FeedRows
 from tests.store.rows.feed_places import FeedDeletionRows, FeedHintRows, FeedLocateRows, FeedTrimRows
 from tests.store.rows.feed_reading import FeedEventRows, FeedPagingRows, FeedScopeRows
 from tests.store.rows.filters import BranchRows, FilterRows
+from tests.store.rows.found_events import FoundEventRows
 from tests.store.rows.insertion import CompactedSearchRows, InsertionRows
 from tests.store.rows.memories import (
     AddingRows,
@@ -33,6 +35,8 @@ from tests.store.rows.memory_words import MemoryCandidateRows
 from tests.store.rows.policies import LeaseRows, ListenerRows, PolicyRows
 from tests.store.rows.progress import ParkingRows, ProgressRows
 from tests.store.rows.reading import FidelityRows, PagingRows
+from tests.store.rows.recall import CandidateChangeRows, CandidateRows
+from tests.store.rows.recall_scopes import CandidateLimitRows, CandidateScopeRows
 from tests.store.rows.search import SearchPagingRows, SearchRows, TextRows
 from tests.store.rows.sessions import ExpiryRows, NamingRows, SessionRows
 from tests.store.rows.vectors import EmbeddingRows, VectorDeletionRows, VectorModelRows, VectorScopeRows
@@ -55,6 +59,12 @@ class StoreSuite(
     TextRows,
     SearchRows,
     SearchPagingRows,
+    AppSearchRows,
+    CandidateRows,
+    CandidateChangeRows,
+    CandidateScopeRows,
+    CandidateLimitRows,
+    FoundEventRows,
     CompactionRows,
     InsertionRows,
     RefusalRows,

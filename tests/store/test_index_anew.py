@@ -11,11 +11,14 @@ import sqlalchemy as sa
 from sqlalchemy import Connection
 
 from recollect_server.domain.filters import EventFilter
+from recollect_server.domain.recall import WordQuery, Words
 from recollect_server.store.base import SearchQuery, UserScope
 from recollect_server.store.sql import indexer
 from recollect_server.store.sql.indexer import Indexer
 from recollect_server.store.sql.schema import changes, event_text, feed_floor, index_progress
 from recollect_server.store.sql.store import SqlStore, open_store
+from recollect_server.transport.codec import EventCodec
+from tests.support.candidates import terms
 from tests.support.codec import CODEC, draft
 from tests.support.sessions import TENANT, append, compact, create, placed, ref
 
@@ -55,6 +58,12 @@ async def found(store: SqlStore) -> int:
     return len(page.hits)
 
 
+async def candidates(store: SqlStore) -> int:
+    found = await store.word_candidates(TENANT, UserScope("alice"), WordQuery(terms("needle")))
+    assert list(found.frequencies.values()) == [len(found.found)]
+    return len(found.found)
+
+
 async def indexed(store: SqlStore) -> int:
     count = sa.select(sa.func.count()).select_from(event_text)
     return await store._engine.index(lambda connection: int(connection.execute(count).scalar_one()))
@@ -92,11 +101,11 @@ async def test_every_event_is_found_once_at_every_step(url: str) -> None:
         assert before >= EVENTS * 2
         await append(store, draft("needle more"))
         while left := await lag(store):
-            assert await found(store) == EVENTS * 2 + 1
+            assert await found(store) == await candidates(store) == EVENTS * 2 + 1
             await step(store)
             now = await lag(store)
             assert now < left
-        assert await found(store) == await indexed(store) == EVENTS * 2 + 1
+        assert await found(store) == await candidates(store) == await indexed(store) == EVENTS * 2 + 1
 
 
 @pytest.mark.parametrize("steps", range(5))
@@ -107,7 +116,7 @@ async def test_a_session_that_is_deleted_meanwhile_leaves_nothing(url: str, step
         assert await store.delete_session(TENANT, ref("s1")) == EVENTS
         assert await found(store) == EVENTS
         await finish(store)
-        assert await indexed(store) == await found(store) == EVENTS
+        assert await indexed(store) == await found(store) == await candidates(store) == EVENTS
 
 
 async def test_a_change_whose_events_were_read_already_adds_nothing(url: str) -> None:
@@ -154,6 +163,33 @@ async def test_an_index_is_made_anew_when_the_feed_was_trimmed_beyond_it(url: st
         assert await lag(store) >= EVENTS * 2
         await finish(store)
         assert await indexed(store) == await found(store) == EVENTS * 2 + 2
+
+
+class OtherWords(EventCodec):
+    """An analyzer of another version: every term is the one before, with an x."""
+
+    words_version = CODEC.words_version + 1
+
+    def words(self, body: bytes, time: int) -> Words:
+        return Words(*([f"{term}x" for term in field] for field in super().words(body, time)))
+
+
+async def test_other_words_make_the_index_anew_and_are_asked_for_at_once(url: str) -> None:
+    async with filled(url) as store:
+        await finish(store)
+        assert await candidates(store) == EVENTS * 2
+    old, new = WordQuery(terms("needle")), WordQuery(tuple(f"{term}x" for term in terms("needle")))
+    async with open_store(url, OtherWords()) as store:
+        assert await lag(store) >= EVENTS * 2
+        for _ in range(20):
+            assert (await store.word_candidates(TENANT, UserScope("alice"), old)).found == []
+            assert len((await store.word_candidates(TENANT, UserScope("alice"), new)).found) == EVENTS * 2
+            if not await lag(store):
+                break
+            await step(store)
+        assert await lag(store) == 0
+    async with open_store(url, OtherWords()) as store:
+        assert await lag(store) == 0, "once"
 
 
 def _newest(connection: Connection) -> dict[str, int]:

@@ -12,21 +12,28 @@ from recollect_server.store.sql import postgres, sqlite
 from recollect_server.store.sql.engine import SqlOptions
 from recollect_server.store.sql.store import open_store
 from recollect_server.store.sql.text_index import ScopedTexts
+from tests.store.rows.app_search import AppSearchRows
 from tests.store.rows.filters import FilterRows
+from tests.store.rows.recall import CandidateChangeRows, CandidateRows
+from tests.store.rows.recall_scopes import CandidateLimitRows, CandidateScopeRows
 from tests.store.rows.search import SearchPagingRows, SearchRows, TextRows
 from tests.support.codec import CODEC
 
 OFF = SqlOptions(search_index=False)
 
 
-class TestSqliteWithTheIndexOff(TextRows, SearchRows, SearchPagingRows, FilterRows):
+class RecallRows(AppSearchRows, CandidateRows, CandidateChangeRows, CandidateScopeRows, CandidateLimitRows):
+    """What a store does with words."""
+
+
+class TestSqliteWithTheIndexOff(TextRows, SearchRows, SearchPagingRows, FilterRows, RecallRows):
     @pytest.fixture
     async def store(self, tmp_path: Path) -> AsyncIterator[Store]:
         async with open_store(f"sqlite:///{tmp_path}/recollect.db", CODEC, options=OFF) as store:
             yield store
 
 
-class TestSqliteWithoutTrigrams(TextRows, SearchRows, SearchPagingRows):
+class TestSqliteWithoutTrigrams(TextRows, SearchRows, SearchPagingRows, RecallRows):
     """A SQLite that was built without FTS5."""
 
     @pytest.fixture
@@ -37,7 +44,7 @@ class TestSqliteWithoutTrigrams(TextRows, SearchRows, SearchPagingRows):
 
 
 @pytest.mark.postgres
-class TestPostgresWithTheIndexOff(TextRows, SearchRows, SearchPagingRows):
+class TestPostgresWithTheIndexOff(TextRows, SearchRows, SearchPagingRows, RecallRows):
     @pytest.fixture
     async def store(self, postgres_url: str) -> AsyncIterator[Store]:
         async with open_store(postgres_url, CODEC, options=OFF) as store:
@@ -45,7 +52,7 @@ class TestPostgresWithTheIndexOff(TextRows, SearchRows, SearchPagingRows):
 
 
 @pytest.mark.postgres
-class TestPostgresWithoutTrigrams(TextRows, SearchRows, SearchPagingRows):
+class TestPostgresWithoutTrigrams(TextRows, SearchRows, SearchPagingRows, RecallRows):
     """A PostgreSQL without pg_trgm."""
 
     @pytest.fixture

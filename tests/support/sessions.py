@@ -8,7 +8,7 @@ from typing import Any
 
 from recollect_server.domain.filters import ALL, EventFilter
 from recollect_server.domain.model import EventDraft, NewSession, Session, SessionRef, StoredEvent
-from recollect_server.store.base import Appended, AppendRequest, EventQuery, SearchHit, SearchQuery, Store, UserScope
+from recollect_server.store.base import Appended, AppendRequest, EventQuery, EventScope, SearchHit, SearchQuery, Store
 from recollect_server.store.windows import Compacted, CompactionRequest, Placed
 from tests.support.clock import NOW
 
@@ -103,7 +103,7 @@ async def read_in_pages(
 async def search(
     store: Store,
     wanted: EventFilter | str,
-    scope: SessionRef | UserScope | None = None,
+    scope: EventScope | None = None,
     *,
     tenant: str = TENANT,
     limit: int = 1000,
@@ -114,9 +114,7 @@ async def search(
     return list(page.hits)
 
 
-async def search_in_pages(
-    store: Store, wanted: EventFilter, scope: SessionRef | UserScope, **query: Any
-) -> list[list[SearchHit]]:
+async def search_in_pages(store: Store, wanted: EventFilter, scope: EventScope, **query: Any) -> list[list[SearchHit]]:
     pages: list[list[SearchHit]] = []
     cursor = None
     while True:

@@ -1,0 +1,74 @@
+"""Asking for candidates, as searches that rank do."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+from typing import Any
+
+from recollect_server.domain.filters import ALL, EventFilter
+from recollect_server.domain.model import EventDraft
+from recollect_server.domain.recall import ALL_FIELDS, Candidates, Field, WordQuery
+from recollect_server.store.base import AppScope, EventScope, Store, UserScope
+from recollect_server.store.words import as_text, asked
+from tests.support.codec import CODEC, draft
+from tests.support.sessions import TENANT, append, create
+
+ALICE = UserScope("alice")
+SHOP = AppScope("shop")
+
+
+async def twice(store: Store) -> AsyncIterator[None]:
+    """At once, and when the index has caught up."""
+    yield
+    await caught_up(store)
+    yield
+
+
+async def caught_up(store: Store) -> None:
+    for _ in range(800):
+        if (await store.info(TENANT, totals=False)).index_lag == 0:
+            return
+        await asyncio.sleep(0.005)
+    raise AssertionError("the index does not catch up")
+
+
+def terms(*texts: str) -> tuple[str, ...]:
+    """As the server analyses them."""
+    return tuple(term for text in texts for term in CODEC.words(draft(text, time=0).body, 0).text)
+
+
+def words(sent: EventDraft, fields: Field = ALL_FIELDS) -> str:
+    assert sent.event_time is not None
+    return asked(as_text(CODEC.words(sent.body, sent.event_time)), fields)
+
+
+async def ask(
+    store: Store,
+    question: str,
+    scope: EventScope = ALICE,
+    wanted: EventFilter = ALL,
+    *,
+    tenant: str = TENANT,
+    fields: Field = ALL_FIELDS,
+    limit: int = 256,
+) -> Candidates:
+    return await store.word_candidates(tenant, scope, WordQuery(terms(question), fields, limit), wanted)
+
+
+async def seqs(store: Store, question: str, scope: EventScope = ALICE, wanted: EventFilter = ALL, **options: Any) -> list[int]:
+    """Where the candidates stand, of all sessions together, in order."""
+    found = await ask(store, question, scope, wanted, **options)
+    return sorted(candidate.position >> 20 for candidate in found.found)
+
+
+async def said_in(store: Store, question: str, scope: EventScope, tenant: str = TENANT) -> list[str]:
+    """The texts of the candidates in a scope, read by their keys."""
+    found = (await ask(store, question, scope, tenant=tenant)).found
+    events = await store.events_by_key(tenant, scope, [candidate.key for candidate in found])
+    return sorted(CODEC.text(each.event.body) for each in events)
+
+
+async def say(store: Store, *drafts: EventDraft) -> None:
+    await create(store)
+    await append(store, *drafts)
