@@ -131,6 +131,10 @@ bench: setup ## Measure against raw baselines of the same run; writes bench.json
 bench-peers: setup ## Measure beside other session stores, each in its own environment
 	$(BIN)/python -m tests.bench.peers $(ARGS)
 
+.PHONY: bench-recall
+bench-recall: setup ## Measure how much of the evidence searches find (ARGS="PATH --modes ranked,hybrid")
+	$(BIN)/python -m tests.recall_bench $(ARGS)
+
 .PHONY: clean
 clean: ## Remove environments, caches and build output (never ./data)
 	rm -rf $(VENV) $(GEN) .venv-gen .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache .bench-envs build dist client/typescript/{node_modules,dist,build} client/{java,rust}/target bench.json bench-peers.json

@@ -1,0 +1,83 @@
+"""`make bench-recall`: it runs on our own set, tells what it found, and says clearly what it cannot do."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from tests.recall_bench.__main__ import main, spread
+from tests.recall_bench.asking import PLAIN
+from tests.recall_bench.loaders import OWN, load
+
+
+def test_our_own_set_is_ingested_and_asked_in_every_mode(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    written = tmp_path / "recall.json"
+    assert main(["--limit", "13", "--memory", "--json", str(written)]) == 0
+    told = json.loads(written.read_text())
+    modes = ["substring", "ranked", "semantic", "hybrid"]
+    assert list(told["results"]) == [PLAIN, *modes, *(f"memory, {mode}" for mode in modes)]
+    assert told["questions"]["all"] == 13 == sum(number for kind, number in told["questions"].items() if kind != "all")
+    assert told["ingested"]["remembered"] == told["ingested"]["events"] > 200
+    for name, entry in told["results"].items():
+        found, times = entry["recall"]["all"], entry["milliseconds"]
+        assert 0 <= found["turns@5"] <= found["turns@10"] <= found["turns@20"] <= found["turns@20 ±1"] <= 1
+        assert 0 < times["p50"] <= times["p95"]
+        assert name.endswith("substring") or found["sessions@20"] >= 0.6, name
+    ranked = told["results"]["ranked"]["recall"]["all"]
+    assert ranked["turns@10"] >= told["results"][PLAIN]["recall"]["all"]["turns@10"]
+    shown = capsys.readouterr().out
+    assert "13 questions" in shown
+    assert f"{ranked['turns@10']:.3f}" in shown
+
+
+def test_without_an_embedder_what_needs_none_is_asked(tmp_path: Path) -> None:
+    written = tmp_path / "recall.json"
+    assert main([str(OWN / "old-friends.json"), "--limit", "2", "--embedder", "none", "--json", str(written)]) == 0
+    assert list(json.loads(written.read_text())["results"]) == [PLAIN, "substring", "ranked"]
+
+
+def test_questions_are_taken_at_even_distances() -> None:
+    every = list(load(OWN))
+    assert spread(every, 0) == spread(every, 10_000) == every
+    nine = spread(every, 9)
+    assert sum(len(each.questions) for each in nine) == 9
+    assert len(nine) >= 7
+    assert [each.id for each in spread(every, 1)] == [every[0].id]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["nowhere.json"], "nowhere.json: expected a file or a directory, found neither"),
+        ([str(OWN), "--layout", "locomo"], "expected the layout of locomo, found an object with 'conversation'"),
+        (["--engine", "sqlite", "--embedder", "openai", "--limit", "1"], "the embedder needs the name of a model"),
+    ],
+)
+def test_what_cannot_be_done_is_said_in_a_line(
+    arguments: list[str], message: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("RECOLLECT_EMBEDDER_MODEL", raising=False)
+    assert main(arguments) == 2
+    told = capsys.readouterr().err.lstrip()
+    assert told.startswith("bench-recall: ")
+    assert message in told
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["--modes", "ranked,fuzzy"], "must be some of substring, ranked, semantic, hybrid"),
+        (["--modes", "hybrid", "--embedder", "none"], "hybrid need an embedder"),
+        (["--limit", "-1"], "must be 0 or more"),
+        (["--json", "/no/such/place/out.json"], "there is no directory /no/such/place"),
+    ],
+)
+def test_wrong_options_are_refused_before_anything_starts(
+    arguments: list[str], message: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with pytest.raises(SystemExit) as refused:
+        main(arguments)
+    assert refused.value.code == 2
+    assert message in " ".join(capsys.readouterr().err.split())

@@ -1,0 +1,46 @@
+"""A server for the questions to be asked of: on a database that is gone when it ends."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from tests.support.postgres import HOW_TO_INSTALL, PostgresCluster, find_binaries
+from tests.support.serving import ServerProcess, nursery
+
+ENGINES = ("sqlite", "postgres")
+EMBEDDERS = ("hashing", "openai", "gemini", "none")
+_PREFIX = "RECOLLECT_EMBEDDER_"
+
+
+class CannotServe(Exception):
+    """Why there is no server; says what to do."""
+
+
+@contextlib.contextmanager
+def served(engine: str, embedder: str) -> Iterator[ServerProcess]:
+    """A server with default settings and this embedder, whose model, endpoint and key come from the environment, as
+    RECOLLECT_EMBEDDER_MODEL and its like do. Raises CannotServe."""
+    told = {name.removeprefix("RECOLLECT_").lower(): value for name, value in os.environ.items() if name.startswith(_PREFIX)}
+    settings: dict[str, Any] = {} if embedder == "none" else {**told, "embedder": embedder}
+    with contextlib.ExitStack() as stack:
+        root = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="recollect-recall-", ignore_cleanup_errors=True)))
+        if engine == "postgres":
+            settings["database_url"] = stack.enter_context(_cluster()).create_database("recall")
+        server = stack.enter_context(ServerProcess(stack.enter_context(nursery()), root, **settings))
+        try:
+            server.start()
+        except AssertionError as error:
+            raise CannotServe(f"the server did not start with the embedder {embedder!r}: {error}") from error
+        yield server
+
+
+def _cluster() -> contextlib.AbstractContextManager[PostgresCluster]:
+    binaries = find_binaries()
+    if binaries is None:
+        raise CannotServe(HOW_TO_INSTALL)
+    return PostgresCluster(binaries, settings={"shared_buffers": "256MB"})
