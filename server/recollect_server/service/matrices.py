@@ -73,12 +73,8 @@ class Matrices:
             mark = self._marks.get(scope)
             if mark is None or self._cache.get(scope) is None:
                 mark = _Mark(turned=self._clock(), looked=self._clock())
-            try:
-                entry = await self._grow(scope, read, mark)
-            except BaseException:
-                self._cache.forget(scope)  # what has been read of it is not all of it
-                raise
-            if entry is not None:
+            entry = await self._grow(scope, read, mark)
+            if entry is not None:  # else, or cut off, it is not known how far it was read, and it is read from its beginning
                 _keep(self._marks, scope, mark)
             return entry
 

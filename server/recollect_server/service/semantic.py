@@ -50,7 +50,6 @@ class _Place:
     tenant: str
     scope: EventScope | MemoryScope
     model: int
-    cached_as: object
     read: Read
 
 
@@ -68,13 +67,11 @@ class VectorSearch:
     ) -> Sequence[NearEvent]:
         """The `count` events of the scope nearest to the text that satisfy the filter, best first. Fewer where the filter
         leaves fewer of the nearest 16,384. Raises EmbedFailed, SessionNotFound, AmbiguousSession."""
-        same: object = scope
-        if isinstance(scope, SessionRef):  # its uid, for another session may get the name
-            session = await self._store.get_session(tenant, scope)
-            scope, same = session.ref, session.uid
+        if isinstance(scope, SessionRef) and scope.is_bare:  # the id alone may come to mean another session
+            scope = (await self._store.get_session(tenant, scope)).ref
         query, model = await self._query(text), await self._model.number()
         read = partial(self._store.event_vectors, tenant, scope, model)
-        place = _Place(Source.EVENTS, tenant, scope, model, (Source.EVENTS, tenant, same, model), read)
+        place = _Place(Source.EVENTS, tenant, scope, model, read)
 
         async def check(keys: Sequence[int]) -> Sequence[FoundEvent]:
             return await self._store.events_by_key(tenant, scope, keys, wanted)
@@ -87,7 +84,7 @@ class VectorSearch:
         """The same of memories."""
         query, model = await self._query(text), await self._model.number()
         read = partial(self._store.memory_vectors, tenant, scope, model)
-        place = _Place(Source.MEMORIES, tenant, scope, model, (Source.MEMORIES, tenant, scope, model), read)
+        place = _Place(Source.MEMORIES, tenant, scope, model, read)
 
         async def check(keys: Sequence[int]) -> Sequence[Memory]:
             return await self._store.memories_by_key(tenant, scope, keys, wanted)
@@ -141,7 +138,7 @@ class VectorSearch:
         answer = await self._store.nearest(place.source, place.tenant, place.scope, place.model, query, k)
         if answer is not None:
             return answer
-        entry = await self._matrices.get(place.cached_as, place.read)
+        entry = await self._matrices.get((place.source, place.tenant, place.scope, place.model), place.read)
         if entry is None:
             return await _streamed(place.read, query, k)
         if len(entry.keys) <= _MOST_ROWS_AT_ONCE:

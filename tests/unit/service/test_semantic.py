@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import pytest
 
+from recollect_server.domain.errors import AmbiguousSession
 from recollect_server.domain.filters import EventFilter
 from recollect_server.domain.memories import Forget, MemoryFilter
 from recollect_server.domain.model import Role, SessionRef
@@ -36,6 +38,13 @@ async def near(
     found = await recalling.vectors.events(TENANT, scope, text, wanted, count, **how)
     assert [each.score for each in found] == sorted((each.score for each in found), reverse=True)
     return [CODEC.text(each.found.event.body) for each in found]
+
+
+def room_for(count: int, dimension: int = DIMENSION) -> int:
+    """Bytes of a cache that holds a scope of so many vectors, and no larger one."""
+    cache = VectorCache(1 << 30)
+    cache.extend("scope", np.arange(count), np.zeros(count, np.int64), np.zeros((count, dimension), np.float32))
+    return cache.bytes
 
 
 async def fleet() -> Recalling:
@@ -114,6 +123,28 @@ async def test_a_session_that_took_over_a_name_has_nothing_of_the_other() -> Non
     assert await near(recalling, "car", SessionRef("", "", "s1")) == ["another automobile"]
 
 
+async def test_an_id_alone_may_come_to_mean_a_session_with_older_events() -> None:
+    recalling = Recalling(Meanings())
+    await recalling.session("s1", "the older automobile", user="bob")
+    await recalling.session("s1", "the newer automobile")
+    await recalling.embed_all()
+    bare = SessionRef("", "", "s1")
+    with pytest.raises(AmbiguousSession):
+        await near(recalling, "car", bare)
+    await recalling.store.delete_session(TENANT, ref(user="bob"))
+    assert await near(recalling, "car", bare) == ["the newer automobile"]
+    recalling = Recalling(Meanings())
+    older = await recalling.session("s2", "the older automobile", user="bob")
+    await recalling.session("s1", "the newer automobile")
+    await recalling.embed_all()
+    assert await near(recalling, "car", bare) == ["the newer automobile"]
+    await recalling.store.delete_session(TENANT, ref())
+    log = recalling.store._logs.pop((TENANT, older))  # type: ignore[attr-defined]
+    log.session = replace(log.session, ref=ref(user="bob"))
+    recalling.store._logs[TENANT, ref(user="bob")] = log  # type: ignore[attr-defined]
+    assert await near(recalling, "car", bare) == ["the older automobile"]
+
+
 async def test_it_is_looked_deeper_while_a_filter_leaves_too_few() -> None:
     recalling = Recalling(Meanings())
     await recalling.session("s1", *["car"] * 40, draft("my car, at last", role=Role.SYSTEM))
@@ -140,8 +171,7 @@ async def test_a_floor_ends_the_search() -> None:
 async def test_scopes_larger_than_the_cache_are_streamed_in_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(matrices, "BLOCK_ROWS", 3)
     monkeypatch.setattr(semantic, "BLOCK_ROWS", 3)
-    row = 4 * DIMENSION + 16
-    large, small = Recalling(Meanings(), cache_bytes=1 << 20), Recalling(Meanings(), cache_bytes=4 * row)
+    large, small = Recalling(Meanings(), cache_bytes=1 << 20), Recalling(Meanings(), cache_bytes=room_for(4))
     for recalling in (large, small):
         await recalling.session("s1", *[f"car {'and ' * (number % 7)}{number}" for number in range(20)])
         await recalling.embed_all()
@@ -153,8 +183,7 @@ async def test_scopes_larger_than_the_cache_are_streamed_in_blocks(monkeypatch: 
 
 
 async def test_caches_of_many_scopes_stay_within_bounds_and_answers_the_same() -> None:
-    row = 4 * DIMENSION + 16
-    recalling = Recalling(Meanings(), cache_bytes=12 * row)
+    recalling = Recalling(Meanings(), cache_bytes=2 * room_for(6))
     for number in range(6):
         await recalling.session(f"s{number}", *[f"car {number} {each}" for each in range(5)], user=f"user{number}")
     await recalling.embed_all()
@@ -164,7 +193,7 @@ async def test_caches_of_many_scopes_stay_within_bounds_and_answers_the_same() -
         for number, answer in enumerate(answers):
             assert {text.split()[1] for text in answer} == {str(number)}
             assert len(answer) == 5
-        assert recalling.cache.bytes <= 12 * row
+        assert recalling.cache.bytes <= 2 * room_for(6)
 
 
 async def test_searches_at_once_of_one_scope_read_it_once() -> None:
@@ -336,3 +365,28 @@ async def test_a_matrix_grows_to_the_same_whatever_the_order_of_arrival() -> Non
     entry = await cache.get("scope", read)
     assert entry is not None
     assert sorted(entry.keys.tolist()) == list(range(1, 400))
+
+
+async def test_a_scope_that_is_evicted_while_it_is_read_is_never_taken_for_a_part_of_it(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(matrices, "BLOCK_ROWS", 4)
+    cache = Matrices(VectorCache(room_for(12, 1)), Clock())
+
+    def rows(keys: range) -> Embedded:
+        return Embedded(np.array(keys, np.int64), np.zeros(len(keys), np.int64), np.ones((len(keys), 1), np.float32))
+
+    async def other(after: int, limit: int) -> Embedded:
+        return rows(range(after + 1, min(after + 1 + limit, 11)))
+
+    async def read(after: int, limit: int) -> Embedded:
+        if after == 4:
+            entry = await cache.get("other", other)
+            assert entry is not None
+            assert len(entry.keys) == 10
+        return rows(range(after + 1, min(after + 1 + limit, 11)))
+
+    assert await cache.get("scope", read) is None  # to be streamed
+    entry = await cache.get("scope", other)
+    assert entry is not None
+    assert entry.keys.tolist() == list(range(1, 11))
