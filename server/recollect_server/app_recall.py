@@ -74,7 +74,7 @@ async def recalling(settings: Settings, store: Store, codec: Codec, limits: Limi
             vectors = VectorSearch(store, VectorModel(store, questions), matrices)
             model = VectorModel(store, embedder)
             worker = EmbeddingWorker(store, model, sources=_sources(settings), batch=settings.embedder_batch, poll_s=_POLL_S)
-            facts = EmbeddingFacts(embedder.model, vectors, worker)
+            facts = EmbeddingFacts(store, model, worker)
             added = worker.wake
             stack.push_async_callback(end, asyncio.create_task(worker.run(), name="embedding"))
         reader = WireReader()

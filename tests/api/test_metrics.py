@@ -21,7 +21,7 @@ from recollect_server.store.memory import MemoryStore
 from recollect_server.transport import metrics as page
 from recollect_server.transport.auth import Authenticator
 from recollect_server.transport.http import http_app, serve_http
-from recollect_server.transport.metrics import Metrics, Sources
+from recollect_server.transport.metrics import EmbeddingStats, Metrics, Sources
 from tests.support.clock import NOW, Clock
 from tests.support.codec import CODEC, draft
 from tests.support.sessions import TENANT, session_with
@@ -40,6 +40,8 @@ OF_THE_SERVER = {
     "recollect_subscription_channels",
     "recollect_subscription_kept_bytes",
     "recollect_consumer_members",
+    "recollect_embedding_waiting",
+    "recollect_embedding_failures_total",
 }
 FEED = FeedState(BEGINNING, Position(900, 120), 3, NOW - 90 * SECOND_NS)
 STORE = StoreInfo("store", "sqlite", "FULL", 3, indexed=True, index_lag=7, totals=None)
@@ -53,6 +55,7 @@ class Facts:
     feed: FeedState = FEED
     store: StoreInfo = STORE
     tail: TailStats = TAIL
+    embedding: EmbeddingStats | None = field(default_factory=lambda: EmbeddingStats(waiting=12, failures=3))
     failure: Exception | None = None
     hangs: bool = False
     asked: int = 0
@@ -61,7 +64,7 @@ class Facts:
     begun: asyncio.Event = field(default_factory=asyncio.Event)
 
     def metrics(self) -> Metrics:
-        sources = Sources(self._feed, self._store, lambda: self.tail, lambda: 6)
+        sources = Sources(self._feed, self._store, lambda: self.tail, lambda: 6, lambda: self.embedding)
         return Metrics(sources, clock=self.clock, monotonic=lambda: self.monotonic)
 
     async def samples(self) -> dict[str, float]:
@@ -124,6 +127,8 @@ async def test_every_number_is_there_under_its_name() -> None:
         "recollect_subscription_kept_bytes": 2048,
         "recollect_feed_tail_lag_changes": 10,
         "recollect_consumer_members": 6,
+        "recollect_embedding_waiting": 12,
+        "recollect_embedding_failures_total": 3,
     }
 
 
@@ -143,8 +148,9 @@ async def test_the_tail_lags_behind_what_is_settled_and_is_never_ahead_of_it(pos
 
 
 async def test_what_nobody_has_is_left_out() -> None:
-    facts = Facts(tail=replace(TAIL, subscribers=0, behind=0), store=replace(STORE, indexed=False))
+    facts = Facts(tail=replace(TAIL, subscribers=0, behind=0), store=replace(STORE, indexed=False), embedding=None)
     samples = await facts.samples()
+    assert not [name for name in samples if "embedding" in name], "there is no embedder"
     assert "recollect_feed_tail_lag_changes" not in samples, "the tail rests"
     assert "recollect_search_index_lag_batches" not in samples
     assert samples['recollect_subscriptions{state="live"}'] == 0

@@ -177,7 +177,7 @@ def test_the_server_says_what_it_can(server: Running, client: Client) -> None:
     assert info.embeddings.enabled
     with urllib.request.urlopen(f"http://127.0.0.1:{server.http_port}/metrics", timeout=10) as page:
         told = page.read().decode()
-    assert "recollect_embedding_waiting 0.0" in told
+    assert "\nrecollect_embedding_waiting " in told
     assert "recollect_embedding_failures_total 0.0" in told
 
 

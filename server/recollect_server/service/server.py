@@ -6,26 +6,29 @@ from dataclasses import dataclass, replace
 
 from ..domain.errors import PermissionDenied
 from ..domain.model import Caller
-from ..embedder.base import EmbedFailed
 from ..store.base import Store, StoreInfo
+from ..store.recall import RecallStore
 from .embedding import EmbeddingWorker
-from .semantic import VectorSearch
+from .vector_model import VectorModel
 
 
 @dataclass(frozen=True, slots=True)
 class EmbeddingFacts:
-    """Where embeddings stand; `model` is the one that embeds."""
+    """Where embeddings stand. Nobody is asked who may not answer."""
 
-    model: str
-    vectors: VectorSearch
+    store: RecallStore
+    model: VectorModel
     worker: EmbeddingWorker
+
+    @property
+    def name(self) -> str:
+        """Of the model that embeds."""
+        return self.model.embedder.model
 
     async def waiting(self) -> int:
         """How many documents still wait; as last counted, as long as it is not known which model they wait for."""
-        try:
-            return await self.vectors.lag()
-        except EmbedFailed:
-            return self.worker.waiting
+        number = self.model.known
+        return self.worker.waiting if number is None else await self.store.waiting(number)
 
 
 class ServerService:
@@ -38,7 +41,7 @@ class ServerService:
     @property
     def embedder_model(self) -> str:
         """Empty if none is configured."""
-        return "" if self._embedding is None else self._embedding.model
+        return "" if self._embedding is None else self._embedding.name
 
     async def info(self, caller: Caller, *, totals: bool) -> StoreInfo:
         """Totals are the tenant's: a caller bound to a user is not told them."""

@@ -1,0 +1,76 @@
+"""Answers of searches, put together from stored bytes, are what protobuf would write."""
+
+from __future__ import annotations
+
+from recollect import SessionEvent, user
+from recollect.v1 import recall_pb2 as rp
+from recollect.v1 import recall_service_pb2 as pb
+from recollect.v1 import session_pb2
+from recollect_server.domain.model import SessionRef, StoredEvent
+from recollect_server.domain.recall import Field, SearchMode, Span
+from recollect_server.service.ranked import RankedHit, RankedPage
+from recollect_server.service.recall import LiteralHit, LiteralPage
+from recollect_server.service.searches import Highlight
+from recollect_server.store.recall import FoundEvent
+from recollect_server.transport.wire import literal_events_response, ranked_events_response
+
+REF = SessionRef("shop", "alice", "s1")
+SESSION = session_pb2.SessionRef(app="shop", user_id="alice", session_id="s1")
+
+
+def said(text: str, *, archived: bool = False) -> tuple[StoredEvent, SessionEvent]:
+    """As the store has it, and as a reader gets it."""
+    event = user(text, event_id=text)
+    stored = StoredEvent(1, event.SerializeToString(), archived)
+    event.archived = archived
+    return stored, event
+
+
+ONE, TWO, THREE = said("one"), said("two", archived=True), said("three")
+
+
+def test_ranked() -> None:
+    found = FoundEvent(7, 1, REF, ONE[0], 5, 0, before=[TWO[0]], after=[THREE[0], TWO[0]])
+    marks = [Highlight(Field.TEXT, Span(0, 3)), Highlight(Field.TOOL_RESULTS, Span(4, 9)), Highlight(Field.MEDIA, Span(0, 1))]
+    bare = FoundEvent(8, 1, REF, TWO[0], 5, 0)
+    page = RankedPage([RankedHit(found, 1.5, marks, 3), RankedHit(bare, -0.25)], SearchMode.HYBRID, True, 4, next_offset=2)
+    expected = pb.SearchEventsResponse(
+        hits=[
+            pb.SearchHit(
+                session=SESSION,
+                event=ONE[1],
+                score=1.5,
+                highlights=[
+                    rp.Highlight(field=rp.SEARCH_FIELD_TEXT, start=0, end=3),
+                    rp.Highlight(field=rp.SEARCH_FIELD_TOOL_RESULTS, start=4, end=9),
+                    rp.Highlight(field=rp.SEARCH_FIELD_MEDIA, start=0, end=1),
+                ],
+                before=[TWO[1]],
+                after=[THREE[1], TWO[1]],
+                group_hits=3,
+            ),
+            pb.SearchHit(session=SESSION, event=TWO[1], score=-0.25),
+        ],
+        next_page_token="t",
+        mode=rp.SEARCH_MODE_HYBRID,
+        truncated=True,
+        semantic_lag=4,
+    )
+    assert pb.SearchEventsResponse.FromString(ranked_events_response(page, "t")) == expected
+    assert ranked_events_response(page, "t") == expected.SerializeToString()
+
+
+def test_literal() -> None:
+    hit = LiteralHit(REF, ONE[0], [Highlight(Field.TEXT, Span(1, 2))], before=[TWO[0]])
+    expected = pb.SearchEventsResponse(
+        hits=[
+            pb.SearchHit(
+                session=SESSION,
+                event=ONE[1],
+                highlights=[rp.Highlight(field=rp.SEARCH_FIELD_TEXT, start=1, end=2)],
+                before=[TWO[1]],
+            )
+        ],
+        mode=rp.SEARCH_MODE_SUBSTRING,
+    )
+    assert literal_events_response(LiteralPage([hit]), "") == expected.SerializeToString()
