@@ -1,0 +1,126 @@
+"""The commands that search by rank and that keep memories."""
+
+from __future__ import annotations
+
+import io
+import json
+import sys
+
+import pytest
+
+import recollect
+from recollect import Client
+from recollect.cli import main
+from tests.api.conftest import Tell
+
+
+@pytest.fixture
+def filled(address: str) -> str:
+    with Client(address, user_id="alice", app="shop") as client:
+        client.append(
+            "s1",
+            recollect.user("Where can I find running shoes?", author="alice"),
+            recollect.assistant("On the second floor, beside the socks."),
+            recollect.user("And do you sell tents?", author="alice"),
+            create=True,
+        )
+        client.append("s2", recollect.user("My dog Bruno ate one of the shoes.", author="alice"), create=True)
+    return address
+
+
+def lines(out: str) -> list[dict[str, object]]:
+    return [json.loads(line) for line in out.splitlines()]
+
+
+def test_a_question_finds_the_answer_by_rank(tell: Tell, filled: str) -> None:
+    code, out, err = tell("search", "what did the dog do to my shoe?", "--mode", "ranked", "--user", "alice", "--json")
+    assert (code, err) == (0, "")
+    first = lines(out)[0]
+    assert first["session"]["session_id"] == "s2"
+    assert first["score"] > 0
+    assert {"field": "text", "start": 28, "end": 33} in first["highlights"]
+
+
+def test_neighbours_and_groups_are_shown(tell: Tell, filled: str) -> None:
+    asked = ("search", "socks", "--mode", "ranked", "--session", "s1", "--user", "alice", "--app", "shop", "--neighbors", "1")
+    code, out, _ = tell(*asked, "--json")
+    assert code == 0
+    (hit,) = lines(out)
+    assert [each["seq"] for each in (*hit["before"], *hit["after"])] == [1, 3]
+    code, out, _ = tell("search", "shoes", "--mode", "ranked", "--app", "shop", "--group", "session", "--json")
+    assert sorted(each["session"]["session_id"] for each in lines(out)) == ["s1", "s2"]
+
+
+def test_a_ranked_search_needs_a_scope(tell: Tell, filled: str) -> None:
+    code, _, err = tell("search", "shoes", "--mode", "ranked")
+    assert code == 2
+    assert "--user" in err
+
+
+def test_without_an_embedder_semantic_search_says_what_to_do(tell: Tell, filled: str) -> None:
+    code, _, err = tell("search", "shoes", "--mode", "semantic", "--user", "alice")
+    assert code == 1
+    assert "RECOLLECT_EMBEDDER" in err
+    assert "--mode ranked" in err
+
+
+def test_the_table_has_scores(tell: Tell, filled: str) -> None:
+    code, out, _ = tell("search", "tents", "--mode", "ranked", "--user", "alice")
+    assert code == 0
+    assert out.splitlines()[0].split()[:3] == ["score", "user", "session"]
+    assert "do you sell tents?" in out
+
+
+def test_sessions_are_ingested_once(tell: Tell, filled: str) -> None:
+    scope = ("--user", "alice", "--app", "shop")
+    code, out, err = tell("memory", "ingest", "s1", "s2", *scope)
+    assert (code, err) == (0, "")
+    assert out.splitlines() == ["s1: 3 added", "s2: 1 added"]
+    assert tell("memory", "ingest", "s1", *scope)[1].strip() == "s1: 0 added, 3 there already"
+    assert lines(tell("memory", "ingest", "s2", *scope, "--json")[1]) == [
+        {"session": "s2", "added": 0, "existing": 1, "skipped": 0, "deleted": 0}
+    ]
+
+
+def test_memories_are_added_found_listed_and_forgotten(tell: Tell, address: str) -> None:
+    scope = ("--user", "alice", "--app", "shop")
+    added = ("memory", "add", "Alice prefers tea to coffee.", "--id", "m1", "--metadata", '{"kind": "taste"}', *scope)
+    assert tell(*added)[1].strip() == "remembered as m1"
+    assert tell(*added)[1].strip() == "m1 was there already"
+    code, _, err = tell("memory", "add", "Something else.", "--id", "m1", *scope)
+    assert code == 1
+    assert "m1" in err
+    tell("memory", "add", "Alice lives in Lisbon.", *scope)
+
+    (best, *_) = lines(tell("memory", "search", "which drink does she prefer?", *scope, "--json")[1])
+    assert best["id"] == "m1"
+    assert best["highlights"]
+    assert "Lisbon" in tell("memory", "list", *scope)[1]
+    assert [each["id"] for each in lines(tell("memory", "list", "--where", "kind=taste", *scope, "--json")[1])] == ["m1"]
+
+    assert tell("memory", "delete", "m1", *scope)[0] == 2, "nobody is there to confirm it"
+    assert tell("memory", "delete", "m1", "nobody", "--yes", *scope)[1].strip() == "forgot 1, with 0 embeddings; 1 not found"
+    assert lines(tell("memory", "delete", "--all", "--yes", "--json", *scope)[1]) == [
+        {"deleted": 1, "embeddings_deleted": 0, "not_found": 0}
+    ]
+    assert tell("memory", "list", *scope)[1].strip() == "nothing is remembered"
+
+
+def test_what_to_remember_may_come_from_standard_input(tell: Tell, address: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "stdin", io.StringIO("The gate code is 4711."))
+    assert tell("memory", "add", "-", "--user", "alice")[0] == 0
+    assert "4711" in tell("memory", "search", "gate code", "--user", "alice")[1]
+
+
+def test_what_to_delete_is_said_in_one_way(tell: Tell, address: str) -> None:
+    for wrong in ((), ("m1", "--all"), ("--session", "s", "--all")):
+        code, _, err = tell("memory", "delete", *wrong, "--user", "alice", "--yes")
+        assert code == 2
+        assert "give ids, or --session, or --all" in err
+
+
+def test_a_server_without_memory_says_so(start_server: object, capfd: pytest.CaptureFixture[str]) -> None:
+    server = start_server(memory=False)  # type: ignore[operator]
+    code = main(["memory", "list", "--user", "a", "--address", f"127.0.0.1:{server.grpc_port}"])
+    assert code == 1
+    assert "RECOLLECT_MEMORY" in capfd.readouterr().err
