@@ -63,7 +63,7 @@ def over_http(address: str, *more: str, **environment: str) -> Iterator[str]:
         deadline = time.monotonic() + 30
         while True:
             with contextlib.suppress(httpx2.TransportError):
-                httpx2.get(url)
+                httpx2.post(url, json={})  # a GET would wait for events
                 break
             assert process.poll() is None, "the server has ended"
             assert time.monotonic() < deadline, "the server does not answer"
