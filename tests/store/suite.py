@@ -39,6 +39,7 @@ from tests.store.rows.recall import CandidateChangeRows, CandidateRows
 from tests.store.rows.recall_scopes import CandidateLimitRows, CandidateScopeRows
 from tests.store.rows.search import SearchPagingRows, SearchRows, TextRows
 from tests.store.rows.sessions import ExpiryRows, NamingRows, SessionRows
+from tests.store.rows.upkeep import UpkeepRows
 from tests.store.rows.vectors import EmbeddingRows, VectorDeletionRows, VectorModelRows, VectorScopeRows
 from tests.store.rows.windows import ContextConcurrencyRows, ContextRows, WindowRows
 
@@ -100,6 +101,7 @@ class StoreSuite(
     MemoryListRows,
     SubstringRows,
     MemoryCandidateRows,
+    UpkeepRows,
 ):
     """Every promise of the contract."""
 
