@@ -70,7 +70,7 @@ _SECRETS = {"auth_tokens", "database_url", "database_listen_url", *(f"{name}_api
 _SECRETS |= {f"{name}_base_url" for name in _ENDPOINTS}
 # Variables that are no settings: of the clients and the command line, and of the tests and the bench.
 _OTHER_VARIABLES = ("CONFIG", "ADDRESS", "TOKEN", "DEBUG", "REQUIRE_ALL", "KILLS", "SHARED_DATA")
-_OTHER_PREFIXES = ("TEST_", "BENCH_")
+_OTHER_PREFIXES = ("TEST_", "BENCH_", "MCP_")
 _EMPTY_MEANS_SOMETHING = frozenset({"http_address", "database_url"})
 
 
