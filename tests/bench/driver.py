@@ -14,7 +14,8 @@ from typing import Any
 import grpc
 import uvloop
 
-from tests.bench import echo, loads, payloads, raw, subscribers, windows
+from tests.bench import echo, loads, payloads, questions, raw, subscribers, windows
+from tests.recall_bench.plain import PlainFts5
 
 _CREATE_TOGETHER = 32
 Job = dict[str, Any]
@@ -117,6 +118,19 @@ class Driver:
         if hits != job["hits"]:
             raise ValueError(f"{job['term']!r} was found {hits} times, not {job['hits']} times")
         return await loads.closed_loop(call, job, _in_turn([_same(r) for r in requests]))
+
+    async def do_ranked(self, job: Job) -> dict[str, Any]:
+        """Ranked searches of a user's events."""
+        return await questions.ranked(loads.unary(self._channel(job), payloads.SEARCH), job)
+
+    async def do_make_fts5(self, job: Job) -> None:
+        """The texts of sessions in a bare table."""
+        questions.make_fts5(job)
+
+    async def do_bare_ranked(self, job: Job) -> dict[str, Any]:
+        """The same questions, asked of it."""
+        with PlainFts5(job["path"]) as table:
+            return questions.bare_ranked(table, job)
 
     async def do_stream(self, job: Job) -> dict[str, Any]:
         """Append streams with acknowledgements."""

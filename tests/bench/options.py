@@ -21,6 +21,7 @@ class Scale:
     search_users: int
     search_events_per_user: int
     search_rounds: int
+    recall_sizes: tuple[int, ...]  # events in the scope of a ranked search
     memory_events: int
     memory_sessions: int
     subscribers: tuple[int, ...]  # to one session
@@ -29,10 +30,27 @@ class Scale:
     idle_seconds: float  # over which the server's CPU time is taken while they idle
 
 
-QUICK = Scale("quick", 2, 0.3, 0.1, (20, 200), 4, 4, 500, 1, 2_000, 2, (1, 10), 2_000, 100, 1.0)
-SMALL = Scale("small", 3, 1.5, 0.5, (100, 2_000, 10_000), 20, 20, 5_000, 2, 50_000, 5, (1, 10, 100, 1_000), 50_000, 1_000, 15.0)
+QUICK = Scale("quick", 2, 0.3, 0.1, (20, 200), 4, 4, 500, 1, (500,), 2_000, 2, (1, 10), 2_000, 100, 1.0)
+SMALL = Scale(
+    "small", 3, 1.5, 0.5, (100, 2_000, 10_000), 20, 20, 5_000, 2, (10_000,), 50_000, 5, (1, 10, 100, 1_000), 50_000, 1_000, 15.0
+)
 FULL = Scale(
-    "full", 7, 3.0, 1.0, (100, 10_000, 100_000), 40, 20, 50_000, 3, 1_000_000, 10, (1, 10, 100, 1_000), 1_000_000, 5_000, 15.0
+    "full",
+    7,
+    3.0,
+    1.0,
+    (100, 10_000, 100_000),
+    40,
+    20,
+    50_000,
+    3,
+    (10_000, 1_000_000),
+    1_000_000,
+    10,
+    (1, 10, 100, 1_000),
+    1_000_000,
+    5_000,
+    15.0,
 )
 SCALES = {scale.name: scale for scale in (QUICK, SMALL, FULL)}
 

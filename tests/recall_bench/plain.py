@@ -7,13 +7,14 @@ import sqlite3
 from collections.abc import Iterable
 from typing import Self
 
-_CREATE = "CREATE VIRTUAL TABLE said USING fts5(text, tokenize = 'porter unicode61')"
+_CREATE = "CREATE VIRTUAL TABLE IF NOT EXISTS said USING fts5(text, tokenize = 'porter unicode61')"
 _SEARCH = "SELECT rowid FROM said WHERE said MATCH ? ORDER BY rank LIMIT ?"
 _WORD = re.compile(r"\w+")
 
 
 class PlainFts5:
-    """Texts numbered from 1 in the order in which they are added. `path`: of a new file; a context manager that closes it."""
+    """Texts numbered from 1 in the order in which they are added. `path`: of a file, new
+    or not. A context manager that closes it."""
 
     def __init__(self, path: str = ":memory:") -> None:
         self._connection = sqlite3.connect(path)

@@ -1,6 +1,19 @@
 """The lines of the table, by the name that --only takes."""
 
-from tests.bench.lines import appends, flat, fsync, indexing, memory, reads, replay, sdks, search, subscriptions, windows
+from tests.bench.lines import (
+    appends,
+    flat,
+    fsync,
+    indexing,
+    memory,
+    reads,
+    recall,
+    replay,
+    sdks,
+    search,
+    subscriptions,
+    windows,
+)
 from tests.bench.lines.base import Measurement
 
 MEASUREMENTS: dict[str, Measurement] = {
@@ -13,6 +26,8 @@ MEASUREMENTS: dict[str, Measurement] = {
     "flat": Measurement("cost of an append and of a read in short and long sessions", flat.flat),
     "indexing": Measurement("unary appends while the indexer works", indexing.indexing),
     "search": Measurement("substring search of a user's events, beside the scan", search.search),
+    "ranked": Measurement("ranked search of a user's events, beside bare FTS5 BM25", recall.ranked),
+    "vectors": Measurement("search by vectors, beside the bare matrix product", recall.vectors, ("sqlite",)),
     "context": Measurement("contexts of 50 events in short and long sessions", windows.context),
     "compaction": Measurement("compacting 1,000 events of short and long logs", windows.compaction),
     "trigger": Measurement("unary appends while a policy is looked at", windows.trigger),

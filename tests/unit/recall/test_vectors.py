@@ -2,10 +2,6 @@
 
 from __future__ import annotations
 
-import statistics
-import time
-from collections.abc import Callable
-
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -283,20 +279,3 @@ def test_rows_one_by_one_are_seldom_moved() -> None:
         cache.extend("a", np.array([number]), np.array([0]), random_rows(1))
         rooms.add(cache.bytes)
     assert len(rooms) < 20
-
-
-def _usual(call: Callable[[], object], times: int = 9) -> float:
-    taken = []
-    for _ in range(times):
-        began = time.perf_counter()
-        call()
-        taken.append(time.perf_counter() - began)
-    return statistics.median(taken)
-
-
-def test_search_costs_at_most_1_3_times_the_product() -> None:
-    """Of 100,000 vectors of 384 dimensions; of several comparisons the best, for others use the machine too."""
-    matrix = np.concatenate([random_rows(10_000, 384, seed) for seed in range(10)])
-    (query,) = random_rows(1, 384, seed=20)
-    ratios = [_usual(lambda: top(matrix, query, 10)) / _usual(lambda: matrix @ query) for _ in range(5)]
-    assert min(ratios) <= 1.3, ratios
