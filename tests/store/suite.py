@@ -32,6 +32,7 @@ from tests.store.rows.memories import (
     SubstringRows,
 )
 from tests.store.rows.memory_words import MemoryCandidateRows
+from tests.store.rows.memory_vectors import DurableVectorRows, MemoryVectorRows, SharedVectorRows
 from tests.store.rows.policies import LeaseRows, ListenerRows, PolicyRows
 from tests.store.rows.progress import ParkingRows, ProgressRows
 from tests.store.rows.reading import FidelityRows, PagingRows
@@ -95,6 +96,7 @@ class StoreSuite(
     EmbeddingRows,
     VectorDeletionRows,
     VectorScopeRows,
+    MemoryVectorRows,
     AddingRows,
     IngestionRows,
     ForgettingRows,
@@ -106,9 +108,9 @@ class StoreSuite(
     """Every promise of the contract."""
 
 
-class DurableSuite(DurableRows, DurableMemoryRows):
+class DurableSuite(DurableRows, DurableMemoryRows, DurableVectorRows):
     """What holds beyond the life of a process."""
 
 
-class SharedSuite(SharedRows, SharedMemoryRows):
+class SharedSuite(SharedRows, SharedMemoryRows, SharedVectorRows):
     """What holds when several servers use one database."""
