@@ -63,7 +63,7 @@ class Embedded(NamedTuple):
 def most_counted(documents: int, limit: int) -> int:
     """How far a store counts the documents that have a term. A term that as many have says little: it alone makes nothing a
     candidate as long as rarer terms make enough."""
-    return max(512, documents // 16, limit + 1)
+    return max(1024, documents // 8, limit + 1)
 
 
 def rarity(frequency: int, documents: int) -> float:

@@ -16,7 +16,7 @@ import sqlalchemy as sa
 from sqlalchemy.sql import ColumnElement, Select
 
 from ...domain.filters import EventFilter
-from ...domain.recall import Candidate, Candidates, Field, WordQuery
+from ...domain.recall import ALL_FIELDS, Candidate, Candidates, Field, WordQuery
 from ..base import EventScope
 from ..recall import most_counted, rarity
 from ..words import asked, held
@@ -90,6 +90,7 @@ class _Choice:
         self._wanted = wanted
         self._most = most_counted(place.documents, query.limit)
         self._terms = list(dict.fromkeys(query.terms))
+        self._every_field = query.fields & ALL_FIELDS == ALL_FIELDS
 
     def candidates(self) -> Candidates:
         read = self._read()
@@ -110,11 +111,13 @@ class _Choice:
         scores: dict[int, float] = {}
         for term, count in counts.items():
             worth = rarity(count, self._place.documents) if count < self._most else 0.0
-            keys = indexed.get(term, ())
+            keys, unindexed = indexed.get(term, ()), read.keys.get(term, ())
+            if len(keys) >= self._most:
+                keys = ()
             # What was indexed meanwhile is in both.
-            for key in {*(keys if len(keys) < self._most else ()), *read.keys.get(term, ())}:
+            for key in {*keys, *unindexed} if unindexed else keys:
                 scores[key] = scores.get(key, 0.0) + worth
-        return sorted(scores, key=lambda key: (scores[key], key), reverse=True)
+        return [key for _, key in sorted(zip(scores.values(), scores, strict=True), reverse=True)]
 
     def _fill(self, chosen: _Chosen, common: Sequence[str]) -> None:
         """Goes on with events that have common terms only, those with all of them first, until there are enough."""
@@ -167,7 +170,9 @@ class _Choice:
 
     def _candidate(self, row: Record) -> Candidate:
         words = row.words if row.words is not None else self._analysed(row, row.time)
-        return Candidate(row.id, row.session, row.position, row.time, row.role, row.author, asked(words, self._query.fields))
+        if not self._every_field:
+            words = asked(words, self._query.fields)
+        return Candidate(row.id, row.session, row.position, row.time, row.role, row.author, words)
 
     def _analysed(self, row: Record, time: int) -> str:
         event = self._scanner.stored(row, row.session)
