@@ -8,6 +8,7 @@ from recollect.v1 import message_pb2
 from recollect_server.domain.memories import MemoryFilter
 from recollect_server.domain.recall import Candidates, Field
 from recollect_server.store.base import Store
+from recollect_server.store.recall import most_counted
 from tests.support.clock import NOW
 from tests.support.codec import CODEC
 from tests.support.memories import candidates, forget, found, memory, remember, remembered
@@ -96,12 +97,14 @@ class MemoryCandidateRows:
 
     async def test_a_filter_that_few_satisfy_finds_them_among_many_with_the_term(self, store: Store) -> None:
         """More have the term than are counted."""
-        few = {number: memory(f"common {number}", author="Ann", metadata={"n": number}) for number in (0, 1, 700)}
-        await remember(store, *(few.get(number) or memory(f"common {number}", author="Bob") for number in range(1100)))
+        total = most_counted(1, 3) + 200
+        assert most_counted(total, 3) < total
+        few = {number: memory(f"common {number}", author="Ann", metadata={"n": number}) for number in (0, 1, total // 2)}
+        await remember(store, *(few.get(number) or memory(f"common {number}", author="Bob") for number in range(total)))
         ann = MemoryFilter(authors=frozenset(("Ann",)))
         told = await candidates(store, "common", wanted=ann, limit=3)
         assert (len(told.found), told.complete) == (3, True)
-        assert counts(told) == {"common": 512}
+        assert counts(told) == {"common": most_counted(total, 3)}
         assert await found(store, "common", wanted=MemoryFilter(metadata={"n": "1"})) == {"common 1"}
         told = await candidates(store, "common", wanted=ann, limit=2)
         assert (len(told.found), told.complete) == (2, False)

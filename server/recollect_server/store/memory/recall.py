@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import heapq
 from bisect import bisect_left
-from collections import Counter
 from collections.abc import Sequence
 from itertools import pairwise
 
@@ -12,8 +10,8 @@ from ...domain.filters import ALL, EventFilter, matches
 from ...domain.model import SessionRef
 from ...domain.recall import Candidate, Candidates, Field, WordQuery
 from ..base import EventScope, UserScope
-from ..recall import FoundEvent, beside, most_counted, rarity
-from ..words import as_text, asked, held
+from ..recall import FoundEvent, beside
+from ..words import as_text, asked, choose
 from .logs import Entry, Log, MemoryLogs
 
 
@@ -22,23 +20,12 @@ class MemoryRecall(MemoryLogs):
 
     async def word_candidates(self, tenant: str, scope: EventScope, query: WordQuery, wanted: EventFilter = ALL) -> Candidates:
         logs = self._within(tenant, scope)
-        documents = max(1, sum(log.session.last_seq for log in logs))
-        asked_for = frozenset(query.terms)
-        counts: Counter[str] = Counter()
-        found: dict[int, Candidate] = {}
-        has: dict[int, frozenset[str]] = {}
-        for entry in (entry for log in logs for entry in log.entries):
-            words = asked(as_text(self._codec.words(entry.sealed, entry.time)), query.fields)
-            terms = held(words, asked_for, query.fields)
-            counts.update(terms)
-            if terms and matches(entry, wanted):
-                found[entry.key] = _candidate(entry, words)
-                has[entry.key] = frozenset(terms)
-        worth = {term: rarity(count, documents) for term, count in counts.items()}
-        best = heapq.nlargest(query.limit, found, key=lambda key: (sum(worth[term] for term in has[key]), key))
-        most = most_counted(documents, query.limit)
-        frequencies = {term: min(count, most) for term, count in counts.items()}
-        return Candidates([found[key] for key in best], documents, frequencies, complete=len(found) <= query.limit)
+        every = (
+            (_candidate(entry, as_text(self._codec.words(entry.sealed, entry.time))), matches(entry, wanted))
+            for log in logs
+            for entry in log.entries
+        )
+        return choose(every, sum(log.session.last_seq for log in logs), query)
 
     async def candidates_beside(
         self, tenant: str, scope: EventScope, keys: Sequence[int], fields: Field, wanted: EventFilter = ALL
