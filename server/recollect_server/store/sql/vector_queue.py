@@ -96,13 +96,12 @@ def next_memories(connection: Connection, model: int, limit: int) -> Sequence[Un
 
 
 def count_waiting(connection: Connection, model: int) -> int:
-    """Events and memories. Costs as much as waits."""
+    """Events and memories, for a moment with those that have just been deleted. Costs as much as waits."""
     if not is_present(connection, model):
         return 0
     progress = connection.execute(sa.select(vector_progress)).one()
     upto = progress.upto if progress.model == model else 0
-    there = sa.exists().where(events.c.id == event_text.c.id)
-    of_events = sa.select(sa.func.count()).select_from(event_text).where(event_text.c.id > upto, ~_done(model), there)
+    of_events = sa.select(sa.func.count()).select_from(event_text).where(event_text.c.id > upto, ~_done(model))
     others = memories.c.vector_model.in_(_others(connection, model))
     of_memories = sa.select(sa.func.count()).select_from(memories).where(others)
     return int(connection.execute(of_events).scalar_one() + connection.execute(of_memories).scalar_one())
