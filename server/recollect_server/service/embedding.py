@@ -79,7 +79,8 @@ class EmbeddingWorker:
             if documents:
                 busy = True
                 await self._embed_all(source, model, documents)
-        if self._troubles or not busy or time.monotonic() - self._counted >= _COUNTED_EVERY_S:
+        done = not busy and self.waiting > 0
+        if self._troubles or done or time.monotonic() - self._counted >= _COUNTED_EVERY_S:
             self.waiting = await self._store.waiting(model)
             self._counted = time.monotonic()
         if self._troubles:

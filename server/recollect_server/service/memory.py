@@ -21,7 +21,7 @@ from ..store.base import EventQuery, Store
 from ..store.memories import MemoryPage
 from .access import own_memories, own_ref
 from .aside import aside
-from .searches import MOST_RANKED, Highlights, Recency, check_min_score, depth, marked, marked_literally, ranked
+from .searches import MOST_RANKED, Highlights, Recency, check_min_score, depth, marked_all, marked_literally, ranked, reach
 from .semantic import VectorSearch
 
 MOST_IDS = 1_000
@@ -296,8 +296,11 @@ class MemoryService:
     async def _substring(self, tenant: str, query: MemoryQuery) -> FoundMemories:
         folded = fold(query.text)
         found = await self._store.memories_holding(tenant, query.scope, folded, query.filter, query.top_k)
-        entries = [self._entry(memory, 0.0, lambda texts: marked_literally(texts, ALL_FIELDS, [folded])) for memory in found]
-        return FoundMemories(self._fitting(entries), SearchMode.SUBSTRING)
+        found = found[: _fitting(found, self._limits.max_response_bytes)]
+        texts = (self._reader.memory_texts(memory.draft.content) for memory in found)
+        marks = (marked_literally(each, ALL_FIELDS, [folded]) for each in texts)
+        entries = [FoundMemory(memory, highlights=mark) for memory, mark in zip(found, marks, strict=True)]
+        return FoundMemories(entries, SearchMode.SUBSTRING)
 
     async def _ranked(self, tenant: str, query: MemoryQuery, mode: SearchMode) -> FoundMemories:
         now = self._clock() if query.reference_time is None else query.reference_time
@@ -314,7 +317,8 @@ class MemoryService:
         async def by_meaning() -> Sequence[Scored]:
             nonlocal lag
             assert vectors is not None  # noqa: S101 - it is not called otherwise; mypy cannot see it
-            near = await vectors.memories(tenant, query.scope, query.text, query.filter, depth(query.top_k), query.min_score)
+            count = reach(mode, query.top_k, ordered=query.recency is None)
+            near = await vectors.memories(tenant, query.scope, query.text, query.filter, count, query.min_score)
             lag = await vectors.lag()
             times.update((each.memory.key, each.memory.time) for each in near)
             return [Scored(each.memory.key, each.score) for each in near]
@@ -326,15 +330,11 @@ class MemoryService:
         best = scored[: query.top_k]
         found = await self._store.memories_by_key(tenant, query.scope, [each.key for each in best], query.filter)
         scores = dict(best)
+        found = found[: _fitting(found, self._limits.max_response_bytes)]
         terms = () if mode is SearchMode.SEMANTIC else tuple(question.terms)
-        entries = [self._entry(each, scores[each.key], lambda texts: marked(texts, ALL_FIELDS, terms)) for each in found]
-        return FoundMemories(self._fitting(entries), mode, lag)
-
-    def _entry(self, memory: Memory, score: float, mark: Callable[[Texts], Highlights]) -> FoundMemory:
-        return FoundMemory(memory, score, mark(self._reader.memory_texts(memory.draft.content)))
-
-    def _fitting(self, entries: Sequence[FoundMemory]) -> Sequence[FoundMemory]:
-        return entries[: _fitting([each.memory for each in entries], self._limits.max_response_bytes)]
+        marks = await marked_all(self._reader.memory_texts, [each.draft.content for each in found], ALL_FIELDS, terms)
+        entries = [FoundMemory(each, scores[each.key], mark) for each, mark in zip(found, marks, strict=True)]
+        return FoundMemories(entries, mode, lag)
 
     async def list(
         self, caller: Caller, scope: MemoryScope, wanted: MemoryFilter, limit: int, cursor: int | None

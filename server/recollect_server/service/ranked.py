@@ -29,8 +29,9 @@ from .searches import (
     check_neighbors,
     depth,
     fitting,
-    marked,
+    marked_all,
     ranked,
+    reach,
 )
 from .semantic import VectorSearch
 
@@ -67,9 +68,8 @@ class RankedQuery:
     include_synthetic: bool = False
 
     @property
-    def depth(self) -> int:
-        """How many are ranked."""
-        return depth(self.offset + self.limit)
+    def wanted(self) -> int:
+        return self.offset + self.limit
 
 
 @dataclass(frozen=True, slots=True)
@@ -155,7 +155,7 @@ class RankedSearch:
         ranking = _Ranking(query.mode)
 
         async def by_words() -> Sequence[Scored]:
-            asked = WordQuery(tuple(question.terms), query.fields, query.depth)
+            asked = WordQuery(tuple(question.terms), query.fields, depth(query.wanted))
             candidates = await self._store.word_candidates(tenant, query.scope, asked, query.filter)
             ranking.take_words(candidates)
             scored = await aside(len(candidates.found), rank, question, candidates)
@@ -168,7 +168,9 @@ class RankedSearch:
 
         async def by_meaning() -> Sequence[Scored]:
             assert vectors is not None  # noqa: S101 - it is not called otherwise; mypy cannot see it
-            near = await vectors.events(tenant, query.scope, query.text, query.filter, query.depth, query.min_score)
+            ordered = query.recency is None and query.grouping is Grouping.NONE
+            count = reach(query.mode, query.wanted, ordered=ordered)
+            near = await vectors.events(tenant, query.scope, query.text, query.filter, count, query.min_score)
             ranking.lag = await vectors.lag()
             ranking.take_found([each.found for each in near])
             return [Scored(each.found.key, each.score) for each in near]
@@ -218,10 +220,9 @@ class RankedSearch:
     ) -> RankedPage:
         """As many of the ranked as the page and its bytes allow, and at least one."""
         end = min(query.offset + query.limit, len(ranking.scored), MOST_RANKED)
-        hits: list[RankedHit] = []
+        taken: list[tuple[FoundEvent, float]] = []
         room = self._limits.max_response_bytes
         reached = query.offset
-        terms = () if ranking.mode is SearchMode.SEMANTIC else tuple(question.terms)
         while reached < end and room > 0:
             some = ranking.scored[reached : min(reached + _LOADED_AT_ONCE, end)]
             loaded = await self._store.events_by_key(
@@ -232,16 +233,21 @@ class RankedSearch:
                 event = found.get(key)
                 if event is not None:
                     size = sum(len(each.body) for each in (event.event, *event.before, *event.after))
-                    if size > room and hits:
+                    if size > room and taken:
                         room = 0
                         break
                     if size > room:
                         before, after = fitting(event.before, event.after, room - len(event.event.body))
                         event = replace(event, before=before, after=after)
                     room -= size
-                    highlights = marked(self._texts(event.event.body), query.fields, terms)
-                    hits.append(RankedHit(event, score, highlights, groups.get(key, 0)))
+                    taken.append((event, score))
                 reached += 1
+        terms = () if ranking.mode is SearchMode.SEMANTIC else tuple(question.terms)
+        marks = await marked_all(self._texts, [event.event.body for event, _ in taken], query.fields, terms)
+        hits = [
+            RankedHit(event, score, highlights, groups.get(event.key, 0))
+            for (event, score), highlights in zip(taken, marks, strict=True)
+        ]
         more = reached < min(len(ranking.scored), MOST_RANKED)
         return RankedPage(hits, ranking.mode, ranking.truncated, ranking.lag, reached if more else None)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import logging
 import math
 from collections.abc import Awaitable, Callable, Collection, Iterable, Sequence
@@ -22,6 +23,8 @@ MOST_HIGHLIGHTS = 64
 MOST_NEIGHBORS = 10
 MOST_RANKED = 1_000
 _RANKED = 256
+_FUSED = 100
+_MOST_BYTES_AT_ONCE = 32 << 10
 MOST_WEIGHT = 100.0
 
 TextsOf = Callable[[bytes], Texts]
@@ -58,8 +61,16 @@ Ranking = Callable[[], Awaitable[Sequence[Scored]]]
 
 
 def depth(wanted: int) -> int:
-    """How many are ranked where so many are wanted."""
-    return min(max(_RANKED, wanted), MOST_RANKED)
+    """How many are ranked by their words where so many are wanted: one of two, so that pages are of one ranking."""
+    return _RANKED if wanted <= _RANKED else MOST_RANKED
+
+
+def reach(mode: SearchMode, wanted: int, *, ordered: bool) -> int:
+    """How many are looked for by meaning: each is read, so no more than matter. `ordered`: the nearest are the answer as they
+    are."""
+    if mode is SearchMode.HYBRID:
+        return _FUSED if wanted <= _FUSED else MOST_RANKED
+    return min(wanted + 1, MOST_RANKED) if ordered else depth(wanted)
 
 
 async def ranked(mode: SearchMode, by_words: Ranking, by_meaning: Ranking | None) -> tuple[SearchMode, Sequence[Scored]]:
@@ -111,6 +122,17 @@ def fitting(before: Events, after: Events, room: int) -> tuple[Events, Events]:
 def marked(texts: Texts, fields: Field, terms: Collection[str]) -> Highlights:
     """Where terms of an analysed question stand in the fields that were searched, the first MOST_HIGHLIGHTS."""
     return _found(texts, fields, lambda text: highlights(text, terms)) if terms else []
+
+
+async def marked_all(texts_of: TextsOf, bodies: Sequence[bytes], fields: Field, terms: Collection[str]) -> list[Highlights]:
+    """`marked` for each body; beside the event loop where that takes long, for all words of their texts are analysed."""
+
+    def work() -> list[Highlights]:
+        return [marked(texts_of(body), fields, terms) for body in bodies]
+
+    if not terms:
+        return [[] for _ in bodies]
+    return work() if sum(map(len, bodies)) <= _MOST_BYTES_AT_ONCE else await asyncio.to_thread(work)
 
 
 def marked_literally(texts: Texts, fields: Field, folded_terms: Collection[str]) -> Highlights:

@@ -140,6 +140,30 @@ async def test_substring_search_has_neighbours_and_highlights_too() -> None:
     assert hit.highlights == [(Field.TEXT, Span(0, 4)), (Field.TEXT, Span(6, 10))]
 
 
+async def test_neighbours_of_substring_search_stay_within_the_bytes_of_a_response() -> None:
+    recalling = Recalling(limits=Limits(max_response_bytes=3000))
+    session = await recalling.session(
+        "s1", *[f"{letter * 1000}" for letter in "ab"], "boat", *[f"{letter * 1000}" for letter in "cd"]
+    )
+    page = await recalling.recall.search(ANYONE, SearchQuery(session, EventFilter(keyword="boat")), neighbors=2)
+    [hit] = page.hits
+    near = [message_text(parse(each).message)[0] for each in (*hit.before, *hit.after)]
+    assert near == ["b", "c"]
+    assert sum(len(each.body) for each in (hit.event, *hit.before, *hit.after)) <= 3000
+    with pytest.raises(InvalidField, match="neighbors"):
+        await recalling.recall.search(ANYONE, SearchQuery(session, EventFilter(keyword="boat")), neighbors=-1)
+
+
+async def test_substring_search_reaches_an_app_for_callers_that_are_not_bound() -> None:
+    recalling = Recalling()
+    await recalling.session("s1", "a boat")
+    await recalling.session("s2", "the boat", user="bob")
+    query = SearchQuery(AppScope("shop"), EventFilter(keyword="boat"))
+    assert len((await recalling.recall.search(ANYONE, query)).hits) == 2
+    with pytest.raises(PermissionDenied, match="app"):
+        await recalling.recall.search(ALICE, query)
+
+
 async def test_hits_can_be_grouped_by_turn() -> None:
     recalling = Recalling()
     await recalling.session("s1", "the boat?", "the boat is red, a red boat", "another boat?", "no boat")
@@ -228,6 +252,13 @@ async def test_highlights_tell_where_the_words_stand_by_field() -> None:
     await recalling.session("s2", "boat " * 200)
     [hit] = (await recalling.find("boat", ref("s2"))).hits
     assert len(hit.highlights) == 64
+
+
+async def test_highlights_of_long_texts_are_looked_for_beside_the_event_loop() -> None:
+    recalling = Recalling()
+    await recalling.session("s1", "and so on " * 5000 + "the boat", "a boat")
+    found = {len(hit.found.event.body) > 1000: hit.highlights for hit in (await recalling.find("boat")).hits}
+    assert found == {True: [(Field.TEXT, Span(50_004, 50_008))], False: [(Field.TEXT, Span(2, 6))]}
 
 
 # --- with an embedder

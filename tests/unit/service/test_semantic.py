@@ -306,7 +306,7 @@ async def test_memories_are_searched_in_their_scope_with_their_filter() -> None:
 async def test_many_rows_are_compared_beside_the_event_loop(monkeypatch: pytest.MonkeyPatch) -> None:
     recalling = await fleet()
     few = await near(recalling, "car")
-    monkeypatch.setattr(semantic, "_MOST_ROWS_AT_ONCE", 1)
+    monkeypatch.setattr(semantic, "_MOST_AT_ONCE", 1)
     beside: list[object] = []
     to_thread = asyncio.to_thread
 
