@@ -30,6 +30,7 @@ from .app_feed import Feeding, feeding
 from .app_recall import Recalling, recalling
 from .config import Settings, split_address
 from .domain.model import SECOND_NS, Caller
+from .domain.recall import SearchMode
 from .domain.rules import Limits
 from .service.events import EventService
 from .service.server import ServerService
@@ -150,7 +151,8 @@ def _services(
     make_draft = DraftMaker(new_event_id, counter.count)
     events = EventService(store, sessions, limits, time.time_ns)
     compactions = CompactionServicer(compacting.compaction, compacting.policies, limits, tokens, make_draft)
-    about = About(version("recollect"), counter.name, compacting.model, memory=recall.memory.enabled)
+    semantic = recall.ranked.best_mode is SearchMode.HYBRID
+    about = About(version("recollect"), counter.name, compacting.model, recall.memory.enabled, semantic)
     server = ServerServicer(ServerService(store, recall.facts), limits, about)
     servicers = (
         (session_service_pb2, "SessionService", SessionServicer(sessions, limits, tokens)),

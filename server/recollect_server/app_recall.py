@@ -83,7 +83,7 @@ async def recalling(settings: Settings, store: Store, codec: Codec, limits: Limi
         if ingestion is not None:
             stack.push_async_callback(end, asyncio.create_task(ingestion.run(), name="ingestion"))
         recall = RecallService(store, limits, codec.texts)
-        ranked = RankedSearch(store, limits, codec.texts, vectors, time.time_ns)
+        ranked = RankedSearch(store, limits, codec.texts, vectors if settings.embed_events else None, time.time_ns)
         tools = RecallTools(store, recall, ranked, memory, reader)
         before_delete = ingestion.before_delete if ingestion and "on_expiry" in settings.memory_ingestions else None
         yield Recalling(recall, ranked, memory, tools, before_delete, facts)

@@ -57,6 +57,8 @@ BAD_SEARCHES: list[tuple[str, dict[str, Any]]] = [
     ("fields[0]", {"mode": RANKED, "fields": [0]}),
     ("fields[1]", {"mode": RANKED, "fields": [1, 5]}),
     ("fields", {"fields": [2]}),
+    ("fields", {"mode": SEMANTIC, "fields": [2, 3]}),
+    ("fields", {"mode": HYBRID, "fields": [4]}),
     ("fields", {"fields": [1, 4]}),
     ("neighbors", {"neighbors": -1}),
     ("neighbors", {"neighbors": 11}),

@@ -7,7 +7,9 @@ from datetime import timedelta
 from itertools import count
 from typing import Any
 
+import grpc
 import pytest
+from grpc_health.v1 import health_pb2, health_pb2_grpc
 
 from recollect import (
     Client,
@@ -16,6 +18,7 @@ from recollect import (
     SessionRef,
     UserMemory,
     assistant,
+    compaction,
     errors,
     event,
     memory_entry,
@@ -271,3 +274,19 @@ def test_sessions_are_taken_in_by_themselves_when_they_are_quiet(start_server: S
     with connected(server) as client:
         client.append("s1", user("my shoe size is 43"), create=True)
         eventually(lambda: listed(client.memory()) == ["my shoe size is 43"])
+
+
+def test_sessions_are_taken_in_by_themselves_as_they_are_compacted(start_server: ServerFactory) -> None:
+    server = start_server(memory_ingest="on_compaction")
+    with connected(server) as client:
+        client.append("s1", user("my shoe size is 43"), assistant("Noted."), user("Thanks."), create=True)
+        client.compact("s1", compaction.turn_window(1))
+        eventually(lambda: "my shoe size is 43" in listed(client.memory()))
+
+
+def test_it_is_a_service_like_the_others(server: Running) -> None:
+    with grpc.insecure_channel(f"127.0.0.1:{server.grpc_port}") as channel:
+        check = health_pb2_grpc.HealthStub(channel).Check
+        for name in ("recollect.v1.MemoryService", "recollect.v1.ToolService"):
+            answer = check(health_pb2.HealthCheckRequest(service=name), timeout=5)
+            assert answer.status == health_pb2.HealthCheckResponse.SERVING

@@ -14,6 +14,7 @@ from recollect import Client, SearchMode, errors, event_filter, recency, text_of
 from recollect_server.app import Running
 from tests.support.serving import free_port
 
+from .bad_input import eventually
 from .recalling import ENGINES, MONDAY, connected, embedded, marked, serving, tell, texts
 
 WORDS = ("amber", "basil", "cedar", "dahlia", "ember", "fennel", "garnet", "hazel", "indigo", "juniper", "lotus")
@@ -193,6 +194,17 @@ def test_without_an_embedder(engine: str, request: pytest.FixtureRequest, tmp_pa
         info = client.info()
         assert (info.embedder_model, info.embeddings.enabled, info.embeddings.waiting) == ("", False, 0)
         assert "semantic-search" not in info.capabilities
+
+
+def test_where_events_are_not_embedded(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> None:
+    settings = {"embedder": "hashing", "embed_events": False, "http_address": ""}
+    with serving("sqlite", request, tmp_path_factory.mktemp("memories"), **settings) as opened, connected(opened) as client:
+        client.append("s", user("I like tea"), create=True)
+        with pytest.raises(errors.EmbedderNotConfigured):
+            client.search_page("tea", mode="semantic")
+        client.memory().add("likes tea")
+        eventually(lambda: len(client.memory().search("tee", mode="semantic").entries) == 1)
+        assert "semantic-search" not in client.info().capabilities
 
 
 def test_an_embedder_that_is_down_delays_and_loses_nothing(

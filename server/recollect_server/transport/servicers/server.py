@@ -19,6 +19,8 @@ class About:
     token_counter: str
     summarizer_model: str
     memory: bool = False
+    semantic: bool = False
+    """Events can be searched by meaning."""
 
 
 class ServerServicer:
@@ -35,7 +37,7 @@ class ServerServicer:
             engine=info.engine,
             durability=info.durability,
             limits=limits_to(self._limits),
-            capabilities=self._capabilities(indexed=info.indexed, embeds=bool(model)),
+            capabilities=self._capabilities(indexed=info.indexed),
             schema_version=info.schema_version,
             search_index=pb.SearchIndexStatus(enabled=info.indexed, lag_batches=info.index_lag),
             total_sessions=info.totals.sessions if info.totals else 0,
@@ -47,11 +49,11 @@ class ServerServicer:
             embeddings=pb.EmbeddingStatus(enabled=bool(model), waiting=await self._server.waiting(caller)),
         )
 
-    def _capabilities(self, *, indexed: bool, embeds: bool) -> list[str]:
+    def _capabilities(self, *, indexed: bool) -> list[str]:
         has = {
             "search-index": indexed,
             "ranked-search": True,
-            "semantic-search": embeds,
+            "semantic-search": self._about.semantic,
             "memory": self._about.memory,
             "tools": True,
         }
