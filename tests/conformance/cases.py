@@ -24,7 +24,7 @@ from .messages import RPCS
 FOLDER = Path(__file__).parent / "cases"
 KNOWN_FAILURES = Path(__file__).with_name("known_failures.yaml")
 
-_COMMON = {"as", "timeout_ms", "save", "repeat", "expect", "error"}
+_COMMON = {"as", "timeout_ms", "within_ms", "save", "repeat", "expect", "error"}
 KINDS: Mapping[str, set[str]] = {
     "call": {"request"},
     "append": {"events", "create", "expected_log_version", "expected_last_event_id", "ignore_existing"},
@@ -50,6 +50,7 @@ PAGES: Mapping[str, str] = {
     "EventService/ListEvents": "events",
     "RecallService/SearchEvents": "hits",
     "CompactionService/ListCompactions": "compactions",
+    "MemoryService/ListMemories": "entries",
 }
 """The lists that SDKs page through, and the field that holds the items."""
 BUILDERS: Mapping[str, set[str]] = {
@@ -262,8 +263,8 @@ def _receive(said: Mapping[str, Any]) -> Mapping[str, Any]:
 
 
 def _connect(said: Mapping[str, Any]) -> Mapping[str, Any]:
-    if said.get("via", "server") not in ("server", "gateway"):
-        raise ValueError(f"via is server or gateway, not {said['via']!r}")
+    if said.get("via", "server") not in ("server", "gateway", "embedding"):
+        raise ValueError(f"via is server, gateway or embedding, not {said['via']!r}")
     return said
 
 

@@ -38,8 +38,8 @@ async def engine_of(
         async def engine(name: str) -> Engine:
             if name not in engines:
                 root: Path = tmp_path_factory.mktemp(f"conformance-{name}")
-                url = _database(request) if name == "postgresql" else None
-                engines[name] = await stack.enter_async_context(Engine(conformance_nursery, root, url))
+                urls = _databases(request) if name == "postgresql" else None
+                engines[name] = await stack.enter_async_context(Engine(conformance_nursery, root, urls))
             return engines[name]
 
         yield engine
@@ -52,9 +52,9 @@ def _say(config: pytest.Config, text: str) -> None:
         print(f"\n{text}", flush=True)
 
 
-def _database(request: pytest.FixtureRequest) -> str:
+def _databases(request: pytest.FixtureRequest) -> tuple[str, str]:
     cluster: PostgresCluster = request.getfixturevalue("postgres")
-    return cluster.create_database("conformance")
+    return cluster.create_database("conformance"), cluster.create_database("conformance_embedding")
 
 
 @pytest_asyncio.fixture(scope="session", loop_scope="session")

@@ -16,10 +16,18 @@ ENGINES = ("sqlite", "postgresql")
 
 
 class Engine:
-    """An asynchronous context manager: a server with its defaults. `database_url` None is SQLite."""
+    """An asynchronous context manager: a server with its defaults, and once it is asked for another that embeds, by hashing.
 
-    def __init__(self, nursery: Nursery, root: Path, database_url: str | None) -> None:
-        self._server = ServerProcess(nursery, root, **url_settings(database_url))
+    `urls`: where their databases are; None is SQLite.
+    """
+
+    def __init__(self, nursery: Nursery, root: Path, urls: tuple[str, str] | None) -> None:
+        own, embedding = urls or (None, None)
+        self._server = ServerProcess(nursery, root, **url_settings(own))
+        self._start_embedding = asyncio.Lock()
+        self._embeds = False
+        (root / "embedding").mkdir()
+        self._embedding = ServerProcess(nursery, root / "embedding", embedder="hashing", **url_settings(embedding))
         self._stack = AsyncExitStack()
         self.address = self._server.address
         self.gateway_address = ""
@@ -41,6 +49,15 @@ class Engine:
     def cut(self) -> None:
         """Ends every connection through the gateway."""
         self._gateway.cut()
+
+    async def embedding(self) -> str:
+        """The address of the server with an embedder; the first time it is started."""
+        async with self._start_embedding:
+            if not self._embeds:
+                await asyncio.to_thread(self._embedding.start)
+                self._stack.enter_context(self._embedding)
+                self._embeds = True
+        return self._embedding.address
 
     async def restart(self, how: str) -> None:
         """Ends the server, by "kill" or "term", and starts it again; returns when it serves, through the gateway too."""

@@ -16,10 +16,12 @@ from recollect.v1 import (
     compaction_service_pb2,
     consumer_service_pb2,
     event_service_pb2,
+    memory_service_pb2,
     recall_service_pb2,
     server_service_pb2,
     session_service_pb2,
     subscription_service_pb2,
+    tool_service_pb2,
 )
 
 _FILES = (
@@ -30,6 +32,8 @@ _FILES = (
     server_service_pb2,
     subscription_service_pb2,
     consumer_service_pb2,
+    memory_service_pb2,
+    tool_service_pb2,
 )
 M = TypeVar("M", bound=Message)
 WELL_KNOWN = "google.protobuf."

@@ -25,8 +25,8 @@ def read(kind: type[Message], p: Parameters, name: str) -> Any:
 
 
 def request_of(p: Parameters) -> Any:
-    method = Default().FindMethodByName(f"recollect.v1.{p['rpc'].replace('/', '.')}")
-    return read(GetMessageClass(method.input_type), p, "request")
+    name = f"recollect.v1.{p['rpc'].replace('/', '.')}"
+    return read(GetMessageClass(Default().FindMethodByName(name).input_type), p, "request")
 
 
 def session(p: Parameters) -> sdk.SessionRef | str:
@@ -43,8 +43,12 @@ def given(message: Message, *fields: str) -> Parameters:
 def items(client: Any, p: Parameters) -> Any:
     name, request = p["rpc"].split("/")[1], request_of(p)
     if name == "SearchEvents":
-        scope = given(request.user, "user_id", "app") if request.HasField("user") else {}
-        return client.search(**given(request, "query", "session", "filter", "page_size"), **scope)
+        scopes = {"user": given(request.user, "user_id", "app"), "app": {"app": request.app.app, "all_users": True}}
+        how = given(request, "query", "session", "filter", "page_size", "mode", "fields", "neighbors", "grouping")
+        return client.search(**how, **scopes.get(request.WhichOneof("scope"), {}))
+    if name == "ListMemories":
+        which = given(request.filter, "session_ids", "authors", "metadata")
+        return client.memory().list(page_size=request.page_size, **which)
     method = {"ListSessions": client.sessions, "ListEvents": client.events, "ListCompactions": client.compactions}[name]
     return method(**given(request, "user_id", "app", "labels", "session", "filter", "order", "page_size"))
 
@@ -72,12 +76,11 @@ class Driver:
         return {}
 
     async def close(self, client: Any, p: Parameters) -> Parameters:
-        await self._clients.pop(p["client"]).close()
-        return {}
+        return {"closed": await self._clients.pop(p["client"]).close()}
 
     async def call(self, client: Any, p: Parameters) -> Parameters:
         service, method = p["rpc"].split("/")
-        stubs, noun = await client._stubs(), service.removesuffix("Service").lower()
+        stubs, noun = await client._stubs(), service.removesuffix("Service").lower().replace("memory", "memories")
         stub = getattr(stubs, noun, None) or getattr(stubs, f"{noun}s")
         return {"response": packed(await client._call(getattr(stub, method), request_of(p), p["timeout"]))}
 
@@ -124,9 +127,7 @@ class Driver:
         return {}
 
     async def cancel(self, client: Any, p: Parameters) -> Parameters:
-        if p["target"] in self._running:
-            self._running[p["target"]].cancel()
-        return {}
+        return {"was_running": p["target"] in self._running and self._running[p["target"]].cancel()}
 
     async def _serve(self, p: Parameters) -> None:
         try:

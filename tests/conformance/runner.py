@@ -19,6 +19,8 @@ from .values import resolve
 
 _WHOLE = 3000
 """Characters of a response that a failure shows."""
+AGAIN_AFTER = 0.05
+"""Seconds between the tries of a step that may be done again."""
 _numbers = count(1)
 _INDEX = re.compile(r"\w+|\[\d+\]")
 
@@ -65,15 +67,26 @@ class _Runner:
             if step.kind == "concurrently":
                 await self._concurrently(step, names)
                 return
-            came = await (self._receive(step, names) if step.kind == "receive" else self._performer.perform(step, names))
-            self._hold(step, came, names)
-            self._save(step, came, names)
+            self._save(step, await self._held(step, names), names)
         except StepFailed as error:
             raise StepFailed(str(error) if str(error).startswith(self._case.file) else f"{place}: {error}") from None
         except TimeoutError:
             raise StepFailed(f"{place}: no answer in time") from None
         except (DriverDied, ValueError) as error:
             raise StepFailed(f"{place}: {error}") from None
+
+    async def _held(self, step: Step, names: Mapping[str, Any]) -> Answer:
+        """What comes of a step, as expected; with `within_ms` it is done again until it is, or that time is over."""
+        deadline = time.monotonic() + int(step.said.get("within_ms", 0)) / 1000
+        while True:
+            came = await (self._receive(step, names) if step.kind == "receive" else self._performer.perform(step, names))
+            try:
+                self._hold(step, came, names)
+                return came
+            except StepFailed:
+                if time.monotonic() >= deadline:
+                    raise
+            await asyncio.sleep(AGAIN_AFTER)
 
     async def _concurrently(self, step: Step, names: dict[str, Any]) -> None:
         # Each list has its own ${i}; what they save is everybody's.

@@ -14,6 +14,7 @@ from recollect.v1.compaction_service_pb2 import ApplyCompactionResponse, Compact
 from recollect.v1.context_pb2 import ContextSpec
 from recollect.v1.event_pb2 import SessionEvent
 from recollect.v1.event_service_pb2 import AppendEventsResponse, GetContextResponse
+from recollect.v1.memory_pb2 import MemoryEntry
 from recollect.v1.recall_service_pb2 import SearchHit
 from recollect.v1.session_pb2 import Session, SessionRef
 from recollect.v1.subscription_pb2 import Change
@@ -32,6 +33,7 @@ _ITEMS: Mapping[str, type[Message]] = {
     "ListEvents": SessionEvent,
     "SearchEvents": SearchHit,
     "ListCompactions": Compaction,
+    "ListMemories": MemoryEntry,
 }
 Answer = dict[str, Any]
 
@@ -47,6 +49,8 @@ class Surroundings(Protocol):
     def cut(self) -> None: ...
 
     async def restart(self, how: str) -> None: ...
+
+    async def embedding(self) -> str: ...
 
 
 @dataclass
@@ -103,7 +107,7 @@ class Performer:
             {},
             "connect",
             client=f"{self.prefix}/{name}",
-            address=self.around.gateway_address if said.get("via") == "gateway" else self.around.address,
+            address=await self._address(said.get("via", "server")),
             app=said.get("app", self.names["app"]),
             user_id=said.get("user_id", self.names["user"]),
             token=said.get("token", ""),
@@ -112,6 +116,11 @@ class Performer:
         if "ok" in answer:
             self.clients.add(name)
         return answer
+
+    async def _address(self, via: str) -> str:
+        if via == "embedding":
+            return await self.around.embedding()
+        return self.around.gateway_address if via == "gateway" else self.around.address
 
     async def _close(self, said: Mapping[str, Any]) -> Answer:
         self.clients.remove(said["close"])

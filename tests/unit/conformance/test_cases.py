@@ -73,7 +73,7 @@ def test_the_smoke_comes_first_and_the_others_by_file(tmp_path: Path) -> None:
         ("{watch: w, request: {after_seq: 1}}", "a WatchAllRequest has no field 'after_seq'"),
         ("{receive: w, changes: [{batches: {}}]}", r"changes\[0\].batches: a Change has no field"),
         ("{receive: w, changes: {}}", "changes must be a list"),
-        ("{connect: c, via: proxy}", "via is server or gateway"),
+        ("{connect: c, via: proxy}", "via is server, gateway or embedding"),
         ("{gateway: [{rpc: EventService/Get}]}", "no RPC 'EventService/Get'"),
         ("{gateway: [{rpc: '*', fail: 1}]}", "unknown fail; known are after"),
         ("{gateway: [{times: 1}]}", "rpc must be given"),

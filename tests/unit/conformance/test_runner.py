@@ -55,6 +55,9 @@ class Nowhere:
     async def restart(self, how: str) -> None:
         """Nothing runs."""
 
+    async def embedding(self) -> str:
+        return self.address
+
 
 @pytest_asyncio.fixture
 async def driver(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> AsyncIterator[Driver]:
@@ -95,6 +98,23 @@ async def test_a_failure_says_file_case_step_path_both_values_and_the_whole(driv
     assert "at session.last_seq: expected 4, got 3" in said
     assert "at session.uid: expected 'u2', got 'u1'" in said
     assert "the whole answer: {'ok': {'session': {'uid': 'u1', 'last_seq': 3}}}" in said
+
+
+async def test_a_step_may_be_done_again_until_what_it_waits_for_comes(driver: Driver, tmp_path: Path) -> None:
+    asked: list[str] = []
+    send = driver.send
+
+    async def counted(op: str, **parameters: Any) -> drivers.Call:
+        asked.append(op)
+        return await send(op, **parameters)
+
+    driver.send = counted  # type: ignore[method-assign]
+    late = "{call: SessionService/GetSession, within_ms: 200, expect: {session: {last_seq: 4}}}"
+    assert "at session.last_seq: expected 4, got 3" in await _run(tmp_path, driver, late)
+    assert asked.count("call") > 2
+    asked.clear()
+    assert await _run(tmp_path, driver, late.replace("last_seq: 4", "last_seq: 3")) == ""
+    assert asked.count("call") == 1
 
 
 async def test_errors_that_are_not_expected_and_expected_ones_that_do_not_come(driver: Driver, tmp_path: Path) -> None:
