@@ -63,7 +63,7 @@ class Embedded(NamedTuple):
 def most_counted(documents: int, limit: int) -> int:
     """How far a store counts the documents that have a term. A term that as many have says little: it alone makes nothing a
     candidate as long as rarer terms make enough."""
-    return max(1024, documents // 8, limit + 1)
+    return max(1024, min(documents // 8, 1 << 16), limit + 1)
 
 
 def rarity(frequency: int, documents: int) -> float:
@@ -101,8 +101,8 @@ class RecallStore(Protocol):
         """The best events of the scope, by a coarse measure, that have any of the terms and satisfy the filter (conditions and
         keywords; no window). Everything committed before the call is searched. Where no more match than `query.limit`, they are
         all there, the same in every store; else which are left out is the store's own. Frequencies are of the whole scope, in
-        the fields asked for, whatever the filter; they are counted up to `most_counted`. Raises SessionNotFound,
-        AmbiguousSession for a session scope."""
+        the fields asked for, whatever the filter; they are counted up to `most_counted`, and what was deleted a moment ago may
+        be counted still. Raises SessionNotFound, AmbiguousSession for a session scope."""
         ...
 
     async def candidates_beside(

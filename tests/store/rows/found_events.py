@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from recollect_server.domain.filters import ALL, EventFilter
 from recollect_server.domain.model import Role
-from recollect_server.store.base import Store
-from tests.support.candidates import ALICE, ask, say, twice
+from recollect_server.domain.recall import Field
+from recollect_server.store.base import EventScope, Store, UserScope
+from tests.support.candidates import ALICE, ask, say, terms, twice
 from tests.support.codec import CODEC, draft
 from tests.support.sessions import TENANT, compact, placed, ref, session_with
 
@@ -92,3 +93,30 @@ class FoundEventRows:
         for each in events:
             beside = [CODEC.text(event.body) for event in (*each.before, each.event, *each.after)]
             assert beside == [f"animal {each.ref.session_id} {number}" for number in range(3)]
+
+    async def test_candidates_beside_others_stand_next_to_them_in_the_view_and_satisfy_the_filter(self, store: Store) -> None:
+        await say(
+            store,
+            draft("animal", event_id="a"),
+            draft("animal", branch="kitchen"),
+            draft("animal", role=Role.ASSISTANT),
+            draft("animal"),
+            draft("animal"),
+        )
+        keys = await self.keys(store)
+        await compact(store, ["a"])
+
+        async def beside(places: list[int], wanted: EventFilter = ALL, scope: EventScope = ALICE) -> list[int]:
+            found = await store.candidates_beside(TENANT, scope, [keys[place - 1] for place in places], Field.TEXT, wanted)
+            assert all(each.words.startswith(terms("animal")[0]) for each in found)
+            return sorted(each.position >> 20 for each in found)
+
+        async for _ in twice(store):
+            assert await beside([]) == []
+            assert await beside([3]) == [2, 4]
+            assert await beside([1, 5]) == [2, 4]
+            assert await beside([3, 4]) == [2, 3, 4, 5]
+            assert await beside([3], EventFilter(branch="hall")) == [1, 4]
+            assert await beside([2], EventFilter(exclude_archived=True)) == [3]
+            assert await beside([2, 4], EventFilter(roles=frozenset({Role.USER}))) == [1, 5]
+            assert await beside([3], ALL, UserScope("bob")) == []
