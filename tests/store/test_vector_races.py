@@ -12,10 +12,11 @@ from sqlalchemy import Connection
 from sqlalchemy.util import await_only
 
 from recollect_server.store.recall import Source
-from recollect_server.store.sql import vector_units
+from recollect_server.store.sql import session_units, vector_units
 from recollect_server.store.sql.schema import event_text, memory_vectors
 from recollect_server.store.sql.store import SqlStore, open_store
 from recollect_server.store.sql.vector_schema import event_vectors
+from tests.support.clock import NOW
 from tests.support.codec import CODEC, draft
 from tests.support.memories import forget, memory, remember
 from tests.support.sessions import TENANT, ref, session_with
@@ -63,11 +64,22 @@ async def put_slowly(store: SqlStore, source: Source, model: int, held: Held) ->
 async def test_who_deletes_an_event_whose_vector_is_being_stored_finds_the_vector(store: SqlStore) -> None:
     model = await store.vector_model("small", DIMENSION)
     await session_with(store, draft("one"), draft("two"))
-    held = Held()
-    putting = await put_slowly(store, EVENTS, model, held)
-    await store.delete_session(TENANT, ref())
-    await asyncio.sleep(0.3)  # the indexer has come to the deletion, or waits for this transaction
-    held.go.set()
+    await caught_up(store)
+    deletion, storing = Held(), Held()
+
+    def delete(connection: Connection) -> None:
+        session_units.delete(connection, store._engine, TENANT, ref(), NOW)
+        deletion()
+
+    # The deletion begins first: one that began later would not be followed before the vectors are there.
+    deleting = asyncio.create_task(store._engine.write(delete))
+    await deletion.reached.wait()
+    putting = await put_slowly(store, EVENTS, model, storing)
+    deletion.go.set()
+    await deleting
+    store._hear()
+    await asyncio.sleep(0.5)  # for the indexer to come to the deletion, and to wait
+    storing.go.set()
     assert await putting == 2
     await caught_up(store)
     assert (await count(store, event_text), await count(store, event_vectors)) == (0, 0)
