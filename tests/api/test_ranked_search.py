@@ -6,15 +6,18 @@ import json
 import urllib.request
 from collections.abc import Iterator
 from datetime import timedelta
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from recollect import Client, SearchMode, errors, event_filter, recency, text_of, user
 from recollect_server.app import Running
+from recollect_server.config import ConfigError
 from tests.support.serving import free_port
 
 from .bad_input import eventually
+from .conftest import running
 from .recalling import ENGINES, MONDAY, connected, embedded, marked, serving, tell, texts
 
 WORDS = ("amber", "basil", "cedar", "dahlia", "ember", "fennel", "garnet", "hazel", "indigo", "juniper", "lotus")
@@ -222,3 +225,12 @@ def test_an_embedder_that_is_down_delays_and_loses_nothing(
     with serving("sqlite", request, data, embedder="hashing", http_address="") as opened, connected(opened) as client:
         embedded(client)
         assert texts(client.search_page("tea", mode="semantic").hits) == ["I like tea"]
+
+
+@pytest.mark.parametrize(
+    ("wrong", "problem"),
+    [({"embedder": "openai"}, "embedder: .*model"), ({"embedder": "gemini", "embedder_model": "m"}, "embedder: .*API key")],
+)
+def test_an_embedder_that_cannot_work_is_told_at_the_start(tmp_path: Path, wrong: dict[str, str], problem: str) -> None:
+    with pytest.raises(ConfigError, match=problem), running(data_dir=tmp_path, **wrong):
+        pass
