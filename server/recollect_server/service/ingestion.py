@@ -209,8 +209,7 @@ class AutoIngestion:
             except SessionNotFound:
                 done = None
             except StoreUnavailable:
-                heapq.heappush(self._due, (due, key))
-                raise
+                raise  # nobody's fault: it is begun anew where this was noted to have come to
             except Exception as exc:  # one session's trouble must not stop the others
                 self._put_off(key, pending, exc)
                 continue
