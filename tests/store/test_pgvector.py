@@ -1,4 +1,4 @@
-"""The suite on a PostgreSQL that has pgvector and has no pg_trgm."""
+"""What searches and remembers, on a PostgreSQL that has pgvector and has no pg_trgm. The rest of the suite is indifferent."""
 
 from __future__ import annotations
 
@@ -10,12 +10,31 @@ import pytest
 from recollect_server.store.base import Store
 from recollect_server.store.sql.store import open_store
 from tests.store.rows.durable import Opener
-from tests.store.suite import DurableSuite, SharedSuite, StoreSuite
+from tests.store.rows.memories import AddingRows, DurableMemoryRows, ForgettingRows, MemoryListRows, SubstringRows
+from tests.store.rows.memory_vectors import DurableVectorRows, MemoryVectorRows, SharedVectorRows
+from tests.store.rows.search import SearchPagingRows, SearchRows, TextRows
+from tests.store.rows.vectors import EmbeddingRows, VectorDeletionRows, VectorModelRows, VectorScopeRows
 from tests.support.codec import CODEC
 
 
 @pytest.mark.postgres
-class TestPgvector(StoreSuite, DurableSuite, SharedSuite):
+class TestPgvector(
+    TextRows,
+    SearchRows,
+    SearchPagingRows,
+    AddingRows,
+    ForgettingRows,
+    MemoryListRows,
+    SubstringRows,
+    DurableMemoryRows,
+    VectorModelRows,
+    EmbeddingRows,
+    VectorDeletionRows,
+    VectorScopeRows,
+    MemoryVectorRows,
+    DurableVectorRows,
+    SharedVectorRows,
+):
     @pytest.fixture
     def open_again(self, pgvector_url: str) -> Opener:
         return partial(open_store, pgvector_url, CODEC)
