@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import logging
 import random
 import time
@@ -36,7 +37,7 @@ class EmbeddingWorker:
     ) -> None:
         self._store = store
         self._model = model
-        self._sources = sources
+        self.sources = sources
         self._batch = batch
         self._poll_s = poll_s
         self._wanted = asyncio.Event()
@@ -54,7 +55,7 @@ class EmbeddingWorker:
 
     async def run(self) -> None:
         """Works until cancelled."""
-        if Source.EVENTS in self._sources:
+        if Source.EVENTS in self.sources:
             self._store.on_change(self.wake)
         while True:
             self._wanted.clear()
@@ -74,19 +75,22 @@ class EmbeddingWorker:
         """Embeds a batch of each source; whether there was any."""
         model = await self._model.number()
         busy = False
-        for source in self._sources:
+        for source in self.sources:
             documents = await self._store.unembedded(source, model, self._batch)
             if documents:
                 busy = True
                 await self._embed_all(source, model, documents)
         done = not busy and self.waiting > 0
         if self._troubles or done or time.monotonic() - self._counted >= _COUNTED_EVERY_S:
-            self.waiting = await self._store.waiting(model)
-            self._counted = time.monotonic()
+            await self._count()
         if self._troubles:
             _log.info("embedding works again, %d documents wait for it", self.waiting)
             self._troubles = 0
         return busy
+
+    async def _count(self) -> None:
+        self.waiting = await self._store.waiting_for(self._model.embedder.model, self.sources)
+        self._counted = time.monotonic()
 
     async def _embed_all(self, source: Source, model: int, documents: Sequence[Unembedded]) -> None:
         blank = [document.key for document in documents if not document.text.strip()]
@@ -141,13 +145,18 @@ class EmbeddingWorker:
         await asyncio.sleep(_GATHER_S)
 
     async def _rest(self, problem: str, at_least_s: float = 0.0) -> None:
-        """Says once that there is trouble, then waits, longer each time."""
+        """Says once that there is trouble, then waits, longer each time, and counts meanwhile what waits."""
         self._troubles += 1
         if self._troubles == 1:
             _log.warning("nothing can be embedded (%s); what waits is embedded once it can", problem)
         backoff = min(_FIRST_DELAY_S * 2.0 ** min(self._troubles - 1, 20), _LONGEST_DELAY_S)
         jitter = random.uniform(0.5, 1.0)  # noqa: S311 - not for secrets
-        await asyncio.sleep(max(backoff * jitter, at_least_s))
+        left = max(backoff * jitter, at_least_s)
+        while left > 0:
+            with contextlib.suppress(Exception):  # the database may be what is in trouble
+                await self._count()
+            await asyncio.sleep(min(left, _COUNTED_EVERY_S))
+            left -= _COUNTED_EVERY_S
 
 
 _NAMES = {Source.EVENTS: "event", Source.MEMORIES: "memory"}

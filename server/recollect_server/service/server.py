@@ -26,9 +26,8 @@ class EmbeddingFacts:
         return self.model.embedder.model
 
     async def waiting(self) -> int:
-        """How many documents still wait; as last counted, as long as it is not known which model they wait for."""
-        number = self.model.known
-        return self.worker.waiting if number is None else await self.store.waiting(number)
+        """How many documents still wait."""
+        return await self.store.waiting_for(self.name, self.worker.sources)
 
 
 class ServerService:

@@ -20,11 +20,6 @@ class VectorModel:
         self._number: int | None = None
         self._asking = asyncio.Lock()
 
-    @property
-    def known(self) -> int | None:
-        """The number, once it has been asked for."""
-        return self._number
-
     async def number(self) -> int:
         """The store's number of the model. Where the dimension is not known, a probe is embedded first. Raises EmbedFailed as
         long as the endpoint does not answer, or if what is stored under the model's name has another dimension."""

@@ -147,6 +147,11 @@ class RecallStore(Protocol):
         """How many events and memories still wait for an embedding of the model: whatever `unembedded` would come to tell."""
         ...
 
+    async def waiting_for(self, name: str, sources: Sequence[Source]) -> int:
+        """How many documents of these sources have no embedding by the model of this name: all, if vector_model was never
+        called for it."""
+        ...
+
     async def event_vectors(self, tenant: str, scope: EventScope, model: int, after: int, limit: int) -> Embedded:
         """Up to `limit` vectors of the scope's events with keys beyond `after`, the lowest. Raises SessionNotFound,
         AmbiguousSession for a session scope."""

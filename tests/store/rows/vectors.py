@@ -11,10 +11,12 @@ from recollect_server.domain.errors import AmbiguousSession, SessionNotFound
 from recollect_server.domain.model import Role, SessionRef
 from recollect_server.store.base import AppScope, EventScope, Store, UserScope
 from tests.support.codec import call, draft, result
+from tests.support.memories import memory, remember
 from tests.support.sessions import TENANT, append, compact, create, placed, ref, session_with
 from tests.support.vectors import (
     DIMENSION,
     EVENTS,
+    MEMORIES,
     caught_up,
     embed_all,
     put,
@@ -79,6 +81,19 @@ class VectorModelRows:
         assert await embed_all(store, small) == ["two", "three"]
         assert texts_of(await told(store, number=small), TEXTS) == list(TEXTS)
         assert len((await told(store, number=large)).keys) == 0
+
+    async def test_what_lacks_an_embedding_by_a_model_is_told_by_its_name_known_or_not(self, store: Store) -> None:
+        small = await filled(store)
+        await remember(store, memory("a fact"), memory("another"))
+        both = [EVENTS, MEMORIES]
+        await caught_up(store)
+        assert await store.waiting_for("small", both) == await store.waiting_for("unheard of", both) == len(TEXTS) + 2
+        await embed_all(store, small)
+        assert [await store.waiting_for("small", sources) for sources in (both, [EVENTS], [MEMORIES], [])] == [2, 0, 2, 0]
+        await embed_all(store, small, source=MEMORIES)
+        assert await store.waiting_for("small", both) == 0
+        assert await store.waiting_for("unheard of", both) == len(TEXTS) + 2
+        assert await store.waiting_for("unheard of", [MEMORIES]) == 2
 
     async def test_who_still_embeds_by_the_model_of_before_stores_nothing(self, store: Store) -> None:
         small = await filled(store)

@@ -15,6 +15,7 @@ from recollect_server.domain.errors import StoreUnavailable
 from recollect_server.domain.memories import Forget, MemoryScope
 from recollect_server.embedder.base import EmbedFailed, Vectors
 from recollect_server.service.embedding import EmbeddingWorker
+from recollect_server.service.server import EmbeddingFacts
 from recollect_server.service.vector_model import VectorModel
 from recollect_server.store.base import UserScope
 from recollect_server.store.memory import MemoryStore
@@ -342,5 +343,43 @@ def test_deleting_a_memory_deletes_its_embedding_with_it() -> None:
         scope = MemoryScope("shop", "alice")
         receipt = await recalling.memory.forget(ANYONE, scope, Forget())
         assert (receipt.deleted, receipt.embeddings) == (1, 1)
+
+    simulate(main())
+
+
+def test_what_waits_is_counted_while_the_embedder_is_down_whether_or_not_it_ever_answered() -> None:
+    async def main() -> None:
+        works = Works(Meanings(known=False))
+        works.embedder.fails = DOWN
+        await works.session("a car", "a boat")
+        async with works.working():
+            await asyncio.sleep(60)
+            assert works.worker.waiting == 2
+            await works.say("a cat")
+            await asyncio.sleep(10)
+            assert works.worker.waiting == 3
+            assert works.embedder.asked == [["probe"]] * len(works.embedder.asked)
+            works.embedder.fails = None
+            await asyncio.sleep(301)
+            assert works.worker.waiting == 0
+            works.embedder.fails = DOWN
+            await works.say("a ship")
+            await asyncio.sleep(60)
+            assert works.worker.waiting == 1
+
+    simulate(main())
+
+
+def test_what_nobody_embeds_does_not_wait() -> None:
+    async def main() -> None:
+        works = Works(sources=[MEMORIES])
+        recalling = Recalling(store=works.store)
+        await works.session("a car", "a boat")
+        await recalling.memory.add_session(ANYONE, ref())
+        assert await EmbeddingFacts(works.store, works.model, works.worker).waiting() == 2
+        async with works.working():
+            await asyncio.sleep(20)
+        assert works.worker.waiting == 0
+        assert await EmbeddingFacts(works.store, works.model, works.worker).waiting() == 0
 
     simulate(main())

@@ -64,6 +64,10 @@ class MemoryVectors(MemoryRecall, MemoryMemories):
             return 0
         return sum(1 for source in Source for _ in self._waiting(source, model))
 
+    async def waiting_for(self, name: str, sources: Sequence[Source]) -> int:
+        model = list(self._dimensions).index(name) + 1 if name in self._dimensions else -1
+        return sum(1 for source in set(sources) for _ in self._waiting(source, model))
+
     async def event_vectors(self, tenant: str, scope: EventScope, model: int, after: int, limit: int) -> Embedded:
         found = [
             (entry.key, entry.session, done.vector)

@@ -14,7 +14,7 @@ import sqlalchemy as sa
 from sqlalchemy import ColumnElement, Connection, Row, Select
 
 from ..base import Codec
-from ..recall import Unembedded
+from ..recall import Source, Unembedded
 from .schema import event_text, events, memories, vector_models
 from .vector_schema import event_vectors, vector_progress
 
@@ -97,14 +97,30 @@ def next_memories(connection: Connection, model: int, limit: int) -> Sequence[Un
 
 def count_waiting(connection: Connection, model: int) -> int:
     """Events and memories, for a moment with those that have just been deleted. Costs as much as waits."""
-    if not is_present(connection, model):
-        return 0
+    return _lacking(connection, model, list(Source)) if is_present(connection, model) else 0
+
+
+def count_lacking(connection: Connection, name: str, sources: Sequence[Source]) -> int:
+    """What has no embedding by the model of this name. Costs as much as that is."""
+    model = connection.execute(sa.select(vector_models.c.number).where(vector_models.c.name == name)).scalar()
+    return _lacking(connection, model or 0, sources)
+
+
+def _lacking(connection: Connection, model: int, sources: Sequence[Source]) -> int:
+    count = {Source.EVENTS: _count_events, Source.MEMORIES: _count_memories}
+    return sum(count[source](connection, model) for source in set(sources))
+
+
+def _count_events(connection: Connection, model: int) -> int:
     progress = connection.execute(sa.select(vector_progress)).one()
     upto = progress.upto if progress.model == model else 0
-    of_events = sa.select(sa.func.count()).select_from(event_text).where(event_text.c.id > upto, ~_done(model))
+    count = sa.select(sa.func.count()).select_from(event_text).where(event_text.c.id > upto, ~_done(model))
+    return int(connection.execute(count).scalar_one())
+
+
+def _count_memories(connection: Connection, model: int) -> int:
     others = memories.c.vector_model.in_(_others(connection, model))
-    of_memories = sa.select(sa.func.count()).select_from(memories).where(others)
-    return int(connection.execute(of_events).scalar_one() + connection.execute(of_memories).scalar_one())
+    return int(connection.execute(sa.select(sa.func.count()).select_from(memories).where(others)).scalar_one())
 
 
 def _others(connection: Connection, model: int) -> Sequence[int]:

@@ -57,6 +57,9 @@ class SqlVectors(Running):
     async def waiting(self, model: int) -> int:
         return await self._read(lambda connection: vector_queue.count_waiting(connection, model), snapshot=True)
 
+    async def waiting_for(self, name: str, sources: Sequence[Source]) -> int:
+        return await self._read(lambda connection: vector_queue.count_lacking(connection, name, sources), snapshot=True)
+
     async def event_vectors(self, tenant: str, scope: EventScope, model: int, after: int, limit: int) -> Embedded:
         return await self._read(
             lambda connection: vector_units.read_events(connection, tenant, scope, model, after, limit), snapshot=True
