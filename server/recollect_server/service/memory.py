@@ -19,6 +19,7 @@ from ..recall.fusion import recency
 from ..recall.ranking import rank
 from ..store.base import EventQuery, Store
 from ..store.memories import MemoryPage
+from ..store.recall import Source
 from .access import own_memories, own_ref
 from .aside import aside
 from .searches import MOST_RANKED, Highlights, Recency, check_min_score, depth, marked_all, marked_literally, ranked, reach
@@ -319,7 +320,7 @@ class MemoryService:
             assert vectors is not None  # noqa: S101 - it is not called otherwise; mypy cannot see it
             count = reach(mode, query.top_k, ordered=query.recency is None)
             near = await vectors.memories(tenant, query.scope, query.text, query.filter, count, query.min_score)
-            lag = await vectors.lag()
+            lag = await vectors.lag(Source.MEMORIES)
             times.update((each.memory.key, each.memory.time) for each in near)
             return [Scored(each.memory.key, each.score) for each in near]
 

@@ -17,7 +17,7 @@ from ..recall.fusion import recency
 from ..recall.query import Query
 from ..recall.ranking import rank
 from ..store.base import EventScope, Store
-from ..store.recall import FoundEvent
+from ..store.recall import FoundEvent, Source
 from .access import own_scope
 from .aside import aside
 from .searches import (
@@ -171,7 +171,7 @@ class RankedSearch:
             ordered = query.recency is None and query.grouping is Grouping.NONE
             count = reach(query.mode, query.wanted, ordered=ordered)
             near = await vectors.events(tenant, query.scope, query.text, query.filter, count, query.min_score)
-            ranking.lag = await vectors.lag()
+            ranking.lag = await vectors.lag(Source.EVENTS)
             ranking.take_found([each.found for each in near])
             return [Scored(each.found.key, each.score) for each in near]
 

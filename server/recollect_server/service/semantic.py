@@ -91,9 +91,9 @@ class VectorSearch:
 
         return [NearMemory(*each) for each in await self._search(place, query, check, count, min_score)]
 
-    async def lag(self) -> int:
-        """How many documents still wait for their embedding. Raises EmbedFailed as long as the model is not known."""
-        return await self._store.waiting(await self._model.number())
+    async def lag(self, source: Source) -> int:
+        """How many documents of the whole store still wait for their embedding."""
+        return await self._store.waiting_for(self._model.embedder.model, [source])
 
     async def _query(self, text: str) -> Vectors:
         """The query's embedding."""

@@ -304,6 +304,7 @@ async def test_an_embedder_that_is_down_leaves_ranked_and_fails_semantic() -> No
 async def test_entries_wait_in_a_queue_for_their_embedding_and_the_lag_is_told() -> None:
     recalling = await remembering("my automobile", embedder=Meanings())
     await recalling.memory.add(ANYONE, SCOPE, [entry("another vehicle")])
+    await recalling.session("s1", "events wait too", "and are another matter")
     found = await recalling.remembered("car", SearchMode.SEMANTIC)
     assert (texts_of(found), found.semantic_lag) == (["my automobile"], 1)
     await recalling.embed_all()
