@@ -73,7 +73,7 @@ class EmbeddingWorker:
 
     async def _step(self) -> bool:
         """Embeds a batch of each source; whether there was any."""
-        model = await self._model.number()
+        model = await self._number()
         busy = False
         for source in self.sources:
             documents = await self._store.unembedded(source, model, self._batch)
@@ -87,6 +87,13 @@ class EmbeddingWorker:
             _log.info("embedding works again, %d documents wait for it", self.waiting)
             self._troubles = 0
         return busy
+
+    async def _number(self) -> int:
+        try:
+            return await self._model.number()
+        except EmbedFailed:
+            self.failures += 1
+            raise
 
     async def _count(self) -> None:
         self.waiting = await self._store.waiting_for(self._model.embedder.model, self.sources)

@@ -358,7 +358,7 @@ def test_what_waits_is_counted_while_the_embedder_is_down_whether_or_not_it_ever
             await works.say("a cat")
             await asyncio.sleep(10)
             assert works.worker.waiting == 3
-            assert works.embedder.asked == [["probe"]] * len(works.embedder.asked)
+            assert works.embedder.asked == [["probe"]] * works.worker.failures
             works.embedder.fails = None
             await asyncio.sleep(301)
             assert works.worker.waiting == 0
