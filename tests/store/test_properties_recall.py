@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from recollect.v1 import event_pb2
@@ -88,6 +88,7 @@ def plain(url: str) -> Iterator[Both]:
 
 
 @EXAMPLES
+@example(logs=[[[({"text": "no terms"}, ((), (), (), (), ()))]]], queries=[], archived=[], gone=False, waiting=True)
 @given(
     logs=st.lists(BATCHES, min_size=1, max_size=3),
     queries=st.lists(QUERIES, min_size=1, max_size=6),

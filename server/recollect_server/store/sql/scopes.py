@@ -78,7 +78,8 @@ def _size(owner: dict[str, str]) -> Select[Any]:
 
 def _owned(owner: dict[str, str]) -> ColumnElement[bool]:
     mine = sa.and_(sessions.c.id == events.c.session, *map(_session_has, owner))
-    return sa.exists(sa.select(sessions.c.id).where(mine).correlate(events))
+    # Not EXISTS, which PostgreSQL makes a join of, to begin with the sessions.
+    return sa.select(sessions.c.id).where(mine).correlate(events).scalar_subquery().is_not(None)
 
 
 def _of_session() -> ColumnElement[bool]:

@@ -242,6 +242,8 @@ class PgWords:
 
     def add(self, connection: Connection, rows: Sequence[WordRow]) -> None:
         documents = [(row.id, document) for row in rows for document in _documents(row)]
+        if not documents:
+            return  # of events without a term
         connection.exec_driver_sql(self._add, documents)
 
     def remove(self, connection: Connection, rows: Sequence[WordRow]) -> None:
