@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import os
+import sqlite3
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack
+from contextlib import ExitStack, closing
 from itertools import count
 from pathlib import Path
 
@@ -15,6 +16,8 @@ from tests.support.serving import Nursery, ServerProcess, nursery
 
 _databases = count(1)
 ServerMaker = Callable[..., ServerProcess]
+Look = Callable[[str], int]
+"""Asks a database for a number, behind the back of its server."""
 
 
 @pytest.fixture(scope="package")
@@ -67,3 +70,19 @@ def durable_url(durable_postgres: PostgresCluster) -> Iterator[str]:
 def database_url(request: pytest.FixtureRequest) -> str | None:
     """Each engine in turn; None is the SQLite file in the server's data directory."""
     return None if request.param == "sqlite" else str(request.getfixturevalue("durable_url"))
+
+
+@pytest.fixture
+def look(request: pytest.FixtureRequest, database_url: str | None, tmp_path: Path) -> Look:
+    """Looks into the test's database; its server may run."""
+    if database_url is not None:
+        cluster: PostgresCluster = request.getfixturevalue("durable_postgres")
+        return lambda sql: int(cluster.execute(sql, database=database_url.rpartition("/")[2]))
+    file = tmp_path / "data" / "recollect.db"
+
+    def ask(sql: str) -> int:
+        with closing(sqlite3.connect(file)) as connection:
+            connection.execute("ATTACH DATABASE ? AS search", (f"{file}.search",))
+            return int(connection.execute(sql).fetchone()[0])
+
+    return ask

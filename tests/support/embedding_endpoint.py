@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable
 
 from .model_endpoint import Behaviour, ModelEndpoint, Request, replies, served
 
@@ -34,8 +34,9 @@ class EmbeddingEndpoint(ModelEndpoint):
     ) -> Behaviour:
         """A vector `of` each text. `order` changes the list of them before it is sent."""
 
-        async def behave(writer: asyncio.StreamWriter) -> None:
-            await replies(self._answer([of(text) for text in self.texts(self.requests[-1])], order))(writer)
+        def behave(writer: asyncio.StreamWriter) -> Awaitable[None]:
+            # Read now, when it is called: the last request may be another's by the time that this is awaited.
+            return replies(self._answer([of(text) for text in self.texts(self.requests[-1])], order))(writer)
 
         return behave
 

@@ -1,0 +1,181 @@
+"""What clients say and have remembered in these tests: texts that a word tells apart, and what was answered to whom asked."""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+import random
+from collections import Counter
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass, field
+from functools import partial
+from typing import TypeVar
+
+import recollect
+from recollect.v1.event_pb2 import SessionEvent
+from recollect.v1.memory_service_pb2 import AddSessionToMemoryResponse
+
+from .ledger import Batch, Ledger
+
+T = TypeVar("T")
+
+Place = tuple[str, str]
+"""A session and an event of it."""
+
+_LETTERS = "bcdfghjklmnpqrtvwxz"  # what a stemmer leaves alone
+_UNCERTAIN = {"UNAVAILABLE", "DEADLINE_EXCEEDED", "SERVER_DRAINING"}
+
+
+def word_of(name: str) -> str:
+    """A word that nothing else has."""
+    return "".join(_LETTERS[byte % len(_LETTERS)] for byte in hashlib.sha256(name.encode()).digest()[:12])
+
+
+def fact(name: str) -> str:
+    return f"remark {word_of(name)}"
+
+
+def spoken(session: str, event_id: str) -> SessionEvent:
+    """One in eight has no text: there is nothing to remember of it, and nothing to embed."""
+    name = f"{session}/{event_id}"
+    if hashlib.sha256(name.encode()).digest()[-1] % 8 == 0:
+        return recollect.assistant(recollect.tool_call("call", "look", "{}"), event_id=event_id)
+    return recollect.user(fact(name), event_id=event_id)
+
+
+@dataclass
+class FactLedger(Ledger):
+    """Events of facts, and memories. `wanted`: texts of entries by the ids that clients gave them; `added`: those that were
+    acknowledged. `dropping`: entries whose deletion was asked for, by id, with the events that they are of; `dropped`: those
+    whose deletion was acknowledged. `gone`: what was said in sessions that are no more, and is still remembered."""
+
+    wanted: dict[str, str] = field(default_factory=dict)
+    added: set[str] = field(default_factory=set)
+    dropping: dict[str, Place | None] = field(default_factory=dict)
+    dropped: set[str] = field(default_factory=set)
+    gone: dict[str, Batch] = field(default_factory=dict)
+    done: Counter[str] = field(default_factory=Counter)
+
+    def ask(self, session: str, writer: str) -> Batch:
+        batches = self.asked.setdefault(session, [])
+        name = f"{writer}-{len(batches)}"
+        batches.append([spoken(session, f"{name}-{n}") for n in range(random.choice((1, 1, 2, 4)))])
+        return batches[-1]
+
+    async def until_told(self, call: Callable[[], Awaitable[T]], seconds: float = 30) -> T:
+        """Calls until there is an answer."""
+        async with asyncio.timeout(seconds):
+            while True:
+                try:
+                    return await call()
+                except recollect.RecollectError as error:
+                    reason = error.reason or error.code.name
+                    if reason not in _UNCERTAIN:
+                        raise
+                    self.problems[reason] += 1
+                    await asyncio.sleep(0.05)
+
+    def some_told(self) -> Place | None:
+        """An event with text that was acknowledged."""
+        session = random.choice(list(self.asked) or [""])
+        told = [
+            event_id for event_id in self.told.get(session, {}) if spoken(session, event_id).message.parts[0].HasField("text")
+        ]
+        return (session, random.choice(told)) if told else None
+
+    def some_added(self) -> str | None:
+        """An entry that was acknowledged, and that nobody asked to forget."""
+        there = sorted(self.added - self.dropping.keys())
+        return random.choice(there) if there else None
+
+
+async def add_each(ledger: FactLedger, client: recollect.AsyncClient, writer: str) -> None:
+    """Adds entries with ids, each batch until it is acknowledged and some of them again; forgets some of its own."""
+    memory, number = client.memory(), 0
+    while True:
+        number += 1
+        ids = [f"{writer}-{number}-{n}" for n in range(random.choice((1, 2, 3)))]
+        entries = [recollect.memory_entry(fact(id_), id=id_) for id_ in ids]
+        ledger.wanted |= {id_: fact(id_) for id_ in ids}
+        told = await ledger.until_told(partial(memory.add, *entries))
+        assert [each.id for each in told] == ids
+        ledger.done["replayed"] += sum(each.replayed for each in told)
+        ledger.added |= set(ids)
+        if random.random() < 0.3:
+            again = await ledger.until_told(partial(memory.add, *entries))
+            assert all(each.replayed for each in again), "what was acknowledged is there"
+        if random.random() < 0.2:
+            await drop(ledger, client, ids[0])
+
+
+async def drop(ledger: FactLedger, client: recollect.AsyncClient, id_: str, of: Place | None = None) -> None:
+    """Forgets an entry; an answer that got lost has done it already."""
+    ledger.dropping[id_] = of
+    told = await ledger.until_told(partial(client.memory().delete, [id_]))
+    assert told.deleted + told.not_found == 1
+    ledger.dropped.add(id_)
+    ledger.done["forgotten"] += 1
+
+
+async def ingest_each(ledger: FactLedger, client: recollect.AsyncClient, session: str) -> None:
+    while True:
+        await ingest(ledger, client, session)
+        await asyncio.sleep(0.01)
+
+
+async def ingest(ledger: FactLedger, client: recollect.AsyncClient, session: str) -> AddSessionToMemoryResponse:
+    said = len(ledger.told.get(session, {}))
+    told = await ledger.until_told(partial(client.memory().add_session, session))
+    assert told.added + told.existing + told.skipped + told.deleted >= said, "everything that was acknowledged is read"
+    ledger.done["ingested"] += told.added
+    return told
+
+
+async def forget_each(ledger: FactLedger, client: recollect.AsyncClient) -> None:
+    """Forgets what was remembered of events: finds it by its word, and it must not come back by ingesting its session again."""
+    while True:
+        await asyncio.sleep(0.03)
+        place = ledger.some_told()
+        if place is None:
+            continue
+        word = word_of("/".join(place))
+        found = await ledger.until_told(partial(client.memory().search, word, mode="ranked"))
+        assert len(found.entries) <= 1, "an event is remembered once"
+        for entry in found.entries:
+            assert (entry.session_id, entry.event_id) == place
+            assert entry.id not in ledger.dropped, "what was forgotten is not found"
+            await drop(ledger, client, entry.id, place)
+
+
+async def search_each(ledger: FactLedger, client: recollect.AsyncClient) -> None:
+    """What was acknowledged before the question is found by its word, whatever the index has come to; meaning answers."""
+    while True:
+        place, added = ledger.some_told(), ledger.some_added()
+        if place is not None:
+            word = word_of("/".join(place))
+            page = await ledger.until_told(partial(client.search_page, word, mode="ranked"))
+            assert [(hit.session.session_id, hit.event.event_id) for hit in page.hits] == [place]
+            await ledger.until_told(partial(client.search_page, word, mode="hybrid"))
+        if added is not None:
+            found = await ledger.until_told(partial(client.memory().search, word_of(added), mode="ranked"))
+            assert [entry.id for entry in found.entries] == [added] or added in ledger.dropping
+            await ledger.until_told(partial(client.memory().search, word_of(added), mode="semantic"))
+        ledger.done["searched"] += 1
+        await asyncio.sleep(0.01)
+
+
+async def come_and_go(ledger: FactLedger, client: recollect.AsyncClient) -> None:
+    """Sessions that are remembered and then deleted: their memories stay, unless they are forgotten as well."""
+    number = 0
+    while True:
+        number += 1
+        session = f"gone-{number}"
+        batch = [spoken(session, f"e{n}") for n in range(3)]
+        await ledger.until_told(partial(client.append, session, *batch, create=True))
+        await ingest(ledger, client, session)
+        await ledger.until_told(partial(client.delete_session, session))
+        if number % 2:
+            await ledger.until_told(partial(client.memory().delete, session_id=session))
+        ledger.gone[session] = [] if number % 2 else batch
+        ledger.done["sessions deleted"] += 1
+        await asyncio.sleep(0.05)

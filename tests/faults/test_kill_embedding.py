@@ -1,0 +1,175 @@
+"""Embedding anew under kill -9: another model, and an index that is made from nothing; searches answer all the while.
+
+RECOLLECT_KILLS sets how often the server is killed on each engine.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import random
+from collections import Counter
+from functools import partial
+from pathlib import Path
+
+import pytest
+
+import recollect
+from recollect.v1.event_pb2 import SessionEvent
+from recollect.v1.recall_pb2 import SEARCH_MODE_HYBRID, SEARCH_MODE_SEMANTIC
+from tests.support.serving import url_settings
+
+from .conftest import Look, ServerMaker
+from .crew import crew
+from .facts import FactLedger, fact, word_of
+from .ledger import connect
+from .recall_laws import caught_up, check_found, check_tables
+from .recalling import EMBEDDED, embedding_with, embeddings, remember, tell
+
+KILLS = int(os.environ.get("RECOLLECT_KILLS", "10"))
+FEW_KILLS = max(1, KILLS // 3)
+SESSIONS = ("one", "two", "three")
+EVENTS, MEMORIES = 30, 40
+BATCH = 3
+
+SLOWLY = """
+import asyncio
+from recollect_server.embedder.hashing import HashingEmbedder
+embed = HashingEmbedder.embed
+async def slowly(self, texts, *, query=False):
+    if not query:
+        await asyncio.sleep(0.04)
+    return await embed(self, texts, query=query)
+HashingEmbedder.embed = slowly
+"""
+INDEX_SLOWLY = """
+import time
+from recollect_server.store.sql import indexer
+indexer._EVENTS_AT_ONCE = indexer._EVENTS_AT_ONCE_BUSY = 4
+step = indexer.Indexer.step
+def slowly(self, *arguments, **how):
+    time.sleep(0.05)
+    return step(self, *arguments, **how)
+indexer.Indexer.step = slowly
+"""
+DONE = (
+    "SELECT (SELECT count(*) FROM event_vectors v WHERE v.model = n.number) + "
+    "(SELECT count(*) FROM memory_vectors v WHERE v.model = n.number) FROM vector_models n WHERE n.name = '{model}'"
+)
+KNOWN = "SELECT count(*) FROM vector_models WHERE name = '{model}'"
+
+
+@pytest.mark.timeout(120 + 10 * KILLS)
+async def test_another_model_embeds_everything_once_whenever_the_server_dies(
+    make_server: ServerMaker, database_url: str | None, look: Look, capsys: pytest.CaptureFixture[str]
+) -> None:
+    settings = {"embedder": "hashing", "embedder_batch": BATCH, **url_settings(database_url)}
+    first = await asyncio.to_thread(make_server(embedder_dimensions=64, **settings).start)
+    async with connect(first.address) as client:
+        logs = {session: await tell(client, session, EVENTS) for session in SESSIONS}
+        await remember(client, "known", MEMORIES)
+        await caught_up(client)
+    check_tables(look, "hashing-v1-64", texts=len(SESSIONS) * EVENTS)
+    assert first.terminate() == 0, first.log
+
+    second, ledger, reached = make_server(embedder_dimensions=128, prelude=SLOWLY, **settings), FactLedger(), [0]
+    await asyncio.to_thread(second.start)
+    async with connect(second.address) as client:
+        async with crew(_search_each(ledger, client, logs), _remember_of(ledger, client)) as searching:
+            for _ in range(KILLS):
+                searched = ledger.done["events"]
+                await searching.until(lambda searched=searched: ledger.done["events"] > searched)  # type: ignore[misc]
+                await asyncio.sleep(random.uniform(0, 0.2))
+                second.kill()
+                reached.append(_embedded(look, "hashing-v1-128"))
+                await asyncio.to_thread(second.start)
+        await caught_up(client)
+        entries = [entry async for entry in client.memory().list()]
+        assert len(entries) == MEMORIES
+        check_tables(look, "hashing-v1-128", texts=len(SESSIONS) * EVENTS)
+        await check_found(client, logs, entries)
+    with capsys.disabled():
+        engine = "sqlite" if database_url is None else "postgresql"
+        print(f"\n{engine}: kills={KILLS} embedded={reached} searches={dict(ledger.done)}")
+    assert reached == sorted(reached), "what was embedded is not embedded again"
+    texts = len(SESSIONS) * EVENTS + MEMORIES
+    assert any(0 < count < texts for count in reached), "the server died in the middle of it"
+    assert KILLS < 10 or ledger.done["waited"], "some searches were asked while something waited for its embedding"
+    assert set(ledger.problems) <= {"UNAVAILABLE", "DEADLINE_EXCEEDED"}, ledger.problems
+
+
+def _embedded(look: Look, model: str) -> int:
+    return look(DONE.format(model=model)) if look(KNOWN.format(model=model)) else 0
+
+
+async def _search_each(ledger: FactLedger, client: recollect.AsyncClient, logs: dict[str, list[SessionEvent]]) -> None:
+    """By words everything is found, and by both as well; by meaning what is embedded already, and nothing else."""
+    places = [(session, event.event_id) for session, log in logs.items() for event in log]
+    while True:
+        session, event_id = random.choice(places)
+        name = f"{session}/{event_id}"
+        for mode in ("ranked", "hybrid", "semantic"):
+            page = await ledger.until_told(partial(client.search_page, word_of(name), mode=mode))
+            found = [(hit.session.session_id, hit.event.event_id) for hit in page.hits]
+            assert len(set(found)) == len(found), "nothing is found twice"
+            assert mode != "ranked" or found == [(session, event_id)]
+            assert mode != "hybrid" or (page.mode == SEARCH_MODE_HYBRID and (session, event_id) in found)
+            assert mode != "semantic" or page.mode == SEARCH_MODE_SEMANTIC
+            ledger.done["waited"] += page.semantic_lag > 0
+        ledger.done["events"] += 1
+
+
+async def _remember_of(ledger: FactLedger, client: recollect.AsyncClient) -> None:
+    while True:
+        id_ = f"known-{random.randrange(MEMORIES)}"
+        for mode in ("ranked", "hybrid"):
+            found = await ledger.until_told(partial(client.memory().search, word_of(id_), mode=mode))
+            assert id_ in [entry.id for entry in found.entries]
+        ledger.done["memories"] += 1
+
+
+@pytest.mark.timeout(120 + 10 * KILLS)
+@pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
+async def test_an_index_that_is_made_anew_searches_completely_and_embeds_events_alone(
+    make_server: ServerMaker, look: Look, tmp_path: Path
+) -> None:
+    """Vectors of memories lie with the memories: nobody pays for them twice."""
+    async with embeddings() as endpoint:
+        server = await asyncio.to_thread(make_server(**embedding_with(endpoint)).start)
+        async with connect(server.address) as client:
+            logs = {session: await tell(client, session, EVENTS) for session in SESSIONS}
+            memories = await remember(client, "known", MEMORIES)
+            await caught_up(client)
+        texts = [fact(f"{session}/{event.event_id}") for session, log in logs.items() for event in log]
+        assert endpoint.asked_for() == Counter({"probe": 1, **dict.fromkeys([*texts, *memories], 1)})
+        assert server.terminate() == 0, server.log
+        for file in (tmp_path / "data").glob("recollect.db.search*"):
+            file.unlink()
+
+        endpoint.requests.clear()
+        anew, lags = make_server(prelude=INDEX_SLOWLY, **embedding_with(endpoint)), []
+        await asyncio.to_thread(anew.start)
+        async with connect(anew.address) as client:
+            for _ in range(FEW_KILLS):
+                lags.append((await client.info()).search_index.lag_batches)
+                await _find_each(client, logs)
+                anew.kill()
+                await asyncio.to_thread(anew.start)
+            await caught_up(client)
+            asked = endpoint.asked_for()
+            entries = [entry async for entry in client.memory().list()]
+            check_tables(look, EMBEDDED, texts=len(SESSIONS) * EVENTS)
+            await check_found(client, logs, entries)
+    assert lags[0] > 0, "it was searched while the index was being made"
+    assert set(asked) - {"probe"} == set(texts), "every event, and no memory"
+    # What was under way when the server died is asked for again.
+    assert max(asked[text] for text in texts) <= 1 + FEW_KILLS
+    assert sum(asked[text] for text in texts) <= len(texts) + 4 * FEW_KILLS
+
+
+async def _find_each(client: recollect.AsyncClient, logs: dict[str, list[SessionEvent]]) -> None:
+    for session, log in logs.items():
+        for event in log:
+            for mode in ("ranked", "substring"):
+                page = await client.search_page(word_of(f"{session}/{event.event_id}"), mode=mode)
+                assert [(hit.session.session_id, hit.event.event_id) for hit in page.hits] == [(session, event.event_id)]
