@@ -22,7 +22,7 @@ from recollect_server.store.base import Store, UserScope
 from recollect_server.store.recall import Embedded
 from tests.bench.harness import Bench, Result
 from tests.bench.lines.base import compared
-from tests.bench.questions import KINDS
+from tests.bench.questions import KINDS, QUESTIONS
 from tests.bench.report import Line, at_most, duration, medians
 
 EVENT_BYTES = 400
@@ -55,10 +55,10 @@ def _ranked(bench: Bench, engine: str, size: int) -> list[Line]:
         bench.say(f"building the bare FTS5 table of {size:,} events")
         path = str(database.directory / "bare.db")
         job = {"path": path, "sessions": sessions, "per_user": size, "size": EVENT_BYTES}
-        bench.driver.run("make_fts5", 120 + size * 0.001, **job)
+        bench.driver.run("make_fts5", 120 + size * 0.002, **job)
         subjects: dict[str, Callable[[], Result]] = {}
         for kind in KINDS:
-            asked = {"kind": kind, "hits": HITS, "user": USER, "in_flight": 1, "min_count": len(KINDS[kind])}
+            asked = {"kind": kind, "hits": HITS, "user": USER, "in_flight": 1, "min_count": QUESTIONS}
             subjects[f"{kind}, bare"] = functools.partial(bench.measure, None, "bare_ranked", path=path, **asked)
             subjects[f"{kind}, server"] = functools.partial(bench.measure, server, "ranked", **asked)
         results = bench.interleave(f"ranked search of {size:,} events on {engine}", subjects)
