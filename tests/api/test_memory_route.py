@@ -117,6 +117,7 @@ BAD_BODIES: list[tuple[str | bytes, str]] = [
     (json.dumps({"sessionId": "x" * 256}), "at most 255 bytes"),
     ('{"sessionId": "a\\u0000"}', "control characters"),
     ('{"sessionId": "\\ud800"}', "UTF-8"),
+    ('{"\\ud800": 1}', "is not a field"),
 ]
 
 

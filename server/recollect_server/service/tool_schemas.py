@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 MOST_ARGUMENT_BYTES = 256 << 10
 _LAST_PAGE = 1_000_000
+_LONGEST_NAME = 100
+# JSON can write half of a pair, which no database and no message takes.
+_LONE_SURROGATE = re.compile("[\ud800-\udfff]")
 
 
 class WrongArguments(Exception):
@@ -36,6 +40,8 @@ class Text:
             raise WrongArguments(f"{name} must be one of {', '.join(self.choices)}")
         if not self.choices and len(value) > self.most:
             raise WrongArguments(f"{name} must have at most {self.most} characters")
+        if _LONE_SURROGATE.search(value):
+            raise WrongArguments(f"{name} must be text that has a UTF-8 form")
         return value
 
 
@@ -122,7 +128,7 @@ class Declared(NamedTuple):
         given = _object(text)
         unknown = [name for name in given if name not in self.parameters]
         if unknown:
-            raise WrongArguments(f"there is no argument {unknown[0]!r}; there are {', '.join(self.parameters)}")
+            raise WrongArguments(f"there is no argument {unknown[0][:_LONGEST_NAME]!r}; there are {', '.join(self.parameters)}")
         values: dict[str, Any] = {}
         for name, parameter in self.parameters.items():
             if given.get(name) is not None:  # many models write null for what they leave out

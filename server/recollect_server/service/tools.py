@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
@@ -77,7 +78,7 @@ class RecallTools:
             result = await run(caller, ref, tool.arguments(arguments_json))
         except WrongArguments as wrong:
             return ToolResult(json.dumps({"error": str(wrong)}, ensure_ascii=False), is_error=True)
-        return ToolResult(json.dumps(result, ensure_ascii=False))
+        return ToolResult(_written(result))
 
     # --- memory
 
@@ -209,8 +210,19 @@ def _memory_shown(entry: FoundMemory) -> dict[str, Any]:
         "session_id": draft.session_id,
     }
     if draft.metadata_json and len(draft.metadata_json) <= MOST_TEXT:
-        shown["metadata"] = json.loads(draft.metadata_json)
+        shown["metadata"] = json.loads(draft.metadata_json, parse_float=_finite)
     return shown | {"score": round(entry.score, 4)}
+
+
+def _finite(digits: str) -> float | str:
+    """JSON has no infinity, which is what 1e400 is read as: such a number is shown as text."""
+    number = float(digits)
+    return number if math.isfinite(number) else digits
+
+
+def _written(result: Mapping[str, Any]) -> str:
+    """As JSON. Half of a surrogate pair, which metadata may hold escaped, is shown as a question mark."""
+    return json.dumps(result, ensure_ascii=False).encode("utf-8", "replace").decode()
 
 
 def _cut(text: str, most: int = MOST_TEXT) -> str:

@@ -90,7 +90,8 @@ def _session_id(body: bytes) -> str:
     if not isinstance(value, dict):
         raise InvalidField("body", 'must be a JSON object, as in {"sessionId": "..."}')
     if unknown := sorted(value.keys() - set(_NAMES)):
-        raise InvalidField(unknown[0][:_LONGEST_NAME], "is not a field; the only one here is sessionId")
+        name = unknown[0][:_LONGEST_NAME].encode("utf-8", "replace").decode()  # JSON can write half of a surrogate pair
+        raise InvalidField(name, "is not a field; the only one here is sessionId")
     given = [value[name] for name in _NAMES if name in value]
     if len(given) > 1:
         raise InvalidField("sessionId", "and session_id are the same field; keep one")

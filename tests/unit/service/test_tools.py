@@ -84,6 +84,11 @@ def test_modes_that_are_offered_are_those_that_work(embedder: Meanings | None, m
         ("load_memory", '{"query": "a", "limit": 3}', "there is no argument 'limit'; there are query"),
         ("load_memory", json.dumps({"query": "a" * 1025}), "query must have at most 1024 characters"),
         ("load_memory", json.dumps({"query": "é" * 200_000}), "arguments must have at most 262144 bytes"),
+        ("load_memory", json.dumps({"x" * 200_000: "a"}), "there is no argument '" + "x" * 100 + "'; there are query"),
+        ("load_memory", '{"query": "\\ud800"}', "query must be text that has a UTF-8 form"),
+        ("preload_memory", '{"text": "tea \\udc00"}', "text must be text that has a UTF-8 form"),
+        ("conversation_search", '{"query": "\\ud83d", "mode": "substring"}', "query must be text that has a UTF-8 form"),
+        ("cross_session_search", '{"query": "tea,\\ud83d", "all": true}', "query must be text that has a UTF-8 form"),
         ("preload_memory", '{"max_entries": 0}', "max_entries must be an integer from 1 to 50"),
         ("preload_memory", '{"max_entries": true}', "max_entries must be an integer from 1 to 50"),
         ("preload_memory", '{"max_entries": 1.5}', "max_entries must be an integer from 1 to 50"),
@@ -143,6 +148,16 @@ async def test_load_memory_tells_of_the_user_of_the_app() -> None:
         "metadata": {"topic": "tea"},
     }
     assert await result(recalling, "load_memory", query=" ") == {"memories": []}
+
+
+async def test_metadata_that_no_reader_could_take_is_told_in_json_that_all_take() -> None:
+    recalling = Recalling()
+    metadata = '{"half": "a \\ud800", "large": 1e400, "pair": "\\ud83d\\ude00"}'
+    await recalling.memory.add(ANYONE, SCOPE, [entry("likes tea", metadata_json=metadata)])
+    found = await recalling.tools.call(ANYONE, ref(), "load_memory", '{"query": "tea"}')
+    assert found.result_json.encode()
+    [told] = json.loads(found.result_json, parse_constant=pytest.fail)["memories"]
+    assert told["metadata"] == {"half": "a ?", "large": "1e400", "pair": "\U0001f600"}
 
 
 async def test_load_memory_is_a_configuration_error_where_there_is_no_memory() -> None:
