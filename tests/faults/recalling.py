@@ -15,6 +15,7 @@ from tests.support.vectors import vector
 from .facts import fact
 
 DIMENSION = 16
+BATCH = 4
 EMBEDDED = "openai:small"
 
 
@@ -75,7 +76,7 @@ async def embeddings() -> AsyncIterator[Embeddings]:
 def embedding_with(endpoint: Embeddings) -> Mapping[str, object]:
     """Settings of a server."""
     named = {"embedder": "openai", "embedder_model": "small", "embedder_base_url": endpoint.url, "embedder_api_key": "key"}
-    return named | {"embedder_batch": 4, "embedder_timeout": "300ms"}
+    return named | {"embedder_batch": BATCH, "embedder_timeout": "600ms"}
 
 
 async def tell(client: recollect.AsyncClient, session: str, count: int) -> list[SessionEvent]:

@@ -1,0 +1,165 @@
+"""The embedder is down: everything else goes on, what waits is counted, and once it answers again everything is embedded.
+
+How long it waits between attempts is shortened; `tests/unit/service/test_embedding.py` holds an hour of it in simulated time.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections import Counter
+from collections.abc import Awaitable, Callable, Mapping
+from pathlib import Path
+from urllib.request import urlopen
+
+import pytest
+
+import recollect
+from recollect import errors
+from recollect.v1.recall_pb2 import SEARCH_MODE_HYBRID, SEARCH_MODE_RANKED
+from tests.support.model_endpoint import hangs, replies
+from tests.support.serving import ServerProcess, free_port, url_settings
+
+from .conftest import Look, ServerMaker
+from .facts import fact, word_of
+from .ledger import connect
+from .recall_laws import caught_up, check_found, check_tables, events_of
+from .recalling import BATCH, EMBEDDED, Embeddings, chance, embedding_with, embeddings, remember, tell
+
+IMPATIENT = """
+from recollect_server.service import embedding
+embedding._FIRST_DELAY_S, embedding._LONGEST_DELAY_S, embedding._COUNTED_EVERY_S = 0.2, 0.6, 0.2
+from recollect_server.embedder.options import EmbedderOptions
+EmbedderOptions.__init__.__kwdefaults__["backoff"] = 0.05
+"""
+BEFORE, DURING, AFTER = 10, 12, 6
+
+
+async def refuse(endpoint: Embeddings) -> None:
+    await endpoint.refuse()
+
+
+async def hang(endpoint: Embeddings) -> None:
+    endpoint.does(hangs)
+
+
+async def fail(endpoint: Embeddings) -> None:
+    endpoint.does(replies({"error": {"message": "out of order"}}, status=500))
+
+
+Outage = Callable[[Embeddings], Awaitable[None]]
+
+
+async def recover(endpoint: Embeddings) -> None:
+    endpoint.does(endpoint.embeds(chance))
+    if not endpoint.listening:
+        await endpoint.listen()
+
+
+@pytest.mark.parametrize(
+    ("database_url", "outage"),
+    [("sqlite", refuse), ("sqlite", hang), ("sqlite", fail), ("postgresql", refuse)],
+    indirect=["database_url"],
+)
+async def test_an_embedder_that_is_down_delays_and_then_everything_is_there(
+    make_server: ServerMaker, database_url: str | None, look: Look, outage: Outage
+) -> None:
+    async with embeddings() as endpoint:
+        server = make_server(prelude=IMPATIENT, **_settings(endpoint, database_url))
+        await asyncio.to_thread(server.start)
+        async with connect(server.address, timeout=15) as client:
+            await tell(client, "before", BEFORE)
+            await remember(client, "before", BEFORE)
+            await caught_up(client)
+            _check_asked(endpoint.asked_for(), 2 * BEFORE)
+
+            await outage(endpoint)
+            await _goes_on(client, server, "during", waiting=3 * DURING)
+            server.kill()
+            await asyncio.to_thread(server.start)
+            await _goes_on(client, server, "restarted", waiting=6 * DURING)
+
+            tried = endpoint.asked_for()
+            await recover(endpoint)
+            await tell(client, "after", AFTER)
+            await caught_up(client)
+            _check_asked(endpoint.asked_for() - tried, 6 * DURING + AFTER)
+            await _all_is_there(client, look)
+
+
+def _settings(endpoint: Embeddings, database_url: str | None) -> Mapping[str, object]:
+    return {"http_address": f"127.0.0.1:{free_port()}", **embedding_with(endpoint), **url_settings(database_url)}
+
+
+def _check_asked(asked: Counter[str], texts: int) -> None:
+    """Each text once, and a batch or two once more whose answer came too late. A memory may have the text of an event."""
+    del asked["probe"]
+    assert texts <= asked.total() <= texts + 2 * BATCH
+    assert max(asked.values()) <= 3
+
+
+async def _goes_on(client: recollect.AsyncClient, server: ServerProcess, name: str, *, waiting: int) -> None:
+    """All but embedding does, and what waits is told. What is asked for the first time needs the embedder."""
+    await tell(client, name, DURING)
+    await remember(client, name, DURING)
+    assert (await client.memory().add_session(name)).added == DURING
+    for n in range(3):
+        word = word_of(f"{name}/e{n}")
+        by_word = await client.search_page(word, mode="ranked")
+        assert [hit.event.event_id for hit in by_word.hits] == [f"e{n}"]
+    by_both = await client.search_page(word_of(f"{name}/e0"), mode="hybrid")
+    assert [hit.event.event_id for hit in by_both.hits] == ["e0"]
+    assert by_both.mode == SEARCH_MODE_RANKED, "it says that it went without"
+    remembered = await client.memory().search(word_of(f"{name}-0"))
+    assert ([entry.id for entry in remembered.entries], remembered.mode) == ([f"{name}-0"], SEARCH_MODE_RANKED)
+    for search in (client.search_page, client.memory().search):
+        with pytest.raises(errors.EmbedderFailed) as told:
+            await search(word_of(f"{name}/e0"), mode="semantic")
+        assert told.value.reason == "EMBEDDER_FAILED"
+        assert "127.0.0.1" not in str(told.value), "no address of the endpoint reaches a client"
+    await _until_told(client, server, waiting)
+
+
+async def _until_told(client: recollect.AsyncClient, server: ServerProcess, waiting: int) -> None:
+    """Of events what is indexed waits, and the page tells what was counted last."""
+    async with asyncio.timeout(20):
+        while (told := (await client.info()).embeddings.waiting) != waiting:
+            assert told <= waiting
+            await asyncio.sleep(0.05)
+        while (page := await asyncio.to_thread(_metrics, server))["recollect_embedding_waiting"] != waiting:  # noqa: ASYNC110
+            await asyncio.sleep(0.05)
+    assert page["recollect_embedding_failures_total"] > 0
+
+
+def _metrics(server: ServerProcess) -> dict[str, float]:
+    with urlopen(f"http://{server.http_address}/metrics", timeout=10) as answer:
+        lines = [line.split() for line in answer.read().decode().splitlines() if line.startswith("recollect_embedding")]
+    return {name: float(value) for name, value in lines}
+
+
+async def _all_is_there(client: recollect.AsyncClient, look: Look) -> None:
+    logs = await events_of(client, ("before", "during", "restarted", "after"))
+    check_tables(look, EMBEDDED, texts=BEFORE + 2 * DURING + AFTER)
+    entries = [entry async for entry in client.memory().list() if not entry.event_id]
+    assert len(entries) == BEFORE + 2 * DURING
+    # What was ingested has the texts of events.
+    assert len({entry.id async for entry in client.memory().list()}) == len(entries) + 2 * DURING
+    await check_found(client, logs, entries)
+    assert (await client.search_page(fact("during/e0"), mode="hybrid")).mode == SEARCH_MODE_HYBRID
+
+
+async def test_a_server_whose_embedder_never_answered_starts_and_serves(make_server: ServerMaker, tmp_path: Path) -> None:
+    """Nothing is known of the model yet, not even how long its vectors are."""
+    endpoint = Embeddings()
+    endpoint.port = free_port()
+    server = make_server(prelude=IMPATIENT, **_settings(endpoint, None))
+    await asyncio.to_thread(server.start)
+    try:
+        async with connect(server.address, timeout=15) as client:
+            await _goes_on(client, server, "first", waiting=3 * DURING)
+            await endpoint.listen()
+            await caught_up(client)
+            assert (await client.search_page(fact("first/e0"), mode="semantic")).hits[0].event.event_id == "e0"
+            assert server.log.count("nothing can be embedded") == 1, "it is said once"
+            assert "embedding works again" in server.log
+    finally:
+        await endpoint.refuse()

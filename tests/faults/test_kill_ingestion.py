@@ -1,0 +1,155 @@
+"""Sessions that are remembered by policy under kill -9: nothing expires unremembered, and nothing is remembered twice.
+
+RECOLLECT_KILLS sets how often the server is killed, on each engine and for all policies together.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import random
+from collections.abc import Callable, Coroutine
+from dataclasses import dataclass, field
+from datetime import timedelta
+from functools import partial
+from itertools import count
+from typing import Any
+
+import pytest
+
+import recollect
+from recollect import compaction
+from tests.support.serving import url_settings
+
+from .conftest import ServerMaker
+from .crew import crew
+from .facts import FactLedger, Place, fact
+from .ledger import connect
+
+KILLS = max(2, int(os.environ.get("RECOLLECT_KILLS", "10")) // 4)
+EVENTS = 8
+SOON = timedelta(seconds=1)
+# Ingesting takes long enough for the server to die in the middle of it, and a dead server's lease is soon over.
+SLOWLY = """
+import time
+from recollect_server.service import ingestion, memory
+ingestion._LEASE_NS, ingestion._SAVED_EVERY_NS = 10**9, 10**8
+ingestion._POLL_S, ingestion._GATHER_S = 0.2, 0.05
+memory._EVENTS_AT_ONCE = 2
+drafts = memory.MemoryService._drafts
+def slowly(self, *arguments):
+    time.sleep(0.01)
+    return drafts(self, *arguments)
+memory.MemoryService._drafts = slowly
+"""
+
+
+@dataclass
+class Told(FactLedger):
+    """`sure`: what was acknowledged, and must be remembered; `asked_for`: all that may be."""
+
+    sure: set[Place] = field(default_factory=set)
+    asked_for: set[Place] = field(default_factory=set)
+
+    def batch(self, session: str) -> list[recollect.SessionEvent]:
+        events = [recollect.user(fact(f"{session}/e{n}"), event_id=f"e{n}") for n in range(EVENTS)]
+        self.asked_for |= {(session, event.event_id) for event in events}
+        return events
+
+    def acknowledge(self, session: str) -> None:
+        self.sure |= {(session, f"e{n}") for n in range(EVENTS)}
+
+
+Work = Callable[[Told, recollect.AsyncClient, str], Coroutine[Any, Any, None]]
+
+
+async def expire(ledger: Told, client: recollect.AsyncClient, name: str) -> None:
+    """Never said again when the answer got lost: the session might have gone, and would be another."""
+    for number in count():
+        session = f"{name}-{number}"
+        try:
+            await client.append(session, *ledger.batch(session), create={"ttl": SOON})
+        except recollect.RecollectError:
+            await asyncio.sleep(0.05)
+            continue
+        ledger.acknowledge(session)
+        await asyncio.sleep(0.1)
+
+
+async def fall_idle(ledger: Told, client: recollect.AsyncClient, name: str) -> None:
+    for number in count():
+        session = f"{name}-{number}"
+        batch = ledger.batch(session)
+        for some in (batch[:3], batch[3:]):
+            await ledger.until_told(partial(client.append, session, *some, create=True))
+        ledger.acknowledge(session)
+        await asyncio.sleep(0.1)
+
+
+async def be_compacted(ledger: Told, client: recollect.AsyncClient, name: str) -> None:
+    """The whole session is remembered, whatever left its window."""
+    for number in count():
+        session = f"{name}-{number}"
+        await ledger.until_told(partial(client.append, session, *ledger.batch(session), create=True))
+        await ledger.until_told(partial(client.compact, session, compaction.sliding_window(2)))
+        ledger.acknowledge(session)
+        await asyncio.sleep(0.1)
+
+
+@pytest.mark.timeout(120 + 20 * KILLS)
+@pytest.mark.parametrize(
+    ("policy", "work"), [("on_expiry", expire), ("on_idle", fall_idle), ("on_compaction", be_compacted)], ids=lambda each: each
+)
+async def test_what_a_policy_remembers_is_remembered_once_whenever_the_server_dies(
+    make_server: ServerMaker, database_url: str | None, policy: str, work: Work, capsys: pytest.CaptureFixture[str]
+) -> None:
+    settings = {"memory_ingest": policy, "memory_idle": "1s", "sweep_interval": "500ms", **url_settings(database_url)}
+    ledger, counts = Told(), []
+    server = await asyncio.to_thread(make_server(prelude=SLOWLY, **settings).start)
+    async with connect(server.address) as client:
+        async with crew(*(work(ledger, client, name) for name in ("a", "b"))) as working:
+            for _ in range(KILLS):
+                wanted = len(ledger.sure) + 5 * EVENTS
+                await working.until(lambda wanted=wanted: len(ledger.sure) >= wanted)  # type: ignore[misc]
+                await asyncio.sleep(random.uniform(0.3, 1.6))
+                server.kill()
+                await asyncio.to_thread(server.start)
+                counts.append(len(await _remembered(ledger, client)))
+        server.kill()  # what was under way when the crew left is not asked for
+        await asyncio.to_thread(server.start)
+        await _until_settled(ledger, client, every_session_goes=policy == "on_expiry")
+        places = await _remembered(ledger, client)
+    assert places <= ledger.asked_for
+    with capsys.disabled():
+        engine = "sqlite" if database_url is None else "postgresql"
+        print(f"\n{engine} {policy}: kills={KILLS} told={len(ledger.sure)} remembered={len(places)} at the kills {counts}")
+
+
+async def _until_settled(ledger: Told, client: recollect.AsyncClient, *, every_session_goes: bool) -> None:
+    async with asyncio.timeout(40):
+        while True:
+            missing = ledger.sure - await _remembered(ledger, client)
+            if not missing and not (every_session_goes and await _there(ledger, client)):
+                return
+            await asyncio.sleep(0.1)
+
+
+async def _remembered(ledger: Told, client: recollect.AsyncClient) -> set[Place]:
+    """The events that are remembered, each once; what was acknowledged, and is not, is still there to be remembered."""
+    sure, there = set(ledger.sure), await _there(ledger, client)
+
+    async def read() -> list[Place]:
+        return [(entry.session_id, entry.event_id) async for entry in client.memory().list(page_size=1000)]
+
+    places = await ledger.until_told(read)
+    assert len(places) == len(set(places)), "no event twice"
+    lost = {place for place in sure - set(places) if place[0] not in there}
+    assert not lost, f"gone before it was remembered: {sorted(lost)[:5]}"
+    return set(places)
+
+
+async def _there(ledger: Told, client: recollect.AsyncClient) -> set[str]:
+    async def read() -> set[str]:
+        return {session.ref.session_id async for session in client.sessions(page_size=1000)}
+
+    return await ledger.until_told(read)
