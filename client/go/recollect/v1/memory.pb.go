@@ -218,16 +218,16 @@ func (x *MemoryEntry) GetHighlights() []*Highlight {
 // Selects memories. Fields combine with AND, values inside a repeated field with OR.
 type MemoryFilter struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// From these sessions, by session_id.
+	// From these sessions, by session_id. At most 1,000.
 	SessionIds []string `protobuf:"bytes,1,rep,name=session_ids,json=sessionIds,proto3" json:"session_ids,omitempty"`
-	// By these authors, compared exactly.
+	// By these authors, compared exactly. At most 1,000.
 	Authors []string `protobuf:"bytes,2,rep,name=authors,proto3" json:"authors,omitempty"`
-	// At or after this time.
+	// At or after this time: event_time, or where it is absent record_time.
 	FromTime *timestamppb.Timestamp `protobuf:"bytes,3,opt,name=from_time,json=fromTime,proto3" json:"from_time,omitempty"`
-	// At or before this time.
+	// At or before this time, as from_time.
 	ToTime *timestamppb.Timestamp `protobuf:"bytes,4,opt,name=to_time,json=toTime,proto3" json:"to_time,omitempty"`
 	// Top-level values of metadata_json: a string is compared as it is, a number or a boolean as its JSON text (1, 2.5, true).
-	// All must hold. At most 16.
+	// All must hold. At most 16; a key has at most 255 bytes, a value at most 1,024 characters.
 	Metadata      map[string]string `protobuf:"bytes,5,rep,name=metadata,proto3" json:"metadata,omitempty" protobuf_key:"bytes,1,opt,name=key" protobuf_val:"bytes,2,opt,name=value"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache

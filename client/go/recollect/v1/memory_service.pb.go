@@ -353,7 +353,8 @@ type SearchMemoryRequest struct {
 	Query string `protobuf:"bytes,2,opt,name=query,proto3" json:"query,omitempty"`
 	// How it is understood. Default: HYBRID where the server has an embedder, else RANKED.
 	Mode SearchMode `protobuf:"varint,3,opt,name=mode,proto3,enum=recollect.v1.SearchMode" json:"mode,omitempty"`
-	// Entries returned at most. 0 means 5 with SEMANTIC, else 10; more than 1,000 is coerced to 1,000, negative is refused.
+	// Entries returned at most, and fewer where the answer would pass the server's limit of bytes. 0 means 5 with SEMANTIC, else
+	// 10; more than 1,000 is coerced to 1,000, negative is refused.
 	TopK int32 `protobuf:"varint,4,opt,name=top_k,json=topK,proto3" json:"top_k,omitempty"`
 	// SEMANTIC only: the least cosine of an entry, from -1 to 1. Default: none.
 	MinScore *float64 `protobuf:"fixed64,5,opt,name=min_score,json=minScore,proto3,oneof" json:"min_score,omitempty"`
@@ -361,7 +362,7 @@ type SearchMemoryRequest struct {
 	Filter *MemoryFilter `protobuf:"bytes,6,opt,name=filter,proto3" json:"filter,omitempty"`
 	// Lifts newer entries. Default: age does not matter. Not with SUBSTRING.
 	Recency *Recency `protobuf:"bytes,7,opt,name=recency,proto3" json:"recency,omitempty"`
-	// What "yesterday" in the query refers to, and what recency counts from. Default: now.
+	// What "yesterday" in the query refers to, and what recency counts from. Default: now. Not with SUBSTRING.
 	ReferenceTime *timestamppb.Timestamp `protobuf:"bytes,8,opt,name=reference_time,json=referenceTime,proto3" json:"reference_time,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache

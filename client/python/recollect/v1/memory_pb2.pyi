@@ -135,24 +135,24 @@ class MemoryFilter(google.protobuf.message.Message):
     METADATA_FIELD_NUMBER: builtins.int
     @property
     def session_ids(self) -> google.protobuf.internal.containers.RepeatedScalarFieldContainer[builtins.str]:
-        """From these sessions, by session_id."""
+        """From these sessions, by session_id. At most 1,000."""
 
     @property
     def authors(self) -> google.protobuf.internal.containers.RepeatedScalarFieldContainer[builtins.str]:
-        """By these authors, compared exactly."""
+        """By these authors, compared exactly. At most 1,000."""
 
     @property
     def from_time(self) -> google.protobuf.timestamp_pb2.Timestamp:
-        """At or after this time."""
+        """At or after this time: event_time, or where it is absent record_time."""
 
     @property
     def to_time(self) -> google.protobuf.timestamp_pb2.Timestamp:
-        """At or before this time."""
+        """At or before this time, as from_time."""
 
     @property
     def metadata(self) -> google.protobuf.internal.containers.ScalarMap[builtins.str, builtins.str]:
         """Top-level values of metadata_json: a string is compared as it is, a number or a boolean as its JSON text (1, 2.5, true).
-        All must hold. At most 16.
+        All must hold. At most 16; a key has at most 255 bytes, a value at most 1,024 characters.
         """
 
     def __init__(

@@ -177,7 +177,9 @@ class SearchMemoryRequest(google.protobuf.message.Message):
     mode: recollect.v1.recall_pb2.SearchMode.ValueType
     """How it is understood. Default: HYBRID where the server has an embedder, else RANKED."""
     top_k: builtins.int
-    """Entries returned at most. 0 means 5 with SEMANTIC, else 10; more than 1,000 is coerced to 1,000, negative is refused."""
+    """Entries returned at most, and fewer where the answer would pass the server's limit of bytes. 0 means 5 with SEMANTIC, else
+    10; more than 1,000 is coerced to 1,000, negative is refused.
+    """
     min_score: builtins.float
     """SEMANTIC only: the least cosine of an entry, from -1 to 1. Default: none."""
     @property
@@ -194,7 +196,7 @@ class SearchMemoryRequest(google.protobuf.message.Message):
 
     @property
     def reference_time(self) -> google.protobuf.timestamp_pb2.Timestamp:
-        """What "yesterday" in the query refers to, and what recency counts from. Default: now."""
+        """What "yesterday" in the query refers to, and what recency counts from. Default: now. Not with SUBSTRING."""
 
     def __init__(
         self,

@@ -3702,20 +3702,20 @@ pub struct MemoryEntry {
 /// Selects memories. Fields combine with AND, values inside a repeated field with OR.
 #[derive(Clone, PartialEq, ::prost::Message)]
 pub struct MemoryFilter {
-    /// From these sessions, by session_id.
+    /// From these sessions, by session_id. At most 1,000.
     #[prost(string, repeated, tag = "1")]
     pub session_ids: ::prost::alloc::vec::Vec<::prost::alloc::string::String>,
-    /// By these authors, compared exactly.
+    /// By these authors, compared exactly. At most 1,000.
     #[prost(string, repeated, tag = "2")]
     pub authors: ::prost::alloc::vec::Vec<::prost::alloc::string::String>,
-    /// At or after this time.
+    /// At or after this time: event_time, or where it is absent record_time.
     #[prost(message, optional, tag = "3")]
     pub from_time: ::core::option::Option<::prost_types::Timestamp>,
-    /// At or before this time.
+    /// At or before this time, as from_time.
     #[prost(message, optional, tag = "4")]
     pub to_time: ::core::option::Option<::prost_types::Timestamp>,
     /// Top-level values of metadata_json: a string is compared as it is, a number or a boolean as its JSON text (1, 2.5, true).
-    /// All must hold. At most 16.
+    /// All must hold. At most 16; a key has at most 255 bytes, a value at most 1,024 characters.
     #[prost(map = "string, string", tag = "5")]
     pub metadata: ::std::collections::HashMap<
         ::prost::alloc::string::String,
@@ -3799,7 +3799,8 @@ pub struct SearchMemoryRequest {
     /// How it is understood. Default: HYBRID where the server has an embedder, else RANKED.
     #[prost(enumeration = "SearchMode", tag = "3")]
     pub mode: i32,
-    /// Entries returned at most. 0 means 5 with SEMANTIC, else 10; more than 1,000 is coerced to 1,000, negative is refused.
+    /// Entries returned at most, and fewer where the answer would pass the server's limit of bytes. 0 means 5 with SEMANTIC, else
+    /// 10; more than 1,000 is coerced to 1,000, negative is refused.
     #[prost(int32, tag = "4")]
     pub top_k: i32,
     /// SEMANTIC only: the least cosine of an entry, from -1 to 1. Default: none.
@@ -3811,7 +3812,7 @@ pub struct SearchMemoryRequest {
     /// Lifts newer entries. Default: age does not matter. Not with SUBSTRING.
     #[prost(message, optional, tag = "7")]
     pub recency: ::core::option::Option<Recency>,
-    /// What "yesterday" in the query refers to, and what recency counts from. Default: now.
+    /// What "yesterday" in the query refers to, and what recency counts from. Default: now. Not with SUBSTRING.
     #[prost(message, optional, tag = "8")]
     pub reference_time: ::core::option::Option<::prost_types::Timestamp>,
 }
@@ -4157,7 +4158,8 @@ pub struct SearchEventsRequest {
     #[prost(string, tag = "7")]
     pub page_token: ::prost::alloc::string::String,
     /// Which fields are searched. Default: with SUBSTRING the text, which is all that it looks at; with the other modes all of
-    /// them.
+    /// them. Only the text is embedded: SEMANTIC looks at nothing else, HYBRID by words at all that are named, and both refuse
+    /// fields without it.
     #[prost(enumeration = "SearchField", repeated, tag = "9")]
     pub fields: ::prost::alloc::vec::Vec<i32>,
     /// How many events before and after each hit, in the order of its session, come with it: at most 10. They satisfy the filter's

@@ -146,28 +146,28 @@ export const MemoryEntrySchema: GenMessage<MemoryEntry> = /*@__PURE__*/
  */
 export type MemoryFilter = Message<"recollect.v1.MemoryFilter"> & {
   /**
-   * From these sessions, by session_id.
+   * From these sessions, by session_id. At most 1,000.
    *
    * @generated from field: repeated string session_ids = 1;
    */
   sessionIds: string[];
 
   /**
-   * By these authors, compared exactly.
+   * By these authors, compared exactly. At most 1,000.
    *
    * @generated from field: repeated string authors = 2;
    */
   authors: string[];
 
   /**
-   * At or after this time.
+   * At or after this time: event_time, or where it is absent record_time.
    *
    * @generated from field: google.protobuf.Timestamp from_time = 3;
    */
   fromTime?: Timestamp | undefined;
 
   /**
-   * At or before this time.
+   * At or before this time, as from_time.
    *
    * @generated from field: google.protobuf.Timestamp to_time = 4;
    */
@@ -175,7 +175,7 @@ export type MemoryFilter = Message<"recollect.v1.MemoryFilter"> & {
 
   /**
    * Top-level values of metadata_json: a string is compared as it is, a number or a boolean as its JSON text (1, 2.5, true).
-   * All must hold. At most 16.
+   * All must hold. At most 16; a key has at most 255 bytes, a value at most 1,024 characters.
    *
    * @generated from field: map<string, string> metadata = 5;
    */

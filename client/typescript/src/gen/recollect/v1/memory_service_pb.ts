@@ -225,7 +225,8 @@ export type SearchMemoryRequest = Message<"recollect.v1.SearchMemoryRequest"> & 
   mode: SearchMode;
 
   /**
-   * Entries returned at most. 0 means 5 with SEMANTIC, else 10; more than 1,000 is coerced to 1,000, negative is refused.
+   * Entries returned at most, and fewer where the answer would pass the server's limit of bytes. 0 means 5 with SEMANTIC, else
+   * 10; more than 1,000 is coerced to 1,000, negative is refused.
    *
    * @generated from field: int32 top_k = 4;
    */
@@ -253,7 +254,7 @@ export type SearchMemoryRequest = Message<"recollect.v1.SearchMemoryRequest"> & 
   recency?: Recency | undefined;
 
   /**
-   * What "yesterday" in the query refers to, and what recency counts from. Default: now.
+   * What "yesterday" in the query refers to, and what recency counts from. Default: now. Not with SUBSTRING.
    *
    * @generated from field: google.protobuf.Timestamp reference_time = 8;
    */

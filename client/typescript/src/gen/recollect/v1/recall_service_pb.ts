@@ -149,7 +149,8 @@ export type SearchEventsRequest = Message<"recollect.v1.SearchEventsRequest"> & 
 
   /**
    * Which fields are searched. Default: with SUBSTRING the text, which is all that it looks at; with the other modes all of
-   * them.
+   * them. Only the text is embedded: SEMANTIC looks at nothing else, HYBRID by words at all that are named, and both refuse
+   * fields without it.
    *
    * @generated from field: repeated recollect.v1.SearchField fields = 9;
    */

@@ -420,7 +420,8 @@ private static final long serialVersionUID = 0L;
   /**
    * <pre>
    * Which fields are searched. Default: with SUBSTRING the text, which is all that it looks at; with the other modes all of
-   * them.
+   * them. Only the text is embedded: SEMANTIC looks at nothing else, HYBRID by words at all that are named, and both refuse
+   * fields without it.
    * </pre>
    *
    * <code>repeated .recollect.v1.SearchField fields = 9 [json_name = "fields"];</code>
@@ -434,7 +435,8 @@ private static final long serialVersionUID = 0L;
   /**
    * <pre>
    * Which fields are searched. Default: with SUBSTRING the text, which is all that it looks at; with the other modes all of
-   * them.
+   * them. Only the text is embedded: SEMANTIC looks at nothing else, HYBRID by words at all that are named, and both refuse
+   * fields without it.
    * </pre>
    *
    * <code>repeated .recollect.v1.SearchField fields = 9 [json_name = "fields"];</code>
@@ -447,7 +449,8 @@ private static final long serialVersionUID = 0L;
   /**
    * <pre>
    * Which fields are searched. Default: with SUBSTRING the text, which is all that it looks at; with the other modes all of
-   * them.
+   * them. Only the text is embedded: SEMANTIC looks at nothing else, HYBRID by words at all that are named, and both refuse
+   * fields without it.
    * </pre>
    *
    * <code>repeated .recollect.v1.SearchField fields = 9 [json_name = "fields"];</code>
@@ -461,7 +464,8 @@ private static final long serialVersionUID = 0L;
   /**
    * <pre>
    * Which fields are searched. Default: with SUBSTRING the text, which is all that it looks at; with the other modes all of
-   * them.
+   * them. Only the text is embedded: SEMANTIC looks at nothing else, HYBRID by words at all that are named, and both refuse
+   * fields without it.
    * </pre>
    *
    * <code>repeated .recollect.v1.SearchField fields = 9 [json_name = "fields"];</code>
@@ -475,7 +479,8 @@ private static final long serialVersionUID = 0L;
   /**
    * <pre>
    * Which fields are searched. Default: with SUBSTRING the text, which is all that it looks at; with the other modes all of
-   * them.
+   * them. Only the text is embedded: SEMANTIC looks at nothing else, HYBRID by words at all that are named, and both refuse
+   * fields without it.
    * </pre>
    *
    * <code>repeated .recollect.v1.SearchField fields = 9 [json_name = "fields"];</code>
@@ -2443,7 +2448,8 @@ private static final long serialVersionUID = 0L;
     /**
      * <pre>
      * Which fields are searched. Default: with SUBSTRING the text, which is all that it looks at; with the other modes all of
-     * them.
+     * them. Only the text is embedded: SEMANTIC looks at nothing else, HYBRID by words at all that are named, and both refuse
+     * fields without it.
      * </pre>
      *
      * <code>repeated .recollect.v1.SearchField fields = 9 [json_name = "fields"];</code>
@@ -2456,7 +2462,8 @@ private static final long serialVersionUID = 0L;
     /**
      * <pre>
      * Which fields are searched. Default: with SUBSTRING the text, which is all that it looks at; with the other modes all of
-     * them.
+     * them. Only the text is embedded: SEMANTIC looks at nothing else, HYBRID by words at all that are named, and both refuse
+     * fields without it.
      * </pre>
      *
      * <code>repeated .recollect.v1.SearchField fields = 9 [json_name = "fields"];</code>
@@ -2468,7 +2475,8 @@ private static final long serialVersionUID = 0L;
     /**
      * <pre>
      * Which fields are searched. Default: with SUBSTRING the text, which is all that it looks at; with the other modes all of
-     * them.
+     * them. Only the text is embedded: SEMANTIC looks at nothing else, HYBRID by words at all that are named, and both refuse
+     * fields without it.
      * </pre>
      *
      * <code>repeated .recollect.v1.SearchField fields = 9 [json_name = "fields"];</code>
@@ -2481,7 +2489,8 @@ private static final long serialVersionUID = 0L;
     /**
      * <pre>
      * Which fields are searched. Default: with SUBSTRING the text, which is all that it looks at; with the other modes all of
-     * them.
+     * them. Only the text is embedded: SEMANTIC looks at nothing else, HYBRID by words at all that are named, and both refuse
+     * fields without it.
      * </pre>
      *
      * <code>repeated .recollect.v1.SearchField fields = 9 [json_name = "fields"];</code>
@@ -2500,7 +2509,8 @@ private static final long serialVersionUID = 0L;
     /**
      * <pre>
      * Which fields are searched. Default: with SUBSTRING the text, which is all that it looks at; with the other modes all of
-     * them.
+     * them. Only the text is embedded: SEMANTIC looks at nothing else, HYBRID by words at all that are named, and both refuse
+     * fields without it.
      * </pre>
      *
      * <code>repeated .recollect.v1.SearchField fields = 9 [json_name = "fields"];</code>
@@ -2517,7 +2527,8 @@ private static final long serialVersionUID = 0L;
     /**
      * <pre>
      * Which fields are searched. Default: with SUBSTRING the text, which is all that it looks at; with the other modes all of
-     * them.
+     * them. Only the text is embedded: SEMANTIC looks at nothing else, HYBRID by words at all that are named, and both refuse
+     * fields without it.
      * </pre>
      *
      * <code>repeated .recollect.v1.SearchField fields = 9 [json_name = "fields"];</code>
@@ -2536,7 +2547,8 @@ private static final long serialVersionUID = 0L;
     /**
      * <pre>
      * Which fields are searched. Default: with SUBSTRING the text, which is all that it looks at; with the other modes all of
-     * them.
+     * them. Only the text is embedded: SEMANTIC looks at nothing else, HYBRID by words at all that are named, and both refuse
+     * fields without it.
      * </pre>
      *
      * <code>repeated .recollect.v1.SearchField fields = 9 [json_name = "fields"];</code>
@@ -2551,7 +2563,8 @@ private static final long serialVersionUID = 0L;
     /**
      * <pre>
      * Which fields are searched. Default: with SUBSTRING the text, which is all that it looks at; with the other modes all of
-     * them.
+     * them. Only the text is embedded: SEMANTIC looks at nothing else, HYBRID by words at all that are named, and both refuse
+     * fields without it.
      * </pre>
      *
      * <code>repeated .recollect.v1.SearchField fields = 9 [json_name = "fields"];</code>
@@ -2565,7 +2578,8 @@ private static final long serialVersionUID = 0L;
     /**
      * <pre>
      * Which fields are searched. Default: with SUBSTRING the text, which is all that it looks at; with the other modes all of
-     * them.
+     * them. Only the text is embedded: SEMANTIC looks at nothing else, HYBRID by words at all that are named, and both refuse
+     * fields without it.
      * </pre>
      *
      * <code>repeated .recollect.v1.SearchField fields = 9 [json_name = "fields"];</code>
@@ -2578,7 +2592,8 @@ private static final long serialVersionUID = 0L;
     /**
      * <pre>
      * Which fields are searched. Default: with SUBSTRING the text, which is all that it looks at; with the other modes all of
-     * them.
+     * them. Only the text is embedded: SEMANTIC looks at nothing else, HYBRID by words at all that are named, and both refuse
+     * fields without it.
      * </pre>
      *
      * <code>repeated .recollect.v1.SearchField fields = 9 [json_name = "fields"];</code>
@@ -2596,7 +2611,8 @@ private static final long serialVersionUID = 0L;
     /**
      * <pre>
      * Which fields are searched. Default: with SUBSTRING the text, which is all that it looks at; with the other modes all of
-     * them.
+     * them. Only the text is embedded: SEMANTIC looks at nothing else, HYBRID by words at all that are named, and both refuse
+     * fields without it.
      * </pre>
      *
      * <code>repeated .recollect.v1.SearchField fields = 9 [json_name = "fields"];</code>
@@ -2612,7 +2628,8 @@ private static final long serialVersionUID = 0L;
     /**
      * <pre>
      * Which fields are searched. Default: with SUBSTRING the text, which is all that it looks at; with the other modes all of
-     * them.
+     * them. Only the text is embedded: SEMANTIC looks at nothing else, HYBRID by words at all that are named, and both refuse
+     * fields without it.
      * </pre>
      *
      * <code>repeated .recollect.v1.SearchField fields = 9 [json_name = "fields"];</code>

@@ -195,7 +195,8 @@ public interface SearchEventsRequestOrBuilder extends
   /**
    * <pre>
    * Which fields are searched. Default: with SUBSTRING the text, which is all that it looks at; with the other modes all of
-   * them.
+   * them. Only the text is embedded: SEMANTIC looks at nothing else, HYBRID by words at all that are named, and both refuse
+   * fields without it.
    * </pre>
    *
    * <code>repeated .recollect.v1.SearchField fields = 9 [json_name = "fields"];</code>
@@ -205,7 +206,8 @@ public interface SearchEventsRequestOrBuilder extends
   /**
    * <pre>
    * Which fields are searched. Default: with SUBSTRING the text, which is all that it looks at; with the other modes all of
-   * them.
+   * them. Only the text is embedded: SEMANTIC looks at nothing else, HYBRID by words at all that are named, and both refuse
+   * fields without it.
    * </pre>
    *
    * <code>repeated .recollect.v1.SearchField fields = 9 [json_name = "fields"];</code>
@@ -215,7 +217,8 @@ public interface SearchEventsRequestOrBuilder extends
   /**
    * <pre>
    * Which fields are searched. Default: with SUBSTRING the text, which is all that it looks at; with the other modes all of
-   * them.
+   * them. Only the text is embedded: SEMANTIC looks at nothing else, HYBRID by words at all that are named, and both refuse
+   * fields without it.
    * </pre>
    *
    * <code>repeated .recollect.v1.SearchField fields = 9 [json_name = "fields"];</code>
@@ -226,7 +229,8 @@ public interface SearchEventsRequestOrBuilder extends
   /**
    * <pre>
    * Which fields are searched. Default: with SUBSTRING the text, which is all that it looks at; with the other modes all of
-   * them.
+   * them. Only the text is embedded: SEMANTIC looks at nothing else, HYBRID by words at all that are named, and both refuse
+   * fields without it.
    * </pre>
    *
    * <code>repeated .recollect.v1.SearchField fields = 9 [json_name = "fields"];</code>
@@ -237,7 +241,8 @@ public interface SearchEventsRequestOrBuilder extends
   /**
    * <pre>
    * Which fields are searched. Default: with SUBSTRING the text, which is all that it looks at; with the other modes all of
-   * them.
+   * them. Only the text is embedded: SEMANTIC looks at nothing else, HYBRID by words at all that are named, and both refuse
+   * fields without it.
    * </pre>
    *
    * <code>repeated .recollect.v1.SearchField fields = 9 [json_name = "fields"];</code>

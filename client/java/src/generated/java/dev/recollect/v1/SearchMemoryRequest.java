@@ -165,7 +165,8 @@ private static final long serialVersionUID = 0L;
   private int topK_ = 0;
   /**
    * <pre>
-   * Entries returned at most. 0 means 5 with SEMANTIC, else 10; more than 1,000 is coerced to 1,000, negative is refused.
+   * Entries returned at most, and fewer where the answer would pass the server's limit of bytes. 0 means 5 with SEMANTIC, else
+   * 10; more than 1,000 is coerced to 1,000, negative is refused.
    * </pre>
    *
    * <code>int32 top_k = 4 [json_name = "topK"];</code>
@@ -283,7 +284,7 @@ private static final long serialVersionUID = 0L;
   private com.google.protobuf.Timestamp referenceTime_;
   /**
    * <pre>
-   * What "yesterday" in the query refers to, and what recency counts from. Default: now.
+   * What "yesterday" in the query refers to, and what recency counts from. Default: now. Not with SUBSTRING.
    * </pre>
    *
    * <code>.google.protobuf.Timestamp reference_time = 8 [json_name = "referenceTime"];</code>
@@ -295,7 +296,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * What "yesterday" in the query refers to, and what recency counts from. Default: now.
+   * What "yesterday" in the query refers to, and what recency counts from. Default: now. Not with SUBSTRING.
    * </pre>
    *
    * <code>.google.protobuf.Timestamp reference_time = 8 [json_name = "referenceTime"];</code>
@@ -307,7 +308,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * What "yesterday" in the query refers to, and what recency counts from. Default: now.
+   * What "yesterday" in the query refers to, and what recency counts from. Default: now. Not with SUBSTRING.
    * </pre>
    *
    * <code>.google.protobuf.Timestamp reference_time = 8 [json_name = "referenceTime"];</code>
@@ -1173,7 +1174,8 @@ private static final long serialVersionUID = 0L;
     private int topK_ ;
     /**
      * <pre>
-     * Entries returned at most. 0 means 5 with SEMANTIC, else 10; more than 1,000 is coerced to 1,000, negative is refused.
+     * Entries returned at most, and fewer where the answer would pass the server's limit of bytes. 0 means 5 with SEMANTIC, else
+     * 10; more than 1,000 is coerced to 1,000, negative is refused.
      * </pre>
      *
      * <code>int32 top_k = 4 [json_name = "topK"];</code>
@@ -1185,7 +1187,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Entries returned at most. 0 means 5 with SEMANTIC, else 10; more than 1,000 is coerced to 1,000, negative is refused.
+     * Entries returned at most, and fewer where the answer would pass the server's limit of bytes. 0 means 5 with SEMANTIC, else
+     * 10; more than 1,000 is coerced to 1,000, negative is refused.
      * </pre>
      *
      * <code>int32 top_k = 4 [json_name = "topK"];</code>
@@ -1201,7 +1204,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Entries returned at most. 0 means 5 with SEMANTIC, else 10; more than 1,000 is coerced to 1,000, negative is refused.
+     * Entries returned at most, and fewer where the answer would pass the server's limit of bytes. 0 means 5 with SEMANTIC, else
+     * 10; more than 1,000 is coerced to 1,000, negative is refused.
      * </pre>
      *
      * <code>int32 top_k = 4 [json_name = "topK"];</code>
@@ -1589,7 +1593,7 @@ private static final long serialVersionUID = 0L;
         com.google.protobuf.Timestamp, com.google.protobuf.Timestamp.Builder, com.google.protobuf.TimestampOrBuilder> referenceTimeBuilder_;
     /**
      * <pre>
-     * What "yesterday" in the query refers to, and what recency counts from. Default: now.
+     * What "yesterday" in the query refers to, and what recency counts from. Default: now. Not with SUBSTRING.
      * </pre>
      *
      * <code>.google.protobuf.Timestamp reference_time = 8 [json_name = "referenceTime"];</code>
@@ -1600,7 +1604,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * What "yesterday" in the query refers to, and what recency counts from. Default: now.
+     * What "yesterday" in the query refers to, and what recency counts from. Default: now. Not with SUBSTRING.
      * </pre>
      *
      * <code>.google.protobuf.Timestamp reference_time = 8 [json_name = "referenceTime"];</code>
@@ -1615,7 +1619,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * What "yesterday" in the query refers to, and what recency counts from. Default: now.
+     * What "yesterday" in the query refers to, and what recency counts from. Default: now. Not with SUBSTRING.
      * </pre>
      *
      * <code>.google.protobuf.Timestamp reference_time = 8 [json_name = "referenceTime"];</code>
@@ -1635,7 +1639,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * What "yesterday" in the query refers to, and what recency counts from. Default: now.
+     * What "yesterday" in the query refers to, and what recency counts from. Default: now. Not with SUBSTRING.
      * </pre>
      *
      * <code>.google.protobuf.Timestamp reference_time = 8 [json_name = "referenceTime"];</code>
@@ -1653,7 +1657,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * What "yesterday" in the query refers to, and what recency counts from. Default: now.
+     * What "yesterday" in the query refers to, and what recency counts from. Default: now. Not with SUBSTRING.
      * </pre>
      *
      * <code>.google.protobuf.Timestamp reference_time = 8 [json_name = "referenceTime"];</code>
@@ -1678,7 +1682,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * What "yesterday" in the query refers to, and what recency counts from. Default: now.
+     * What "yesterday" in the query refers to, and what recency counts from. Default: now. Not with SUBSTRING.
      * </pre>
      *
      * <code>.google.protobuf.Timestamp reference_time = 8 [json_name = "referenceTime"];</code>
@@ -1695,7 +1699,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * What "yesterday" in the query refers to, and what recency counts from. Default: now.
+     * What "yesterday" in the query refers to, and what recency counts from. Default: now. Not with SUBSTRING.
      * </pre>
      *
      * <code>.google.protobuf.Timestamp reference_time = 8 [json_name = "referenceTime"];</code>
@@ -1707,7 +1711,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * What "yesterday" in the query refers to, and what recency counts from. Default: now.
+     * What "yesterday" in the query refers to, and what recency counts from. Default: now. Not with SUBSTRING.
      * </pre>
      *
      * <code>.google.protobuf.Timestamp reference_time = 8 [json_name = "referenceTime"];</code>
@@ -1722,7 +1726,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * What "yesterday" in the query refers to, and what recency counts from. Default: now.
+     * What "yesterday" in the query refers to, and what recency counts from. Default: now. Not with SUBSTRING.
      * </pre>
      *
      * <code>.google.protobuf.Timestamp reference_time = 8 [json_name = "referenceTime"];</code>

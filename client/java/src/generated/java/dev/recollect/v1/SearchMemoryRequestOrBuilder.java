@@ -78,7 +78,8 @@ public interface SearchMemoryRequestOrBuilder extends
 
   /**
    * <pre>
-   * Entries returned at most. 0 means 5 with SEMANTIC, else 10; more than 1,000 is coerced to 1,000, negative is refused.
+   * Entries returned at most, and fewer where the answer would pass the server's limit of bytes. 0 means 5 with SEMANTIC, else
+   * 10; more than 1,000 is coerced to 1,000, negative is refused.
    * </pre>
    *
    * <code>int32 top_k = 4 [json_name = "topK"];</code>
@@ -161,7 +162,7 @@ public interface SearchMemoryRequestOrBuilder extends
 
   /**
    * <pre>
-   * What "yesterday" in the query refers to, and what recency counts from. Default: now.
+   * What "yesterday" in the query refers to, and what recency counts from. Default: now. Not with SUBSTRING.
    * </pre>
    *
    * <code>.google.protobuf.Timestamp reference_time = 8 [json_name = "referenceTime"];</code>
@@ -170,7 +171,7 @@ public interface SearchMemoryRequestOrBuilder extends
   boolean hasReferenceTime();
   /**
    * <pre>
-   * What "yesterday" in the query refers to, and what recency counts from. Default: now.
+   * What "yesterday" in the query refers to, and what recency counts from. Default: now. Not with SUBSTRING.
    * </pre>
    *
    * <code>.google.protobuf.Timestamp reference_time = 8 [json_name = "referenceTime"];</code>
@@ -179,7 +180,7 @@ public interface SearchMemoryRequestOrBuilder extends
   com.google.protobuf.Timestamp getReferenceTime();
   /**
    * <pre>
-   * What "yesterday" in the query refers to, and what recency counts from. Default: now.
+   * What "yesterday" in the query refers to, and what recency counts from. Default: now. Not with SUBSTRING.
    * </pre>
    *
    * <code>.google.protobuf.Timestamp reference_time = 8 [json_name = "referenceTime"];</code>
