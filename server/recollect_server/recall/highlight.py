@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterable, Iterator
 
 from ..domain.recall import Span
 from ..domain.text import fold
-from .analysis import MOST_CHARACTERS, tokens
+from .analysis import MOST_CHARACTERS, places
 
 MOST_HIGHLIGHTS = 64
 
@@ -17,8 +17,7 @@ def highlights(text: str, terms: Collection[str], most: int = MOST_HIGHLIGHTS) -
     wanted = terms if isinstance(terms, (set, frozenset)) else set(terms)
     if not wanted:
         return []
-    found = sorted((token.start, token.end) for token in tokens(text[:MOST_CHARACTERS]) if token.term in wanted)
-    return _merged(found)[:most]
+    return _merged(places(text[:MOST_CHARACTERS], wanted), most)
 
 
 def literal_highlights(text: str, folded_terms: Iterable[str], most: int = MOST_HIGHLIGHTS) -> list[Span]:
@@ -31,9 +30,9 @@ def literal_highlights(text: str, folded_terms: Iterable[str], most: int = MOST_
             found += _occurrences(folded, term)
     found.sort()
     if len(folded) == len(text):  # Folding never shortens: nothing has moved.
-        return _merged(found)[:most]
+        return _merged(found, most)
     origin = [place for place, character in enumerate(text) for _ in fold(character)]
-    return _merged((origin[start], origin[end - 1] + 1) for start, end in found)[:most]
+    return _merged(((origin[start], origin[end - 1] + 1) for start, end in found), most)
 
 
 def _occurrences(text: str, term: str) -> Iterator[tuple[int, int]]:
@@ -43,13 +42,15 @@ def _occurrences(text: str, term: str) -> Iterator[tuple[int, int]]:
         start = text.find(term, start + len(term))
 
 
-def _merged(found: Iterable[tuple[int, int]]) -> list[Span]:
-    """Places in order as spans; what overlaps or touches becomes one."""
+def _merged(found: Iterable[tuple[int, int]], most: int) -> list[Span]:
+    """The first spans of places in order; what overlaps or touches becomes one. Looks no farther than it must."""
     spans: list[Span] = []
     for start, end in found:
         if spans and start <= spans[-1].end:
             if end > spans[-1].end:
                 spans[-1] = Span(spans[-1].start, end)
+        elif len(spans) == most:
+            break
         else:
             spans.append(Span(start, end))
     return spans

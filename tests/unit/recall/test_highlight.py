@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from collections.abc import Set as AbstractSet
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from recollect_server.domain.recall import Span
 from recollect_server.domain.text import fold
+from recollect_server.recall import analysis, highlight
 from recollect_server.recall.analysis import query_terms, tokens
 from recollect_server.recall.highlight import MOST_HIGHLIGHTS, highlights, literal_highlights
 
@@ -61,6 +65,28 @@ def test_literal_occurrences_are_highlighted_in_the_original(text: str, term: st
 def test_highlights_are_bounded_to_the_first() -> None:
     assert highlights("a " * 100, ["a"]) == [Span(at * 2, at * 2 + 1) for at in range(MOST_HIGHLIGHTS)]
     assert literal_highlights("a " * 100, ["a"], 2) == highlights("a " * 100, {"a"}, 2) == [Span(0, 1), Span(2, 3)]
+
+
+def test_no_more_of_a_long_text_is_analysed_than_its_first_highlights_need(monkeypatch: pytest.MonkeyPatch) -> None:
+    read = 0
+
+    def counted(text: str, wanted: AbstractSet[str]) -> Iterator[tuple[int, int]]:
+        nonlocal read
+        for place in analysis.places(text, wanted):
+            read += 1
+            yield place
+
+    monkeypatch.setattr(highlight, "places", counted)
+    assert len(highlights("again, " * 10_000, ["again"], 3)) == 3
+    assert read == 4
+
+
+@given(texts, st.data())
+def test_places_are_those_of_the_tokens(text: str, data: st.DataObject) -> None:
+    known = sorted({token.term for token in tokens(text)})
+    terms = data.draw(st.sets(st.sampled_from(known)) if known else st.just({"x"}))
+    twice = f"{text} {text}"  # what came before is remembered
+    assert list(analysis.places(twice, terms)) == sorted({(t.start, t.end) for t in tokens(twice) if t.term in terms})
 
 
 def ordered(spans: list[Span], text: str) -> bool:
