@@ -16,13 +16,23 @@ from ..domain.rules import DEFAULT_HITS, Limits
 from ..domain.text import fold
 from ..recall import query as questions
 from ..recall.fusion import recency
-from ..recall.ranking import rank
 from ..store.base import EventQuery, Store
 from ..store.memories import MemoryPage
 from ..store.recall import Source
 from .access import own_memories, own_ref
 from .aside import aside
-from .searches import MOST_RANKED, Highlights, Recency, check_min_score, depth, marked_all, marked_literally, ranked, reach
+from .searches import (
+    MOST_RANKED,
+    Highlights,
+    Recency,
+    check_min_score,
+    depth,
+    marked_all,
+    marked_literally,
+    rank_words,
+    ranked,
+    reach,
+)
 from .semantic import VectorSearch
 
 MOST_IDS = 1_000
@@ -313,7 +323,7 @@ class MemoryService:
             asked = WordQuery(tuple(question.terms), limit=depth(query.top_k))
             candidates = await self._store.memory_candidates(tenant, query.scope, asked, query.filter)
             times.update((each.key, each.time) for each in candidates.found)
-            return await aside(len(candidates.found), rank, question, candidates)
+            return await rank_words(question, candidates)
 
         async def by_meaning() -> Sequence[Scored]:
             nonlocal lag

@@ -15,11 +15,9 @@ from ..domain.rules import DEFAULT_HITS, Limits
 from ..recall import query as questions
 from ..recall.fusion import recency
 from ..recall.query import Query
-from ..recall.ranking import rank
 from ..store.base import EventScope, Store
 from ..store.recall import FoundEvent, Source
 from .access import own_scope
-from .aside import aside
 from .searches import (
     MOST_RANKED,
     Highlights,
@@ -30,6 +28,7 @@ from .searches import (
     depth,
     fitting,
     marked_all,
+    rank_words,
     ranked,
     reach,
 )
@@ -158,13 +157,13 @@ class RankedSearch:
             asked = WordQuery(tuple(question.terms), query.fields, depth(query.wanted))
             candidates = await self._store.word_candidates(tenant, query.scope, asked, query.filter)
             ranking.take_words(candidates)
-            scored = await aside(len(candidates.found), rank, question, candidates)
+            scored = await rank_words(question, candidates)
             beside = await self._beside(tenant, query, question, candidates, scored)
             if not beside:
                 return scored
             joined = replace(candidates, found=[*candidates.found, *beside])
             ranking.take_words(joined)
-            return await aside(len(joined.found), rank, question, joined)
+            return await rank_words(question, joined)
 
         async def by_meaning() -> Sequence[Scored]:
             assert vectors is not None  # noqa: S101 - it is not called otherwise; mypy cannot see it
@@ -172,6 +171,8 @@ class RankedSearch:
             count = reach(query.mode, query.wanted, ordered=ordered)
             near = await vectors.events(tenant, query.scope, query.text, query.filter, count, query.min_score)
             ranking.lag = await vectors.lag(Source.EVENTS)
+            if query.fields != ALL_FIELDS:  # an embedding is of all that an event says; one that says nothing there is no hit
+                near = [each for each in near if self._texts(each.found.event.body).of(query.fields)]
             ranking.take_found([each.found for each in near])
             return [Scored(each.found.key, each.score) for each in near]
 

@@ -12,10 +12,12 @@ from typing import NamedTuple
 
 from ..domain.errors import EmbedderFailed, EmbedderNotConfigured, InvalidField
 from ..domain.model import StoredEvent
-from ..domain.recall import FIELDS, Field, Scored, SearchMode, Span, Texts
+from ..domain.recall import FIELDS, Candidates, Field, Scored, SearchMode, Span, Texts
 from ..embedder.base import EmbedFailed
 from ..recall.fusion import fuse
 from ..recall.highlight import highlights, literal_highlights
+from ..recall.query import Query
+from ..recall.ranking import rank
 
 _log = logging.getLogger(__name__)
 
@@ -25,6 +27,8 @@ MOST_RANKED = 1_000
 _RANKED = 256
 _FUSED = 100
 _MOST_BYTES_AT_ONCE = 32 << 10
+# Characters of candidates' words: some ten milliseconds.
+_MOST_WORDS_AT_ONCE = 512 << 10
 MOST_WEIGHT = 100.0
 
 TextsOf = Callable[[bytes], Texts]
@@ -90,6 +94,13 @@ async def ranked(mode: SearchMode, by_words: Ranking, by_meaning: Ranking | None
     if mode is SearchMode.SEMANTIC:
         return mode, near
     return mode, fuse([await by_words(), near])
+
+
+async def rank_words(question: Query, candidates: Candidates) -> Sequence[Scored]:
+    """`recall.ranking.rank`; beside the event loop where candidates are long, for all their words are gone through."""
+    if sum(len(each.words) for each in candidates.found) <= _MOST_WORDS_AT_ONCE:
+        return rank(question, candidates)
+    return await asyncio.to_thread(rank, question, candidates)
 
 
 def check_min_score(value: float | None, mode: SearchMode) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import threading
 
 import pytest
 
@@ -15,9 +16,12 @@ from recollect_server.domain.errors import (
 )
 from recollect_server.domain.filters import EventFilter
 from recollect_server.domain.model import SECOND_NS, Role
-from recollect_server.domain.recall import Field, SearchMode, Span
+from recollect_server.domain.recall import Candidates, Field, Scored, SearchMode, Span
 from recollect_server.domain.rules import Limits
 from recollect_server.embedder.base import EmbedFailed
+from recollect_server.recall.query import Query
+from recollect_server.recall.ranking import rank
+from recollect_server.service import searches
 from recollect_server.service.ranked import Grouping
 from recollect_server.service.searches import Recency
 from recollect_server.store.base import AppScope, SearchQuery, UserScope
@@ -259,6 +263,23 @@ async def test_highlights_of_long_texts_are_looked_for_beside_the_event_loop() -
     await recalling.session("s1", "and so on " * 5000 + "the boat", "a boat")
     found = {len(hit.found.event.body) > 1000: hit.highlights for hit in (await recalling.find("boat")).hits}
     assert found == {True: [(Field.TEXT, Span(50_004, 50_008))], False: [(Field.TEXT, Span(2, 6))]}
+
+
+@pytest.mark.parametrize(("words", "beside"), [(10, False), (20_000, True)])
+async def test_long_candidates_are_ranked_beside_the_event_loop(
+    monkeypatch: pytest.MonkeyPatch, words: int, beside: bool
+) -> None:
+    threads: list[int] = []
+
+    def watched(question: Query, candidates: Candidates) -> list[Scored]:
+        threads.append(threading.get_ident())
+        return rank(question, candidates)
+
+    monkeypatch.setattr(searches, "rank", watched)
+    recalling = Recalling()
+    await recalling.session("s1", *["boat " * words] * 6)
+    assert len((await recalling.find("boat")).hits) == 6
+    assert [thread != threading.get_ident() for thread in threads] == [beside]
 
 
 # --- with an embedder
