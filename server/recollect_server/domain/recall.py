@@ -43,6 +43,10 @@ class Texts(NamedTuple):
     results: str
     media: str
 
+    def of(self, fields: Field = ALL_FIELDS) -> str:
+        """These fields as one text, the message's own first: all of them are what is embedded. A line feed stands between."""
+        return "\n".join(text for field, text in zip(FIELDS, self, strict=True) if text and field in fields)
+
 
 class Words(NamedTuple):
     """A document's terms by field, in the order of FIELDS, and the terms of the dates that it is about: its own, and those that

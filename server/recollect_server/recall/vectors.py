@@ -165,8 +165,9 @@ class VectorCache:
 
     def extend(self, key: Hashable, keys: Ids, groups: Ids, vectors: Vectors) -> bool:
         """Adds rows to a scope, or begins it: with no rows too, which tells that it has none. A row whose key is there already
-        replaces that one, and comes last; those of one call differ. False if the scope is larger than the whole cache: then it is not here any more, and
-        is to be read in blocks (`top_of_blocks`). Raises ValueError for arrays that do not fit each other or the scope's."""
+        replaces that one, and comes last; those of one call differ. False if the scope is larger than the whole cache: then it
+        is not here any more, and is to be read in blocks (`top_of_blocks`). Raises ValueError for arrays that do not fit each
+        other or the scope's."""
         if vectors.ndim != 2 or keys.shape != groups.shape or keys.shape != (len(vectors),):
             raise ValueError(f"{keys.shape} keys, {groups.shape} groups and vectors of shape {vectors.shape} do not fit")
         matrix = self._matrices.get(key)

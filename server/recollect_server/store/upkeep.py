@@ -12,8 +12,8 @@ class UpkeepStore(Protocol):
     """Sessions that are about to go, and notes of background work that outlive the server."""
 
     async def expired_sessions(self, tenant: str | None, now: int, limit: int, skip: int = 0) -> Sequence[tuple[str, Session]]:
-        """Up to `limit` sessions whose expire_time <= now (tenant None: of all), each with its tenant: the first to expire first,
-        without `skip` of them."""
+        """Up to `limit` sessions whose expire_time <= now (tenant None: of all), each with its tenant: the first to
+        expire first, without `skip` of them."""
         ...
 
     async def delete_seen(self, tenant: str, seen: Session, now: int) -> bool:

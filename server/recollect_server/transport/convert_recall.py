@@ -79,7 +79,7 @@ def ranked_query_of(request: pb.SearchEventsRequest, mode: SearchMode, limit: in
         text=text,
         mode=mode,
         filter=_without_window(filter_of(request.filter)),
-        fields=_ranked_fields(request.fields, mode),
+        fields=fields_of(request.fields) or ALL_FIELDS,
         limit=limit,
         offset=offset,
         neighbors=neighbors_of(request.neighbors),
@@ -97,13 +97,6 @@ def _without_window(wanted: EventFilter) -> EventFilter:
     if wanted.page_size is not None:
         raise InvalidField("filter.page", "is for SEARCH_MODE_SUBSTRING only; use page_size and page_token")
     return wanted
-
-
-def _ranked_fields(values: Sequence[int], mode: SearchMode) -> Field:
-    fields = fields_of(values) or ALL_FIELDS
-    if mode is not SearchMode.RANKED and Field.TEXT not in fields:
-        raise InvalidField("fields", "must have SEARCH_FIELD_TEXT but with SEARCH_MODE_RANKED: nothing else is embedded")
-    return fields
 
 
 def fields_of(values: Sequence[int]) -> Field:

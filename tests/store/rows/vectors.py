@@ -115,10 +115,10 @@ class EmbeddingRows:
         assert await queue(store, number, 2) == waiting[:2]
         assert await queue(store, number) == waiting, "it reserves nothing"
 
-    async def test_messages_are_embedded_not_what_tools_said(self, store: Store) -> None:
+    async def test_all_that_an_event_says_is_embedded_its_text_first(self, store: Store) -> None:
         number = await store.vector_model("small", DIMENSION)
-        await session_with(store, draft("said", role=Role.USER), call("c1"), result("c1"))
-        assert [each.text for each in await queue(store, number)] == ["said", "", ""]
+        await session_with(store, draft("said", role=Role.USER), call("c1"), result("c1"), draft(""))
+        assert [each.text for each in await queue(store, number)] == ["said", "f\n{}", "f", ""]
 
     async def test_what_has_no_text_is_done_without_a_vector(self, store: Store) -> None:
         number = await filled(store, ["one", "", " \n"])

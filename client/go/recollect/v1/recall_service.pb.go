@@ -202,8 +202,7 @@ type SearchEventsRequest struct {
 	// From the previous page's next_page_token, with an otherwise identical request.
 	PageToken string `protobuf:"bytes,7,opt,name=page_token,json=pageToken,proto3" json:"page_token,omitempty"`
 	// Which fields are searched. Default: with SUBSTRING the text, which is all that it looks at; with the other modes all of
-	// them. Only the text is embedded: SEMANTIC looks at nothing else, HYBRID by words at all that are named, and both refuse
-	// fields without it.
+	// them. An embedding is of all that an event says: by meaning it is found if it says anything in one of the fields.
 	Fields []SearchField `protobuf:"varint,9,rep,packed,name=fields,proto3,enum=recollect.v1.SearchField" json:"fields,omitempty"`
 	// How many events before and after each hit, in the order of its session, come with it: at most 10. They satisfy the filter's
 	// view and branch; its other conditions do not matter. Negative is refused.

@@ -152,8 +152,7 @@ class SearchEventsRequest(google.protobuf.message.Message):
     @property
     def fields(self) -> google.protobuf.internal.containers.RepeatedScalarFieldContainer[recollect.v1.recall_pb2.SearchField.ValueType]:
         """Which fields are searched. Default: with SUBSTRING the text, which is all that it looks at; with the other modes all of
-        them. Only the text is embedded: SEMANTIC looks at nothing else, HYBRID by words at all that are named, and both refuse
-        fields without it.
+        them. An embedding is of all that an event says: by meaning it is found if it says anything in one of the fields.
         """
 
     @property

@@ -4158,8 +4158,7 @@ pub struct SearchEventsRequest {
     #[prost(string, tag = "7")]
     pub page_token: ::prost::alloc::string::String,
     /// Which fields are searched. Default: with SUBSTRING the text, which is all that it looks at; with the other modes all of
-    /// them. Only the text is embedded: SEMANTIC looks at nothing else, HYBRID by words at all that are named, and both refuse
-    /// fields without it.
+    /// them. An embedding is of all that an event says: by meaning it is found if it says anything in one of the fields.
     #[prost(enumeration = "SearchField", repeated, tag = "9")]
     pub fields: ::prost::alloc::vec::Vec<i32>,
     /// How many events before and after each hit, in the order of its session, come with it: at most 10. They satisfy the filter's

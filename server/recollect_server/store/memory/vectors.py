@@ -97,7 +97,7 @@ class MemoryVectors(MemoryRecall, MemoryMemories):
         for entry in (entry for log in self._logs.values() for entry in log.entries):
             done = self._events_done.get(entry.key)
             if done is None or done.model != model:
-                yield Unembedded(entry.key, self._codec.texts(entry.sealed).text)
+                yield Unembedded(entry.key, self._codec.texts(entry.sealed).of())
 
     def _embedded(self, found: list[tuple[int, int, Floats]], model: int, after: int, limit: int) -> Embedded:
         page = sorted((row for row in found if row[0] > after), key=lambda row: row[0])[:limit]

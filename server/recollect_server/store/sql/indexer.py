@@ -42,12 +42,12 @@ from .word_index import WordRow, markers, words_text
 _log = logging.getLogger(__name__)
 
 _EVENTS_AT_ONCE = 256
-_EVENTS_AT_ONCE_BUSY = 64
+_EVENTS_AT_ONCE_BUSY = 32
 _POLL_S = 1.0
 _RETRY_S = 5.0
 # While appends come in, the indexer rests this many times as long as it worked: it may lag, they may not.
 _REST_FACTOR = 9
-_LONGEST_REST_S = 0.5
+_LONGEST_REST_S = 2.0
 
 
 # Of a change. Its detail is the largest part of it.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
@@ -20,10 +21,9 @@ from .word_index import scope_marker, session_marker
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """A scope that was looked up. `documents`: events in it, at least 1."""
+    """A scope that was looked up."""
 
     marker: str
-    documents: int
     session: int | None
     owner: dict[str, str] = field(default_factory=dict)
 
@@ -50,11 +50,16 @@ class Place:
 def place_of(scanner: Scanner, tenant: str, scope: EventScope) -> Place:
     """Raises SessionNotFound, AmbiguousSession."""
     if isinstance(scope, SessionRef):
-        row = require(scanner.connection, tenant, scope, columns=sa.select(sessions.c.id, sessions.c.last_seq))
-        return Place(session_marker(row.id), max(1, row.last_seq), row.id)
-    owner = owner_of(tenant, scope)
+        key = require(scanner.connection, tenant, scope, columns=sa.select(sessions.c.id)).id
+        return Place(session_marker(key), key)
+    return Place(scope_marker(tenant, scope), None, owner_of(tenant, scope))
+
+
+def size_of(scanner: Scanner, place: Place) -> int:
+    """How many events are in the scope, at least 1. Costs as much as it has sessions."""
+    owner = place.owner if place.session is None else {"id": place.session}
     prepared = scanner.statements.get(("scope size", *owner), scanner.connection, lambda: _size(owner))
-    return Place(scope_marker(tenant, scope), max(1, int(prepared.rows(scanner.connection, owner)[0][0])), None, owner)
+    return max(1, int(prepared.rows(scanner.connection, owner)[0][0]))
 
 
 def owner_of(tenant: str, scope: UserScope | AppScope) -> dict[str, str]:
@@ -65,14 +70,14 @@ def owner_of(tenant: str, scope: UserScope | AppScope) -> dict[str, str]:
 
 def owned(tenant: str, scope: UserScope | AppScope) -> Conditions:
     """Conditions on sessions."""
-    return Place("", 1, None, owner_of(tenant, scope)).reading()
+    return Place("", None, owner_of(tenant, scope)).reading()
 
 
 def _session_has(name: str) -> ColumnElement[bool]:
     return sessions.c[name] == parameter(name, sessions.c[name])
 
 
-def _size(owner: dict[str, str]) -> Select[Any]:
+def _size(owner: Mapping[str, str | int]) -> Select[Any]:
     return sa.select(sa.func.coalesce(sa.func.sum(sessions.c.last_seq), 0)).where(*map(_session_has, owner))
 
 

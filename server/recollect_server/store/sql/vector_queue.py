@@ -81,7 +81,7 @@ def _events(connection: Connection, codec: Codec, ids: Sequence[int]) -> Iterato
     fitting = sum(1 for _ in takewhile(lambda total: total <= _MOST_BYTES, totals))
     wanted = [row.id for row in sizes[: max(1, fitting)]]
     for row in connection.execute(sa.select(events.c.id, events.c.body).where(events.c.id.in_(wanted)).order_by(events.c.id)):
-        yield Unembedded(row.id, codec.texts(row.body).text)
+        yield Unembedded(row.id, codec.texts(row.body).of())
 
 
 def next_memories(connection: Connection, model: int, limit: int) -> Sequence[Unembedded]:

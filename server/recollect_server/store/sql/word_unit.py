@@ -26,7 +26,7 @@ from .found_unit import neighbor_keys
 from .prepared import Record
 from .scan import EVENT_COLUMNS, SMALL_BODY, Scanner
 from .schema import event_words, events, sessions
-from .scopes import Place, place_of
+from .scopes import Place, place_of, size_of
 from .word_index import Asked, NewestPage, WordIndex, words_text
 
 _e = events.c
@@ -49,9 +49,10 @@ def word_candidates(
     if not connection.in_transaction():
         connection.begin()  # prepared statements do not, and all of an answer is to be of one moment
     place = place_of(scanner, tenant, scope)
+    documents = size_of(scanner, place)
     if not query.terms or query.limit < 1:
-        return Candidates([], place.documents)
-    return _Choice(scanner, index, place, query, wanted).candidates()
+        return Candidates([], documents)
+    return _Choice(scanner, index, place, query, wanted, documents).candidates()
 
 
 def candidates_beside(
@@ -82,13 +83,22 @@ class _Postings:
 class _Choice:
     """The choice of candidates for one query."""
 
-    def __init__(self, scanner: Scanner, index: WordIndex | None, place: Place, query: WordQuery, wanted: EventFilter) -> None:
+    def __init__(
+        self,
+        scanner: Scanner,
+        index: WordIndex | None,
+        place: Place,
+        query: WordQuery,
+        wanted: EventFilter,
+        documents: int = 1,
+    ) -> None:
         self._scanner = scanner
         self._index = index
         self._place = place
         self._query = query
         self._wanted = wanted
-        self._most = most_counted(place.documents, query.limit)
+        self._documents = documents
+        self._most = most_counted(documents, query.limit)
         self._terms = list(dict.fromkeys(query.terms))
         self._every_field = query.fields & ALL_FIELDS == ALL_FIELDS
 
@@ -104,13 +114,13 @@ class _Choice:
         if common:
             self._fill(chosen, common)
         found = list(chosen.found.values())[: self._query.limit]
-        return Candidates(found, self._place.documents, counts, complete=len(chosen.found) <= self._query.limit)
+        return Candidates(found, self._documents, counts, complete=len(chosen.found) <= self._query.limit)
 
     def _best(self, indexed: Mapping[str, Sequence[int]], read: _Postings, counts: Mapping[str, int]) -> Sequence[int]:
         """Keys of events with terms that are rare, the most telling first, and of what was read with any, the newest first."""
         scores: dict[int, float] = {}
         for term, count in counts.items():
-            worth = rarity(count, self._place.documents) if count < self._most else 0.0
+            worth = rarity(count, self._documents) if count < self._most else 0.0
             keys, unindexed = indexed.get(term, ()), read.keys.get(term, ())
             if len(keys) >= self._most:
                 keys = ()

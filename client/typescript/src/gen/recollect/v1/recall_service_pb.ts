@@ -149,8 +149,7 @@ export type SearchEventsRequest = Message<"recollect.v1.SearchEventsRequest"> & 
 
   /**
    * Which fields are searched. Default: with SUBSTRING the text, which is all that it looks at; with the other modes all of
-   * them. Only the text is embedded: SEMANTIC looks at nothing else, HYBRID by words at all that are named, and both refuse
-   * fields without it.
+   * them. An embedding is of all that an event says: by meaning it is found if it says anything in one of the fields.
    *
    * @generated from field: repeated recollect.v1.SearchField fields = 9;
    */

@@ -420,8 +420,7 @@ private static final long serialVersionUID = 0L;
   /**
    * <pre>
    * Which fields are searched. Default: with SUBSTRING the text, which is all that it looks at; with the other modes all of
-   * them. Only the text is embedded: SEMANTIC looks at nothing else, HYBRID by words at all that are named, and both refuse
-   * fields without it.
+   * them. An embedding is of all that an event says: by meaning it is found if it says anything in one of the fields.
    * </pre>
    *
    * <code>repeated .recollect.v1.SearchField fields = 9 [json_name = "fields"];</code>
@@ -435,8 +434,7 @@ private static final long serialVersionUID = 0L;
   /**
    * <pre>
    * Which fields are searched. Default: with SUBSTRING the text, which is all that it looks at; with the other modes all of
-   * them. Only the text is embedded: SEMANTIC looks at nothing else, HYBRID by words at all that are named, and both refuse
-   * fields without it.
+   * them. An embedding is of all that an event says: by meaning it is found if it says anything in one of the fields.
    * </pre>
    *
    * <code>repeated .recollect.v1.SearchField fields = 9 [json_name = "fields"];</code>
@@ -449,8 +447,7 @@ private static final long serialVersionUID = 0L;
   /**
    * <pre>
    * Which fields are searched. Default: with SUBSTRING the text, which is all that it looks at; with the other modes all of
-   * them. Only the text is embedded: SEMANTIC looks at nothing else, HYBRID by words at all that are named, and both refuse
-   * fields without it.
+   * them. An embedding is of all that an event says: by meaning it is found if it says anything in one of the fields.
    * </pre>
    *
    * <code>repeated .recollect.v1.SearchField fields = 9 [json_name = "fields"];</code>
@@ -464,8 +461,7 @@ private static final long serialVersionUID = 0L;
   /**
    * <pre>
    * Which fields are searched. Default: with SUBSTRING the text, which is all that it looks at; with the other modes all of
-   * them. Only the text is embedded: SEMANTIC looks at nothing else, HYBRID by words at all that are named, and both refuse
-   * fields without it.
+   * them. An embedding is of all that an event says: by meaning it is found if it says anything in one of the fields.
    * </pre>
    *
    * <code>repeated .recollect.v1.SearchField fields = 9 [json_name = "fields"];</code>
@@ -479,8 +475,7 @@ private static final long serialVersionUID = 0L;
   /**
    * <pre>
    * Which fields are searched. Default: with SUBSTRING the text, which is all that it looks at; with the other modes all of
-   * them. Only the text is embedded: SEMANTIC looks at nothing else, HYBRID by words at all that are named, and both refuse
-   * fields without it.
+   * them. An embedding is of all that an event says: by meaning it is found if it says anything in one of the fields.
    * </pre>
    *
    * <code>repeated .recollect.v1.SearchField fields = 9 [json_name = "fields"];</code>
@@ -2448,8 +2443,7 @@ private static final long serialVersionUID = 0L;
     /**
      * <pre>
      * Which fields are searched. Default: with SUBSTRING the text, which is all that it looks at; with the other modes all of
-     * them. Only the text is embedded: SEMANTIC looks at nothing else, HYBRID by words at all that are named, and both refuse
-     * fields without it.
+     * them. An embedding is of all that an event says: by meaning it is found if it says anything in one of the fields.
      * </pre>
      *
      * <code>repeated .recollect.v1.SearchField fields = 9 [json_name = "fields"];</code>
@@ -2462,8 +2456,7 @@ private static final long serialVersionUID = 0L;
     /**
      * <pre>
      * Which fields are searched. Default: with SUBSTRING the text, which is all that it looks at; with the other modes all of
-     * them. Only the text is embedded: SEMANTIC looks at nothing else, HYBRID by words at all that are named, and both refuse
-     * fields without it.
+     * them. An embedding is of all that an event says: by meaning it is found if it says anything in one of the fields.
      * </pre>
      *
      * <code>repeated .recollect.v1.SearchField fields = 9 [json_name = "fields"];</code>
@@ -2475,8 +2468,7 @@ private static final long serialVersionUID = 0L;
     /**
      * <pre>
      * Which fields are searched. Default: with SUBSTRING the text, which is all that it looks at; with the other modes all of
-     * them. Only the text is embedded: SEMANTIC looks at nothing else, HYBRID by words at all that are named, and both refuse
-     * fields without it.
+     * them. An embedding is of all that an event says: by meaning it is found if it says anything in one of the fields.
      * </pre>
      *
      * <code>repeated .recollect.v1.SearchField fields = 9 [json_name = "fields"];</code>
@@ -2489,8 +2481,7 @@ private static final long serialVersionUID = 0L;
     /**
      * <pre>
      * Which fields are searched. Default: with SUBSTRING the text, which is all that it looks at; with the other modes all of
-     * them. Only the text is embedded: SEMANTIC looks at nothing else, HYBRID by words at all that are named, and both refuse
-     * fields without it.
+     * them. An embedding is of all that an event says: by meaning it is found if it says anything in one of the fields.
      * </pre>
      *
      * <code>repeated .recollect.v1.SearchField fields = 9 [json_name = "fields"];</code>
@@ -2509,8 +2500,7 @@ private static final long serialVersionUID = 0L;
     /**
      * <pre>
      * Which fields are searched. Default: with SUBSTRING the text, which is all that it looks at; with the other modes all of
-     * them. Only the text is embedded: SEMANTIC looks at nothing else, HYBRID by words at all that are named, and both refuse
-     * fields without it.
+     * them. An embedding is of all that an event says: by meaning it is found if it says anything in one of the fields.
      * </pre>
      *
      * <code>repeated .recollect.v1.SearchField fields = 9 [json_name = "fields"];</code>
@@ -2527,8 +2517,7 @@ private static final long serialVersionUID = 0L;
     /**
      * <pre>
      * Which fields are searched. Default: with SUBSTRING the text, which is all that it looks at; with the other modes all of
-     * them. Only the text is embedded: SEMANTIC looks at nothing else, HYBRID by words at all that are named, and both refuse
-     * fields without it.
+     * them. An embedding is of all that an event says: by meaning it is found if it says anything in one of the fields.
      * </pre>
      *
      * <code>repeated .recollect.v1.SearchField fields = 9 [json_name = "fields"];</code>
@@ -2547,8 +2536,7 @@ private static final long serialVersionUID = 0L;
     /**
      * <pre>
      * Which fields are searched. Default: with SUBSTRING the text, which is all that it looks at; with the other modes all of
-     * them. Only the text is embedded: SEMANTIC looks at nothing else, HYBRID by words at all that are named, and both refuse
-     * fields without it.
+     * them. An embedding is of all that an event says: by meaning it is found if it says anything in one of the fields.
      * </pre>
      *
      * <code>repeated .recollect.v1.SearchField fields = 9 [json_name = "fields"];</code>
@@ -2563,8 +2551,7 @@ private static final long serialVersionUID = 0L;
     /**
      * <pre>
      * Which fields are searched. Default: with SUBSTRING the text, which is all that it looks at; with the other modes all of
-     * them. Only the text is embedded: SEMANTIC looks at nothing else, HYBRID by words at all that are named, and both refuse
-     * fields without it.
+     * them. An embedding is of all that an event says: by meaning it is found if it says anything in one of the fields.
      * </pre>
      *
      * <code>repeated .recollect.v1.SearchField fields = 9 [json_name = "fields"];</code>
@@ -2578,8 +2565,7 @@ private static final long serialVersionUID = 0L;
     /**
      * <pre>
      * Which fields are searched. Default: with SUBSTRING the text, which is all that it looks at; with the other modes all of
-     * them. Only the text is embedded: SEMANTIC looks at nothing else, HYBRID by words at all that are named, and both refuse
-     * fields without it.
+     * them. An embedding is of all that an event says: by meaning it is found if it says anything in one of the fields.
      * </pre>
      *
      * <code>repeated .recollect.v1.SearchField fields = 9 [json_name = "fields"];</code>
@@ -2592,8 +2578,7 @@ private static final long serialVersionUID = 0L;
     /**
      * <pre>
      * Which fields are searched. Default: with SUBSTRING the text, which is all that it looks at; with the other modes all of
-     * them. Only the text is embedded: SEMANTIC looks at nothing else, HYBRID by words at all that are named, and both refuse
-     * fields without it.
+     * them. An embedding is of all that an event says: by meaning it is found if it says anything in one of the fields.
      * </pre>
      *
      * <code>repeated .recollect.v1.SearchField fields = 9 [json_name = "fields"];</code>
@@ -2611,8 +2596,7 @@ private static final long serialVersionUID = 0L;
     /**
      * <pre>
      * Which fields are searched. Default: with SUBSTRING the text, which is all that it looks at; with the other modes all of
-     * them. Only the text is embedded: SEMANTIC looks at nothing else, HYBRID by words at all that are named, and both refuse
-     * fields without it.
+     * them. An embedding is of all that an event says: by meaning it is found if it says anything in one of the fields.
      * </pre>
      *
      * <code>repeated .recollect.v1.SearchField fields = 9 [json_name = "fields"];</code>
@@ -2628,8 +2612,7 @@ private static final long serialVersionUID = 0L;
     /**
      * <pre>
      * Which fields are searched. Default: with SUBSTRING the text, which is all that it looks at; with the other modes all of
-     * them. Only the text is embedded: SEMANTIC looks at nothing else, HYBRID by words at all that are named, and both refuse
-     * fields without it.
+     * them. An embedding is of all that an event says: by meaning it is found if it says anything in one of the fields.
      * </pre>
      *
      * <code>repeated .recollect.v1.SearchField fields = 9 [json_name = "fields"];</code>

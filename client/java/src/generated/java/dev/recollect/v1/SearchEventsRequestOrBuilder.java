@@ -195,8 +195,7 @@ public interface SearchEventsRequestOrBuilder extends
   /**
    * <pre>
    * Which fields are searched. Default: with SUBSTRING the text, which is all that it looks at; with the other modes all of
-   * them. Only the text is embedded: SEMANTIC looks at nothing else, HYBRID by words at all that are named, and both refuse
-   * fields without it.
+   * them. An embedding is of all that an event says: by meaning it is found if it says anything in one of the fields.
    * </pre>
    *
    * <code>repeated .recollect.v1.SearchField fields = 9 [json_name = "fields"];</code>
@@ -206,8 +205,7 @@ public interface SearchEventsRequestOrBuilder extends
   /**
    * <pre>
    * Which fields are searched. Default: with SUBSTRING the text, which is all that it looks at; with the other modes all of
-   * them. Only the text is embedded: SEMANTIC looks at nothing else, HYBRID by words at all that are named, and both refuse
-   * fields without it.
+   * them. An embedding is of all that an event says: by meaning it is found if it says anything in one of the fields.
    * </pre>
    *
    * <code>repeated .recollect.v1.SearchField fields = 9 [json_name = "fields"];</code>
@@ -217,8 +215,7 @@ public interface SearchEventsRequestOrBuilder extends
   /**
    * <pre>
    * Which fields are searched. Default: with SUBSTRING the text, which is all that it looks at; with the other modes all of
-   * them. Only the text is embedded: SEMANTIC looks at nothing else, HYBRID by words at all that are named, and both refuse
-   * fields without it.
+   * them. An embedding is of all that an event says: by meaning it is found if it says anything in one of the fields.
    * </pre>
    *
    * <code>repeated .recollect.v1.SearchField fields = 9 [json_name = "fields"];</code>
@@ -229,8 +226,7 @@ public interface SearchEventsRequestOrBuilder extends
   /**
    * <pre>
    * Which fields are searched. Default: with SUBSTRING the text, which is all that it looks at; with the other modes all of
-   * them. Only the text is embedded: SEMANTIC looks at nothing else, HYBRID by words at all that are named, and both refuse
-   * fields without it.
+   * them. An embedding is of all that an event says: by meaning it is found if it says anything in one of the fields.
    * </pre>
    *
    * <code>repeated .recollect.v1.SearchField fields = 9 [json_name = "fields"];</code>
@@ -241,8 +237,7 @@ public interface SearchEventsRequestOrBuilder extends
   /**
    * <pre>
    * Which fields are searched. Default: with SUBSTRING the text, which is all that it looks at; with the other modes all of
-   * them. Only the text is embedded: SEMANTIC looks at nothing else, HYBRID by words at all that are named, and both refuse
-   * fields without it.
+   * them. An embedding is of all that an event says: by meaning it is found if it says anything in one of the fields.
    * </pre>
    *
    * <code>repeated .recollect.v1.SearchField fields = 9 [json_name = "fields"];</code>
