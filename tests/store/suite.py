@@ -31,8 +31,8 @@ from tests.store.rows.memories import (
     SharedMemoryRows,
     SubstringRows,
 )
-from tests.store.rows.memory_words import MemoryCandidateRows
 from tests.store.rows.memory_vectors import DurableVectorRows, MemoryVectorRows, SharedVectorRows
+from tests.store.rows.memory_words import MemoryCandidateRows
 from tests.store.rows.policies import LeaseRows, ListenerRows, PolicyRows
 from tests.store.rows.progress import ParkingRows, ProgressRows
 from tests.store.rows.reading import FidelityRows, PagingRows
