@@ -100,9 +100,9 @@ def test_memories_are_added_found_listed_and_forgotten(tell: Tell, address: str)
 
     assert tell("memory", "delete", "m1", *scope)[0] == 2, "nobody is there to confirm it"
     assert tell("memory", "delete", "m1", "nobody", "--yes", *scope)[1].strip() == "forgot 1, with 0 embeddings; 1 not found"
-    assert lines(tell("memory", "delete", "--all", "--yes", "--json", *scope)[1]) == [
-        {"deleted": 1, "embeddings_deleted": 0, "not_found": 0}
-    ]
+    (receipt,) = lines(tell("memory", "delete", "--all", "--yes", "--json", *scope)[1])
+    assert str(receipt.pop("delete_time")).endswith("Z")
+    assert receipt == {"deleted": 1, "embeddings_deleted": 0, "not_found": 0}
     assert tell("memory", "list", *scope)[1].strip() == "nothing is remembered"
 
 
@@ -110,6 +110,60 @@ def test_what_to_remember_may_come_from_standard_input(tell: Tell, address: str,
     monkeypatch.setattr(sys, "stdin", io.StringIO("The gate code is 4711."))
     assert tell("memory", "add", "-", "--user", "alice")[0] == 0
     assert "4711" in tell("memory", "search", "gate code", "--user", "alice")[1]
+
+
+def test_the_same_added_again_is_told_to_programs(tell: Tell, address: str) -> None:
+    added = ("memory", "add", "Tea.", "--id", "m1", "--user", "alice", "--json")
+    assert [lines(tell(*added)[1]) for _ in range(2)] == [[{"id": "m1", "replayed": replayed}] for replayed in (False, True)]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "step"),
+    [
+        (("search", "shoes", "--group", "turn"), "--group turn is not for substring search; add --mode ranked"),
+        (("search", "shoes", "--field", "media"), "--field media is not for substring search; add --mode ranked"),
+        (("search", "a", "--mode", "hybrid", "--user", "u", "--field", "tool_calls"), "add --field text, or use --mode ranked"),
+        (("memory", "list"), "give --user"),
+        (("memory", "add", " ", "--user", "u"), "TEXT must not be blank"),
+        (("memory", "add", "x", "--user", "u", "--metadata", "[1]"), "give --metadata as in"),
+    ],
+)
+def test_what_is_wrong_is_told_in_the_words_of_the_command_line(
+    tell: Tell, filled: str, arguments: tuple[str, ...], step: str
+) -> None:
+    code, out, err = tell(*arguments)
+    assert code in (1, 2)
+    assert not out
+    assert step in err
+
+
+def test_nothing_found_says_where_it_was_looked_for(tell: Tell, filled: str) -> None:
+    tell("memory", "ingest", "s1", "--user", "alice", "--app", "shop")
+    for command in (("search", "tents"), ("list",)):
+        assert "--app names one" in tell("memory", *command, "--user", "alice")[1]
+
+
+def test_what_an_answer_lacks_is_told(start_server: object, capfd: pytest.CaptureFixture[str]) -> None:
+    server = start_server(  # type: ignore[operator]
+        embedder="openai", embedder_model="small", embedder_base_url="http://127.0.0.1:1/v1", embedder_api_key="key"
+    )
+    address = f"127.0.0.1:{server.grpc_port}"
+    with Client(address, user_id="alice") as client:
+        client.append("s1", *(recollect.user(f"shoe {number}") for number in range(600)), create=True)
+        client.append("s1", *(recollect.user(f"boot and shoe {number}") for number in range(600)))
+        client.memory().add(recollect.memory_entry("Shoes are in the hall."))
+    by_words = "the embedder did not answer: this was found by words alone; run it again to search by meaning too"
+    ask = ("--mode", "hybrid", "--user", "alice", "--address", address)
+    assert main(["search", "shoes", "--limit", "1", *ask]) == 0
+    told = capfd.readouterr().err.splitlines()
+    assert told[0] == "only the best hit is shown; --limit 0 shows all"
+    assert told[1] == by_words
+    assert main(["memory", "search", "shoes", *ask]) == 0
+    assert capfd.readouterr().err.splitlines()[0] == by_words
+    assert main(["search", "shoes", "--limit", "0", "--json", *ask]) == 0
+    out, err = capfd.readouterr()
+    assert len(out.splitlines()) == 1000
+    assert err.startswith("more events match than are ranked")
 
 
 def test_what_to_delete_is_said_in_one_way(tell: Tell, address: str) -> None:

@@ -16,6 +16,7 @@ from ..errors import (
     EmbedderFailed,
     EmbedderNotConfigured,
     EventNotFound,
+    InvalidField,
     MemoryNotConfigured,
     RecollectError,
     ResumePositionExpired,
@@ -69,6 +70,14 @@ _NEXT: Mapping[type[RecollectError], str] = {
 }
 
 
+# The options by which the command line sets what the server calls by another name.
+_OPTIONS: Mapping[str, str] = {
+    "scope.user_id": "give --user",
+    "user.user_id": "give --user",
+    "memories[0].metadata_json": """give --metadata as in '{"kind": "taste"}'""",
+}
+
+
 def from_server(error: RecollectError, address: str) -> CliError:
     """What the server, or its absence, means to whoever runs the command."""
     reason = error.reason or error.code.name
@@ -81,7 +90,10 @@ def from_server(error: RecollectError, address: str) -> CliError:
     elif isinstance(error, (Unavailable, DeadlineExceeded)):
         code = Exit.UNAVAILABLE
     message = one_line(error.message) or reason
-    if step := _NEXT.get(type(error)):
+    step = _NEXT.get(type(error)) or (
+        _OPTIONS.get(error.metadata.get("field", "")) if isinstance(error, InvalidField) else None
+    )
+    if step:
         message = f"{message.partition(';')[0]}; {step}"
     return CliError(message, code, reason=reason, metadata=error.metadata)
 
@@ -107,9 +119,9 @@ def debugging() -> bool:
     return os.environ.get("RECOLLECT_DEBUG", "") not in ("", "0")
 
 
-def counted(number: int, noun: str) -> str:
-    """A number of things: "1 event", "5,308 events"."""
-    return f"{number:,} {noun}{'' if number == 1 else 's'}"
+def counted(number: int, noun: str, plural: str = "") -> str:
+    """A number of things: "1 event", "5,308 events"; `plural` where an s does not make it."""
+    return f"{number:,} {noun if number == 1 else plural or noun + 's'}"
 
 
 def one_line(text: str) -> str:

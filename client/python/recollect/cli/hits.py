@@ -1,21 +1,25 @@
-"""How what a search found is shown: marked text in one line, and the events around it."""
+"""How what a search found is shown: marked text in one line, the events around it, and what the answer as a whole tells."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
+from rich.table import Table
 from rich.text import Text
 
 from ..messages import text_of
 from ..v1.event_pb2 import SessionEvent
-from ..v1.recall_pb2 import Highlight, SearchField
-from .output import excerpt, plain, role_of, summary_of
+from ..v1.memory_service_pb2 import SearchMemoryResponse
+from ..v1.recall_pb2 import Highlight, SearchField, SearchMode
+from ..v1.recall_service_pb2 import SearchEventsResponse
+from .failures import counted
+from .output import cut, excerpt, plain, role_of, summary_of
 
 _MARK = "bold yellow"
 
 
 def marked(text: str, spans: Iterable[tuple[int, int]], width: int) -> Text:
-    """One line of the text, cut to the width so that the first span is in it, with the spans marked.
+    """One line of the text, cut to the width in cells so that the first span is in it, with the spans marked.
 
     Spans are in characters of `text`; white space is folded, so they are carried along character by character.
     """
@@ -26,11 +30,11 @@ def marked(text: str, spans: Iterable[tuple[int, int]], width: int) -> Text:
             if shown != " " or (line and line[-1][0] != " "):
                 line.append((shown, at in places))
     first = next((index for index, (_, hit) in enumerate(line) if hit), 0)
-    start = max(0, min(first - width // 3, len(line) - width))
+    start, end = cut([character for character, _ in line], first, width)
     made = Text("…" if start else "")
-    for character, hit in line[start : start + width]:
+    for character, hit in line[start:end]:
         made.append(character, _MARK if hit else None)
-    if start + width < len(line):
+    if end < len(line):
         made.append("…")
     return made
 
@@ -48,6 +52,26 @@ def around(event: SessionEvent, width: int) -> Text:
     made = Text(f"#{event.seq} {role_of(event)}: ", "dim")
     made.append(excerpt(summary_of(event), "", width).plain, "dim")
     return made
+
+
+def blocks() -> Table:
+    """A table of one column as wide as the terminal, for what is shown as a line of where it is and lines of what it says."""
+    made = Table.grid()
+    made.add_column(overflow="fold")
+    return made
+
+
+def remarks(answer: SearchEventsResponse | SearchMemoryResponse, *, hybrid: bool) -> list[str]:
+    """What whoever reads the hits should know of the answer; `hybrid` if that was asked for."""
+    told = []
+    if hybrid and answer.mode == SearchMode.SEARCH_MODE_RANKED:
+        told.append("the embedder did not answer: this was found by words alone; run it again to search by meaning too")
+    if answer.semantic_lag:
+        what = ("memory", "memories") if isinstance(answer, SearchMemoryResponse) else ("event", "events")
+        told.append(
+            f"{counted(answer.semantic_lag, *what)} of the server cannot be found by meaning yet; run it again in a while"
+        )
+    return told
 
 
 def highlights_json(highlights: Iterable[Highlight]) -> list[dict[str, object]]:

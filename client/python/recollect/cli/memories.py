@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Sequence
 from functools import partial
 from typing import Annotated, Any
 
 import typer
+from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
@@ -16,15 +18,16 @@ from ..v1.event_pb2 import SessionEvent
 from ..v1.memory_pb2 import MemoryEntry
 from ..v1.memory_service_pb2 import AddSessionToMemoryResponse, DeleteMemoriesResponse
 from ..v1.recall_pb2 import SearchMode
-from .context import Address, App, Json, Token, cli_of, pairs, ref_of, usage
+from .context import Address, Json, Token, cli_of, pairs, ref_of, usage
 from .failures import counted
-from .hits import highlights_json, marked
-from .output import Listing, as_json, plain, print_json, room, shown_time, table
+from .hits import blocks, highlights_json, marked, remarks
+from .output import Listing, as_json, console, plain, print_json, room, shown_time, table
 from .search import Mode
 
 memory_app = typer.Typer(help="What is remembered of a user, across sessions.", no_args_is_help=True)
 
 Owner = Annotated[str, typer.Option("--user", help="Whose memory. Not needed with a token that names its user.")]
+App = Annotated[str | None, typer.Option("--app", help="In which application; without it, memories without one.")]
 Author = Annotated[str, typer.Option("--author", help="Who said it.")]
 Sessions = Annotated[list[str] | None, typer.Option("--session", help="Only from this session; may be repeated.")]
 Metadata = Annotated[
@@ -48,6 +51,8 @@ def add(
     """Remember something."""
     cli = cli_of(ctx, address, token, json)
     content = sys.stdin.read() if text == "-" else text
+    if not content.strip():
+        raise usage("TEXT must not be blank; say what to remember")
     entry = memory_entry(content, id=memory_id, author=author, metadata=metadata or None)
 
     async def added(client: AsyncClient) -> Any:
@@ -55,7 +60,7 @@ def add(
 
     result = cli.call(added)
     if cli.json:
-        print_json(as_json(result))
+        print_json({"id": result.id, "replayed": result.replayed})
     else:
         print(f"{plain(result.id)} was there already" if result.replayed else f"remembered as {plain(result.id)}")
 
@@ -109,15 +114,19 @@ def search_memory(
     """Find what is remembered, best first. With --json, one entry to a line."""
     cli = cli_of(ctx, address, token, json)
     chosen: MemorySelection = {"session_ids": session or [], "metadata": pairs(where or [], "--where")}
-    listing = Listing(_found_json if cli.json else None, partial(_table, "score"), _show_found, "nothing found")
+    listing = Listing(_found_json if cli.json else None, partial(_table, "score"), _show_found, _nothing("found", app))
 
-    async def found(client: AsyncClient) -> None:
+    async def found(client: AsyncClient) -> list[str]:
         memory, how = _memory(client, user, app), mode or SearchMode.SEARCH_MODE_UNSPECIFIED
-        for entry in (await memory.search(query, mode=how, top_k=limit, **chosen)).entries:
+        answer = await memory.search(query, mode=how, top_k=limit, **chosen)
+        for entry in answer.entries:
             listing.add(entry)
+        return remarks(answer, hybrid=mode is Mode.HYBRID)
 
-    cli.call(found)
+    told = cli.call(found)
     listing.end()
+    for remark in told:
+        print(remark, file=sys.stderr)
 
 
 @memory_app.command("list")
@@ -135,7 +144,7 @@ def list_memories(
     """List what is remembered, the last added first. With --json, one entry to a line."""
     cli = cli_of(ctx, address, token, json)
     chosen: MemorySelection = {"session_ids": session or [], "metadata": pairs(where or [], "--where")}
-    listing = Listing(as_json if cli.json else None, _table, _show, "nothing is remembered")
+    listing = Listing(as_json if cli.json else None, _table, _show, _nothing("is remembered", app))
 
     async def found(client: AsyncClient) -> bool:
         size = min(limit + 1, 1000) if limit else 1000
@@ -168,7 +177,9 @@ def delete(
     cli = cli_of(ctx, address, token, json)
     if bool(ids) + bool(session) + everything != 1:
         raise usage("give ids, or --session, or --all")
-    what = "everything" if everything else f"all of session {session}" if session else counted(len(ids or ()), "entry")
+    what = (
+        "everything" if everything else f"all of session {session}" if session else counted(len(ids or ()), "entry", "entries")
+    )
     if not yes:
         if cli.json or not sys.stdin.isatty():
             raise usage("deleting is for good; confirm with --yes")
@@ -183,37 +194,46 @@ def delete(
     receipt = cli.call(deleted)
     if cli.json:
         names = ("deleted", "embeddings_deleted", "not_found")
-        print_json({name: getattr(receipt, name) for name in names})
+        counts = {name: getattr(receipt, name) for name in names}
+        print_json({**counts, "delete_time": receipt.delete_time.ToJsonString()})
         return
     missing = f"; {receipt.not_found:,} not found" if receipt.not_found else ""
-    print(f"forgot {receipt.deleted:,}, with {receipt.embeddings_deleted:,} embeddings{missing}")
+    print(f"forgot {receipt.deleted:,}, with {counted(receipt.embeddings_deleted, 'embedding')}{missing}")
 
 
 def _memory(client: AsyncClient, user: str, app: str | None) -> AsyncUserMemory:
     return client.memory(user or None, app=app)
 
 
+def _nothing(what: str, app: str | None) -> str:
+    """That there is nothing, and where it was looked for, if that may not be where it is."""
+    return f"nothing {what}" if app else f"nothing {what} among memories without an app; --app names one"
+
+
 def _table(*first: str) -> Table:
-    return table(*first, "id", "author", "time", "session", "text", ids=("id", "session"), numbers=first, rest="text")
+    if sys.stdout.isatty():
+        return blocks()
+    return table(*first, "id", "author", "time", "session", "text", numbers=first)
 
 
-def _columns(entry: MemoryEntry) -> tuple[Text, Text, str, Text]:
-    time = entry.event_time if entry.HasField("event_time") else entry.record_time
-    author, session = (Text(plain(each)) for each in (entry.author, entry.session_id))
-    return Text(plain(entry.id)), author, shown_time(time), session
-
-
-def _text(entry: MemoryEntry) -> str:
-    return text_of(SessionEvent(message=entry.content))
+def _row(made: Table, entry: MemoryEntry, *first: str, spans: Sequence[tuple[int, int]] = ()) -> None:
+    """On a terminal a line of what it is and one of what it says; elsewhere the columns of a table."""
+    time = shown_time(entry.event_time if entry.HasField("event_time") else entry.record_time)
+    author, session, text = plain(entry.author), plain(entry.session_id), text_of(SessionEvent(message=entry.content))
+    if not sys.stdout.isatty():
+        made.add_row(*first, Text(plain(entry.id)), Text(author), time, Text(session), marked(text, spans, room()))
+        return
+    head = (*first, plain(entry.id), author, time, session and f"of {session}")
+    made.add_row(Text("  ".join(each for each in head if each), "bold"))
+    made.add_row(Padding(marked(text, spans, console().width - 6), (0, 0, 0, 2)))
 
 
 def _show(made: Table, entry: MemoryEntry) -> None:
-    made.add_row(*_columns(entry), marked(_text(entry), (), room()))
+    _row(made, entry)
 
 
 def _show_found(made: Table, entry: MemoryEntry) -> None:
-    spans = [(each.start, each.end) for each in entry.highlights]
-    made.add_row(f"{entry.score:.3f}", *_columns(entry), marked(_text(entry), spans, room()))
+    _row(made, entry, f"{entry.score:.3f}", spans=[(each.start, each.end) for each in entry.highlights])
 
 
 def _found_json(entry: MemoryEntry) -> dict[str, Any]:

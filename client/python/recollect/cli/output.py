@@ -5,7 +5,7 @@ from __future__ import annotations
 import base64
 import json
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
 from typing import Any, Generic, TypeVar
 
@@ -13,6 +13,7 @@ from google.protobuf.descriptor import FieldDescriptor
 from google.protobuf.message import Message
 from google.protobuf.timestamp_pb2 import Timestamp
 from rich import box
+from rich.cells import cell_len
 from rich.console import Console
 from rich.table import Table
 from rich.text import Text
@@ -152,14 +153,31 @@ def plain(text: str) -> str:
 def excerpt(text: str, around: str = "", width: int = 100) -> Text:
     """One line of the text, cut to the width so that `around` is in it, and that highlighted."""
     line = " ".join(plain(text).split())
-    at = line.casefold().find(around.casefold()) if around else -1
-    start = max(0, min(at - width // 3, len(line) - width)) if at >= 0 else 0
-    cut = ("…" if start else "") + line[start : start + width] + ("…" if start + width < len(line) else "")
-    shown = Text(cut)
-    found = cut.casefold().find(around.casefold()) if around else -1
+    at = line.casefold().find(around.casefold()) if around else 0
+    start, end = cut(line, min(max(at, 0), len(line)), width)
+    part = ("…" if start else "") + line[start:end] + ("…" if end < len(line) else "")
+    shown = Text(part)
+    found = part.casefold().find(around.casefold()) if around else -1
     if found >= 0:
         shown.stylize("bold yellow", found, found + len(around))
     return shown
+
+
+def cut(line: Sequence[str], at: int, width: int) -> tuple[int, int]:
+    """The part of a line, from and up to which character, that fills at most `width` cells of a terminal and has `at` in its
+    first third, or more to the right where the line ends soon. A character of Chinese or Japanese takes two cells."""
+    start = end = at
+    used = 0
+    while start and used + cell_len(line[start - 1]) <= width // 3:
+        start -= 1
+        used += cell_len(line[start])
+    while end < len(line) and used + cell_len(line[end]) <= width:
+        used += cell_len(line[end])
+        end += 1
+    while start and used + cell_len(line[start - 1]) <= width:
+        start -= 1
+        used += cell_len(line[start])
+    return start, end
 
 
 def summary_of(event: event_pb2.SessionEvent) -> str:

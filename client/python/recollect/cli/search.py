@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from enum import StrEnum
 from functools import partial
 from typing import Annotated, Any
@@ -16,11 +16,11 @@ from rich.text import Text
 from .. import AsyncClient, SearchOptions
 from ..filters import event_filter
 from ..v1.filter_pb2 import EventFilter
-from ..v1.recall_service_pb2 import SearchHit
+from ..v1.recall_service_pb2 import SearchEventsResponse, SearchHit
 from ..v1.session_pb2 import SessionRef
 from .context import Address, App, Json, Token, cli_of, ref_of, usage
 from .events import Role
-from .hits import around, highlights_json, hit_text
+from .hits import around, blocks, highlights_json, hit_text, remarks
 from .output import Listing, console, event_json, plain, ref_json, role_of, room, shown_time, table
 
 
@@ -63,7 +63,9 @@ def search(
     app: App = None,
     role: Annotated[list[Role] | None, typer.Option(help="Only what this role said; may be repeated.")] = None,
     active: Annotated[bool, typer.Option("--active", help="Without what compaction archived.")] = False,
-    neighbors: Annotated[int, typer.Option(min=0, max=10, help="Show so many events before and after each hit.")] = 0,
+    neighbors: Annotated[
+        int, typer.Option(min=0, max=10, help="Show so many events before and after each hit (with --json or on a terminal).")
+    ] = 0,
     group: Annotated[Group | None, typer.Option(help="One hit for each turn or session; not with substring.")] = None,
     field: Annotated[list[Part] | None, typer.Option(help="Only in this field; may be repeated; not with substring.")] = None,
     limit: Annotated[int, typer.Option(min=0, help="At most so many hits; 0 is all.")] = 20,
@@ -78,17 +80,22 @@ def search(
     cli = cli_of(ctx, address, token, json)
     chosen = event_filter(roles=[each.value for each in role or []], view="active" if active else "history")
     where = ref_of(session, user, app) if session else None
-    if mode is not Mode.SUBSTRING and where is None and not user and app is None:
+    ranked = mode is not Mode.SUBSTRING
+    if ranked and where is None and not user and app is None:
         raise usage(f"--mode {mode} ranks within one scope: give --session, --user or --app")
+    _check(mode, group, field or [])
     options: SearchOptions = {"mode": mode.value, "neighbors": neighbors, "fields": [each.value for each in field or []]}
     if group is not None:
         options["grouping"] = group.value
-    ranked = mode is not Mode.SUBSTRING
     shown = partial(_show, query, ranked)
     listing = Listing(_json if cli.json else None, partial(_table, ranked), shown, "nothing found")
+    answers: list[SearchEventsResponse] = []  # the newest alone, for what it tells beside its hits
+
+    def heard(answer: SearchEventsResponse) -> None:
+        answers[:] = [answer]
 
     async def found(client: AsyncClient) -> bool:
-        async for hit in _hits(client, query, where, user, app, chosen, limit, options):
+        async for hit in _hits(client, query, where, user, app, chosen, limit, options, heard):
             if limit and listing.count == limit:
                 return True
             listing.add(hit)
@@ -96,9 +103,30 @@ def search(
 
     more = cli.call(found)
     listing.end()
+    _tell_rest(answers, mode, more=more, limit=limit)
+
+
+def _tell_rest(answers: list[SearchEventsResponse], mode: Mode, *, more: bool, limit: int) -> None:
+    """What is not among the hits, and why, on standard error."""
     if more:
-        which = "best" if ranked else "first"
-        print(f"only the {which} {limit:,} hits are shown; --limit 0 shows all", file=sys.stderr)
+        which = "first" if mode is Mode.SUBSTRING else "best"
+        shown_hits = f"{which} hit is" if limit == 1 else f"{which} {limit:,} hits are"
+        print(f"only the {shown_hits} shown; --limit 0 shows all", file=sys.stderr)
+    elif any(answer.truncated for answer in answers):
+        print("more events match than are ranked; narrow it with --session, --role or rarer words", file=sys.stderr)
+    for answer in answers:
+        for remark in remarks(answer, hybrid=mode is Mode.HYBRID):
+            print(remark, file=sys.stderr)
+
+
+def _check(mode: Mode, group: Group | None, fields: list[Part]) -> None:
+    """Refuses what the mode does not take, in the words of the command line."""
+    beyond = next((each for each in fields if each is not Part.TEXT), None)
+    if mode is Mode.SUBSTRING and (group or beyond):
+        wrong = f"--group {group}" if group else f"--field {beyond}"
+        raise usage(f"{wrong} is not for substring search; add --mode ranked")
+    if mode in (Mode.SEMANTIC, Mode.HYBRID) and beyond and Part.TEXT not in fields:
+        raise usage(f"--mode {mode} needs the text, which alone is embedded: add --field text, or use --mode ranked")
 
 
 def _json(hit: SearchHit) -> dict[str, Any]:
@@ -116,9 +144,7 @@ def _table(ranked: bool) -> Table:
     if not sys.stdout.isatty():
         scores = ("score",) if ranked else ()
         return table(*scores, "user", "session", "seq", "time", "role", "text", numbers=("score", "seq"))
-    made = Table.grid()
-    made.add_column(overflow="fold")
-    return made
+    return blocks()
 
 
 def _show(query: str, ranked: bool, made: Table, hit: SearchHit) -> None:
@@ -150,17 +176,28 @@ async def _hits(
     chosen: EventFilter,
     limit: int,
     options: SearchOptions,
+    heard: Callable[[SearchEventsResponse], None],
 ) -> AsyncIterator[SearchHit]:
     size = min(limit + 1, 1000) if limit else 1000
+
+    async def pages(**scope: Any) -> AsyncIterator[SearchHit]:
+        token, more = "", True
+        while more:
+            answer = await client.search_page(query, filter=chosen, page_size=size, page_token=token, **scope, **options)
+            heard(answer)
+            for hit in answer.hits:
+                yield hit
+            token, more = answer.next_page_token, bool(answer.next_page_token)
+
     if where is not None:
-        async for hit in client.search(query, session=where, filter=chosen, page_size=size, **options):
+        async for hit in pages(session=where):
             yield hit
     elif not user and app is not None:
-        async for hit in client.search(query, app=app, all_users=True, filter=chosen, page_size=size, **options):
+        async for hit in pages(app=app, all_users=True):
             yield hit
     else:
         async for owner in _owners(client, user, app):
-            async for hit in client.search(query, user_id=owner, app=app, filter=chosen, page_size=size, **options):
+            async for hit in pages(user_id=owner, app=app):
                 yield hit
 
 

@@ -14,7 +14,7 @@ from rich.text import Text
 from .. import AsyncClient
 from ..v1.server_service_pb2 import GetServerInfoResponse
 from .context import Address, Json, Token, cli_of
-from .failures import CliError, Exit, one_line
+from .failures import CliError, Exit, counted, one_line
 from .output import console, facts, print_json, table
 
 ConfigFile = Annotated[
@@ -111,6 +111,7 @@ def info(
     answer = cli.call(asked)
     limits = {field.name: getattr(answer.limits, field.name) for field in answer.limits.DESCRIPTOR.fields}
     index = {"enabled": answer.search_index.enabled, "lag_batches": answer.search_index.lag_batches}
+    embeddings = {"enabled": answer.embeddings.enabled, "waiting": answer.embeddings.waiting}
     found: dict[str, Any] = {
         "address": cli.server,
         "version": answer.version,
@@ -122,6 +123,8 @@ def info(
         "capabilities": list(answer.capabilities),
         "token_counter": answer.token_counter,
         "summarizer_model": answer.summarizer_model,
+        "embedder_model": answer.embedder_model,
+        "embeddings": embeddings,
         "search_index": index,
         "schema_version": answer.schema_version,
         "store_id": answer.store_id,
@@ -131,6 +134,9 @@ def info(
         return
     behind = f", {index['lag_batches']:,} batches behind" if index["lag_batches"] else ""
     found["summarizer_model"] = answer.summarizer_model or "none; `recollect config` lists the summarizer settings"
+    found["embedder_model"] = answer.embedder_model or "none; `recollect config` lists the embedder settings"
+    waiting = f", {counted(embeddings['waiting'], 'text')} waiting" if embeddings["waiting"] else ""
+    found["embeddings"] = f"on{waiting}" if embeddings["enabled"] else "off"
     found["search_index"] = f"on{behind}" if index["enabled"] else "off"
     found["limits"] = "\n".join(f"{name} {value:,}" for name, value in limits.items())
     console().print(facts([(name.replace("_", " "), _shown(value)) for name, value in found.items()]))

@@ -1,0 +1,36 @@
+"""How what a search found is shown."""
+
+from __future__ import annotations
+
+from rich.cells import cell_len
+
+from recollect.cli.hits import marked, remarks
+from recollect.cli.output import cut
+from recollect.v1.memory_service_pb2 import SearchMemoryResponse
+from recollect.v1.recall_pb2 import SearchMode
+from recollect.v1.recall_service_pb2 import SearchEventsResponse
+
+
+def test_a_line_is_cut_by_what_it_takes_on_a_terminal() -> None:
+    text = "\u4eac" * 100 + "needle" + "\u4eac" * 100
+    shown = marked(text, [(100, 106)], 40)
+    assert "needle" in shown.plain
+    assert 38 <= cell_len(shown.plain.strip("\u2026")) <= 40
+    assert [shown.plain[span.start : span.end] for span in shown.spans] == list("needle")
+
+
+def test_what_is_cut_fills_the_width_at_either_end() -> None:
+    line = "0123456789"
+    assert [cut(line, at, 6) for at in (0, 4, 9)] == [(0, 6), (2, 8), (4, 10)]
+    assert cut(line, 0, 40) == (0, 10)
+    assert cut("", 0, 40) == (0, 0)
+
+
+def test_an_answer_by_words_alone_and_what_waits_are_told() -> None:
+    ranked, hybrid = SearchMode.SEARCH_MODE_RANKED, SearchMode.SEARCH_MODE_HYBRID
+    assert remarks(SearchEventsResponse(mode=ranked), hybrid=False) == []
+    assert remarks(SearchEventsResponse(mode=hybrid), hybrid=True) == []
+    (alone,) = remarks(SearchEventsResponse(mode=ranked), hybrid=True)
+    assert "by words alone" in alone
+    assert remarks(SearchMemoryResponse(mode=hybrid, semantic_lag=1), hybrid=True)[0].startswith("1 memory of the server")
+    assert remarks(SearchEventsResponse(mode=hybrid, semantic_lag=2), hybrid=True)[0].startswith("2 events of the server")
