@@ -5,13 +5,15 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from typing import Any
 
 import pytest
 import sqlalchemy as sa
 
 from recollect_server.domain.errors import StoreUnavailable
-from recollect_server.domain.memories import MemoryScope
+from recollect_server.domain.memories import Forgotten, MemoryScope
 from recollect_server.domain.recall import ALL_FIELDS, Words
+from recollect_server.store.sql import memory_units
 from recollect_server.store.sql.memories_store import WORDS_TABLE, SqlMemories
 from recollect_server.store.sql.memory_rows import marker_of
 from recollect_server.store.sql.schema import memories
@@ -192,3 +194,24 @@ async def test_forgetting_leaves_nothing_in_the_index(url: str) -> None:
         assert await _postings(store, "red") == {"red": 1}
         await forget(store)
         assert await _postings(store, "red") == {}
+
+
+@pytest.mark.parametrize(("entries", "words", "least"), [(300, 1, 3), (12, 40_000, 4)])
+async def test_a_large_scope_is_forgotten_by_parts_so_that_others_can_write(
+    url: str, monkeypatch: pytest.MonkeyPatch, entries: int, words: int, least: int
+) -> None:
+    parts: list[int] = []
+    forget_some = memory_units.forget_some
+
+    def counted(*args: Any) -> Forgotten:
+        some = forget_some(*args)
+        parts.append(some.deleted)
+        return some
+
+    monkeypatch.setattr(memory_units, "forget_some", counted)
+    async with opened(url) as store:
+        await remember(store, *(memory(f"m{number} " + "tea " * words) for number in range(entries)))
+        assert await forget(store) == (entries, 0, 0)
+        assert sum(parts) == entries
+        assert len([part for part in parts if part]) >= least
+        assert await found(store, "tea") == set()

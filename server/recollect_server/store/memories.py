@@ -56,7 +56,7 @@ class MemoriesStore(Protocol):
 
     async def forget(self, tenant: str, scope: MemoryScope, what: Forget, now: int) -> Forgotten:
         """Deletes for good, with embeddings and whatever is derived; remembers ids only, of entries from events, so that they
-        are not ingested again."""
+        are not ingested again. Large scopes go by parts, so that others can write meanwhile; if it fails, some may be gone."""
         ...
 
 

@@ -98,9 +98,20 @@ class SqlMemories(Running):
         )
 
     async def forget(self, tenant: str, scope: MemoryScope, what: Forget, now: int) -> Forgotten:
-        return await self._write(
-            lambda connection: memory_units.forget(connection, self._engine, self._memory_words, tenant, scope, what, now)
-        )
+        # What is added from now on stays, or who adds faster than this deletes would never let it end.
+        newest = await self._read(lambda connection: memory_units.newest_key(connection, tenant, scope))
+        deleted = embeddings = 0
+        while True:
+            some = await self._write(
+                lambda connection: memory_units.forget_some(
+                    connection, self._engine, self._memory_words, tenant, scope, what, newest, now
+                )
+            )
+            if not some.deleted:
+                break
+            deleted, embeddings = deleted + some.deleted, embeddings + some.embeddings
+        missing = 0 if what.ids is None else len(set(what.ids)) - deleted
+        return Forgotten(deleted, embeddings, missing)
 
     async def _keep_memory_words(self) -> None:
         """Brings the words of entries that an older version has analysed, or that no index has, up to date; runs until
