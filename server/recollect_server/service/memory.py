@@ -38,7 +38,8 @@ from .semantic import VectorSearch
 MOST_IDS = 1_000
 _SEMANTIC_HITS = 5
 _EVENTS_AT_ONCE = 500
-_BYTES_AT_ONCE = 8 << 20
+# Of a session's events, read and added at a time: on SQLite all writers wait for as long as it takes to index them.
+_BYTES_AT_ONCE = 1 << 20
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from itertools import count
 from typing import Any
 
@@ -445,3 +446,18 @@ async def test_whoever_embeds_is_woken_when_something_was_added() -> None:
     assert len(woken) == 1
     await memory.add(ANYONE, SCOPE, [entry("rum")])
     assert len(woken) == 2
+
+
+async def test_a_session_of_large_events_is_ingested_by_parts_so_that_others_can_write(monkeypatch: pytest.MonkeyPatch) -> None:
+    recalling = Recalling()
+    session = await recalling.session("s1", *(f"{number} " + "tea " * 150_000 for number in range(4)))
+    parts: list[int] = []
+    add = recalling.store.add_memories
+
+    async def counted(tenant: str, scope: MemoryScope, drafts: Sequence[MemoryDraft], *args: Any, **kwargs: Any) -> Any:
+        parts.append(sum(len(each.content) for each in drafts))
+        return await add(tenant, scope, drafts, *args, **kwargs)
+
+    monkeypatch.setattr(recalling.store, "add_memories", counted)
+    assert (await recalling.memory.add_session(ANYONE, session)).added == 4
+    assert max(parts) <= 1 << 20
