@@ -36,10 +36,10 @@ def fact(name: str) -> str:
 
 
 def spoken(session: str, event_id: str) -> SessionEvent:
-    """One in eight has no text: there is nothing to remember of it, and nothing to embed."""
+    """One in eight is a picture without a name: there is nothing to remember of it, and nothing to embed."""
     name = f"{session}/{event_id}"
     if hashlib.sha256(name.encode()).digest()[-1] % 8 == 0:
-        return recollect.assistant(recollect.tool_call("call", "look", "{}"), event_id=event_id)
+        return recollect.user(recollect.media("image/png", uri="data:,"), event_id=event_id)
     return recollect.user(fact(name), event_id=event_id)
 
 
