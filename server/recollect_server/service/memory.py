@@ -8,7 +8,7 @@ from collections.abc import AsyncIterator, Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import NamedTuple, Protocol
 
-from ..domain.errors import BatchTooLarge, EventTooLarge, InvalidField, MemoryNotConfigured
+from ..domain.errors import BatchTooLarge, EventTooLarge, InvalidField, MemoryNotConfigured, SessionNotFound
 from ..domain.memories import ALL_MEMORIES, Forget, Memory, MemoryDraft, MemoryFilter, MemoryOutcome, MemoryScope
 from ..domain.model import Caller, Role, Session, SessionRef, StoredEvent
 from ..domain.recall import ALL_FIELDS, Scored, SearchMode, Texts, WordQuery
@@ -211,6 +211,9 @@ class MemoryService:
         session = await self._store.get_session(tenant, ref)
         total = Ingested()
         async for events in self._events(tenant, session.ref, what.event_ids):
+            # Deleted and made again meanwhile, these may be events of the other: by the old uid they would be added twice.
+            if (await self._store.get_session(tenant, session.ref)).uid != session.uid:
+                raise SessionNotFound(session.ref)
             drafts = await aside(len(events), self._drafts, session, events, what)
             total = total + Ingested(skipped=len(events) - len(drafts))
             if drafts:

@@ -12,7 +12,7 @@ import pytest
 from recollect.v1 import message_pb2
 from recollect_server.domain import errors
 from recollect_server.domain.memories import Forget, MemoryDraft, MemoryFilter, MemoryScope
-from recollect_server.domain.model import SECOND_NS, Caller, Role, SessionRef
+from recollect_server.domain.model import SECOND_NS, Caller, Role, Session, SessionRef
 from recollect_server.domain.recall import Field, SearchMode, Span
 from recollect_server.domain.rules import Limits
 from recollect_server.embedder.base import EmbedFailed
@@ -461,3 +461,25 @@ async def test_a_session_of_large_events_is_ingested_by_parts_so_that_others_can
     monkeypatch.setattr(recalling.store, "add_memories", counted)
     assert (await recalling.memory.add_session(ANYONE, session)).added == 4
     assert max(parts) <= 1 << 20
+
+
+@pytest.mark.parametrize("event_ids", [(), ("s1-1",)])
+async def test_a_session_that_takes_over_the_name_while_the_other_is_ingested_is_remembered_once(
+    monkeypatch: pytest.MonkeyPatch, event_ids: Sequence[str]
+) -> None:
+    recalling = Recalling()
+    session = await recalling.session("s1", "old tea")
+    get_session = recalling.store.get_session
+
+    async def taken_over(tenant: str, to: SessionRef) -> Session:
+        monkeypatch.setattr(recalling.store, "get_session", get_session)
+        told = await get_session(tenant, to)
+        await recalling.store.delete_session(tenant, to)
+        await recalling.session("s1", "new tea")
+        return told
+
+    monkeypatch.setattr(recalling.store, "get_session", taken_over)
+    with pytest.raises(errors.SessionNotFound):
+        await recalling.memory.add_session(ANYONE, session, Remembering(event_ids))
+    assert (await recalling.memory.add_session(ANYONE, session)).added == 1
+    assert await all_texts(recalling) == ["new tea"]
