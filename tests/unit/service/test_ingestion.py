@@ -1,76 +1,20 @@
-"""Sessions that are remembered by themselves: when compacted, when idle, before they expire; in simulated time."""
+"""Sessions that are remembered by themselves when compacted and when idle; in simulated time."""
 
 from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import AsyncIterator, Sequence
-from contextlib import asynccontextmanager
-from typing import Any
 
 import pytest
 
-from recollect_server.domain.errors import PermissionDenied, StoreUnavailable
-from recollect_server.domain.memories import MemoryFilter
-from recollect_server.domain.model import SECOND_NS, SessionChange, SessionRef
-from recollect_server.domain.rules import Limits
-from recollect_server.service.ingestion import MOST_ATTEMPTS, AutoIngestion
-from recollect_server.service.memory import TEXT_ONLY, Ingested, MemoryService, Remembering
-from recollect_server.service.sessions import SessionService
-from recollect_server.store.memory import MemoryStore
-from recollect_server.transport.remembering import WireReader
-from tests.support.codec import CODEC, draft
-from tests.support.sessions import TENANT, append, compact, create, ref
+from recollect_server.domain.errors import StoreUnavailable
+from recollect_server.domain.model import SECOND_NS
+from recollect_server.service.ingestion import MOST_ATTEMPTS
+from tests.support.sessions import TENANT, compact, ref
 from tests.support.simulated import clock, simulate
-from tests.unit.service.recalling import ALICE, ANYONE, SCOPE
+from tests.unit.service.ingesting import Server
 
 MINUTE_NS = 60 * SECOND_NS
-
-
-class Faulty(MemoryService):
-    """Memory that fails for some sessions."""
-
-    fails: dict[str, Exception]
-    ingested: list[str]
-
-    async def ingest(self, tenant: str, ref: SessionRef, what: Remembering = TEXT_ONLY) -> Ingested:
-        self.ingested.append(ref.session_id)
-        if ref.session_id in self.fails:
-            raise self.fails[ref.session_id]
-        return await super().ingest(tenant, ref, what)
-
-
-class Server:
-    """One server's ingestion on a store."""
-
-    def __init__(self, store: MemoryStore | None = None, owner: str = "me", **policies: Any) -> None:
-        self.store = store or MemoryStore(CODEC, clock)
-        self.memory = Faulty(self.store, Limits(), WireReader(), None, clock)
-        self.memory.fails, self.memory.ingested = {}, []
-        self.ingestion = AutoIngestion(self.store, self.memory, clock, owner, **policies)
-        self.sessions = SessionService(self.store, Limits(), clock, lambda: "id", self.ingestion.before_delete)
-
-    @asynccontextmanager
-    async def running(self) -> AsyncIterator[None]:
-        task = asyncio.create_task(self.ingestion.run())
-        try:
-            yield
-            assert not task.done(), task
-        finally:
-            task.cancel()
-            await asyncio.gather(task, return_exceptions=True)
-
-    async def say(self, session_id: str, *texts: str, expires_in: int | None = None) -> None:
-        session = ref(session_id)
-        if (TENANT, session) not in self.store._logs:
-            expire_time = None if expires_in is None else clock() + expires_in * SECOND_NS
-            await create(self.store, session_id, create_time=clock(), expire_time=expire_time)
-        if texts:
-            await append(self.store, *(draft(text, event_id=text) for text in texts), to=session, now=clock())
-
-    async def remembered(self) -> list[str]:
-        page = await self.memory.list(ANYONE, SCOPE, MemoryFilter(), 1000, None)
-        return sorted(memory.draft.text for memory in page.memories)
 
 
 # --- on compaction
@@ -301,117 +245,3 @@ def test_with_neither_policy_nothing_runs() -> None:
         assert await server.store.note("ingestion") is None
 
     simulate(main())
-
-
-# --- before they expire
-
-
-def test_nothing_expires_unremembered() -> None:
-    async def main() -> None:
-        server = Server()
-        await server.say("s1", "one", "two", expires_in=60)
-        await server.say("s2", "three")
-        assert await server.sessions.sweep() == 0
-        assert server.memory.ingested == []
-        await asyncio.sleep(61)
-        assert await server.sessions.sweep() == 1
-        assert await server.remembered() == ["one", "two"]
-        assert {session.session_id for _, session in server.store._logs} == {"s2"}
-
-    simulate(main())
-
-
-def test_many_expired_sessions_are_swept_at_once_whatever_fails_among_them() -> None:
-    async def main() -> None:
-        server = Server()
-        for number in range(50):
-            await server.say(f"s{number}", f"text {number}", expires_in=number + 1)
-        server.memory.fails = {f"s{number}": RuntimeError("no") for number in range(0, 50, 2)}
-        await asyncio.sleep(100)
-        assert await server.sessions.sweep() == 25
-        assert len(await server.remembered()) == 25
-        server.memory.fails = {}
-        assert await server.sessions.delete_expired(ANYONE) == 25
-        assert len(await server.remembered()) == 50
-        with pytest.raises(PermissionDenied):
-            await server.sessions.delete_expired(ALICE)
-
-    simulate(main())
-
-
-def test_a_session_that_cannot_be_remembered_stays_for_some_sweeps_only(caplog: pytest.LogCaptureFixture) -> None:
-    async def main() -> None:
-        server = Server()
-        server.memory.fails = {"s1": RuntimeError("no")}
-        await server.say("s1", "one", expires_in=1)
-        await asyncio.sleep(2)
-        for _ in range(MOST_ATTEMPTS - 1):
-            assert await server.sessions.sweep() == 0
-        assert await server.sessions.sweep() == 1
-        assert await server.remembered() == []
-
-    with caplog.at_level(logging.WARNING):
-        simulate(main())
-    assert "expires without being remembered" in caplog.records[-1].getMessage()
-
-
-def test_a_store_that_is_away_keeps_expired_sessions() -> None:
-    async def main() -> None:
-        server = Server()
-        server.memory.fails = {"s1": StoreUnavailable("no")}
-        await server.say("s1", "one", expires_in=1)
-        await asyncio.sleep(2)
-        for _ in range(3 * MOST_ATTEMPTS):
-            assert await server.sessions.sweep() == 0
-
-    simulate(main())
-
-
-@pytest.mark.parametrize("change", ["append", "extend", "delete"])
-def test_a_session_that_changes_while_it_is_remembered_is_left_to_the_next_sweep(change: str) -> None:
-    class Meanwhile(Faulty):
-        async def ingest(self, tenant: str, ref: SessionRef, what: Remembering = TEXT_ONLY) -> Ingested:
-            done = await super().ingest(tenant, ref, what)
-            await work.pop()() if work else None
-            return done
-
-    async def say() -> None:
-        await server.say("s1", "last words")
-
-    async def extend() -> None:
-        later = SessionChange(frozenset({"expiry"}), clock(), clock() + 60 * SECOND_NS)
-        await server.store.update_session(TENANT, ref(), later)
-
-    async def delete() -> None:
-        await server.store.delete_session(TENANT, ref())
-
-    work = [{"append": say, "extend": extend, "delete": delete}[change]]
-    server: Server
-
-    async def main() -> None:
-        nonlocal server
-        server = Server()
-        memory = Meanwhile(server.store, Limits(), WireReader(), None, clock)
-        memory.fails, memory.ingested = {}, []
-        ingestion = AutoIngestion(server.store, memory, clock, "me")
-        sessions = SessionService(server.store, Limits(), clock, lambda: "id", ingestion.before_delete)
-        await server.say("s1", "one", expires_in=1)
-        await asyncio.sleep(2)
-        assert await sessions.sweep() == 0
-        await asyncio.sleep(120)
-        assert await sessions.sweep() == (0 if change == "delete" else 1)
-        assert await server.remembered() == (["last words", "one"] if change == "append" else ["one"])
-
-    simulate(main())
-
-
-def test_without_the_hook_sessions_expire_as_ever() -> None:
-    async def main() -> Sequence[str]:
-        server = Server()
-        sessions = SessionService(server.store, Limits(), clock, lambda: "id")
-        await server.say("s1", "one", expires_in=1)
-        await asyncio.sleep(2)
-        assert await sessions.sweep() == 1
-        return await server.remembered()
-
-    assert simulate(main()) == []
