@@ -50,7 +50,7 @@ def hit_text(event: SessionEvent, highlights: Sequence[Highlight], query: str, w
 def around(event: SessionEvent, width: int) -> Text:
     """A neighbour of a hit, in brief."""
     made = Text(f"#{event.seq} {role_of(event)}: ", "dim")
-    made.append(excerpt(summary_of(event), "", width).plain, "dim")
+    made.append(excerpt(summary_of(event), "", width - len(made)).plain, "dim")
     return made
 
 

@@ -161,10 +161,10 @@ def _show(query: str, ranked: bool, made: Table, hit: SearchHit) -> None:
     group = (f"and {hit.group_hits - 1} more",) if hit.group_hits > 1 else ()
     made.add_row(Text("  ".join((*score, user, session, f"#{event.seq}", time, role_of(event), *group)), "bold"))
     for neighbor in hit.before:
-        made.add_row(Padding(around(neighbor, width - 12), (0, 0, 0, 4)))
+        made.add_row(Padding(around(neighbor, width), (0, 0, 0, 4)))
     made.add_row(Padding(hit_text(event, hit.highlights, query, width), (0, 0, 0, 2)))
     for neighbor in hit.after:
-        made.add_row(Padding(around(neighbor, width - 12), (0, 0, 0, 4)))
+        made.add_row(Padding(around(neighbor, width), (0, 0, 0, 4)))
 
 
 async def _hits(
