@@ -505,7 +505,8 @@ type SearchEventsResponse struct {
 	NextPageToken string `protobuf:"bytes,2,opt,name=next_page_token,json=nextPageToken,proto3" json:"next_page_token,omitempty"`
 	// How the query was understood: RANKED where HYBRID was asked for and the embedder did not answer.
 	Mode SearchMode `protobuf:"varint,3,opt,name=mode,proto3,enum=recollect.v1.SearchMode" json:"mode,omitempty"`
-	// True when more events match than are ranked (the best 256, by a coarser measure): the last page is then not the last match.
+	// True when more events match than are ranked (the best 256, by a coarser measure; 1,000 for a page that reaches beyond
+	// them): the last page is then not the last match.
 	Truncated bool `protobuf:"varint,4,opt,name=truncated,proto3" json:"truncated,omitempty"`
 	// SEMANTIC and HYBRID: how many events of the server still wait for their embedding.
 	SemanticLag   int64 `protobuf:"varint,5,opt,name=semantic_lag,json=semanticLag,proto3" json:"semantic_lag,omitempty"`

@@ -306,7 +306,7 @@ type GetServerInfoResponse struct {
 	TokenCounter string `protobuf:"bytes,11,opt,name=token_counter,json=tokenCounter,proto3" json:"token_counter,omitempty"`
 	// The model that summarises, for example "gpt-4o-mini"; empty if none is configured.
 	SummarizerModel string `protobuf:"bytes,12,opt,name=summarizer_model,json=summarizerModel,proto3" json:"summarizer_model,omitempty"`
-	// The model that embeds, for example "hashing-1-384"; empty if none is configured.
+	// The model that embeds, for example "hashing-v1-384"; empty if none is configured.
 	EmbedderModel string `protobuf:"bytes,13,opt,name=embedder_model,json=embedderModel,proto3" json:"embedder_model,omitempty"`
 	// Where embeddings stand.
 	Embeddings    *EmbeddingStatus `protobuf:"bytes,14,opt,name=embeddings,proto3" json:"embeddings,omitempty"`

@@ -264,7 +264,9 @@ class SearchEventsResponse(google.protobuf.message.Message):
     mode: recollect.v1.recall_pb2.SearchMode.ValueType
     """How the query was understood: RANKED where HYBRID was asked for and the embedder did not answer."""
     truncated: builtins.bool
-    """True when more events match than are ranked (the best 256, by a coarser measure): the last page is then not the last match."""
+    """True when more events match than are ranked (the best 256, by a coarser measure; 1,000 for a page that reaches beyond
+    them): the last page is then not the last match.
+    """
     semantic_lag: builtins.int
     """SEMANTIC and HYBRID: how many events of the server still wait for their embedding."""
     @property

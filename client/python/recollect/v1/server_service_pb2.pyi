@@ -155,7 +155,7 @@ class GetServerInfoResponse(google.protobuf.message.Message):
     summarizer_model: builtins.str
     """The model that summarises, for example "gpt-4o-mini"; empty if none is configured."""
     embedder_model: builtins.str
-    """The model that embeds, for example "hashing-1-384"; empty if none is configured."""
+    """The model that embeds, for example "hashing-v1-384"; empty if none is configured."""
     @property
     def limits(self) -> global___ServerLimits:
         """The limits in force."""

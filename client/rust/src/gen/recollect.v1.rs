@@ -4239,7 +4239,8 @@ pub struct SearchEventsResponse {
     /// How the query was understood: RANKED where HYBRID was asked for and the embedder did not answer.
     #[prost(enumeration = "SearchMode", tag = "3")]
     pub mode: i32,
-    /// True when more events match than are ranked (the best 256, by a coarser measure): the last page is then not the last match.
+    /// True when more events match than are ranked (the best 256, by a coarser measure; 1,000 for a page that reaches beyond
+    /// them): the last page is then not the last match.
     #[prost(bool, tag = "4")]
     pub truncated: bool,
     /// SEMANTIC and HYBRID: how many events of the server still wait for their embedding.
@@ -4480,7 +4481,7 @@ pub struct GetServerInfoResponse {
     /// The model that summarises, for example "gpt-4o-mini"; empty if none is configured.
     #[prost(string, tag = "12")]
     pub summarizer_model: ::prost::alloc::string::String,
-    /// The model that embeds, for example "hashing-1-384"; empty if none is configured.
+    /// The model that embeds, for example "hashing-v1-384"; empty if none is configured.
     #[prost(string, tag = "13")]
     pub embedder_model: ::prost::alloc::string::String,
     /// Where embeddings stand.

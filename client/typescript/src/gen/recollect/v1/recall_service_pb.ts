@@ -299,7 +299,8 @@ export type SearchEventsResponse = Message<"recollect.v1.SearchEventsResponse"> 
   mode: SearchMode;
 
   /**
-   * True when more events match than are ranked (the best 256, by a coarser measure): the last page is then not the last match.
+   * True when more events match than are ranked (the best 256, by a coarser measure; 1,000 for a page that reaches beyond
+   * them): the last page is then not the last match.
    *
    * @generated from field: bool truncated = 4;
    */

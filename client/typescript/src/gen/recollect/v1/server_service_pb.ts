@@ -245,7 +245,7 @@ export type GetServerInfoResponse = Message<"recollect.v1.GetServerInfoResponse"
   summarizerModel: string;
 
   /**
-   * The model that embeds, for example "hashing-1-384"; empty if none is configured.
+   * The model that embeds, for example "hashing-v1-384"; empty if none is configured.
    *
    * @generated from field: string embedder_model = 13;
    */

@@ -518,7 +518,7 @@ private static final long serialVersionUID = 0L;
   private volatile java.lang.Object embedderModel_ = "";
   /**
    * <pre>
-   * The model that embeds, for example "hashing-1-384"; empty if none is configured.
+   * The model that embeds, for example "hashing-v1-384"; empty if none is configured.
    * </pre>
    *
    * <code>string embedder_model = 13 [json_name = "embedderModel"];</code>
@@ -539,7 +539,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * The model that embeds, for example "hashing-1-384"; empty if none is configured.
+   * The model that embeds, for example "hashing-v1-384"; empty if none is configured.
    * </pre>
    *
    * <code>string embedder_model = 13 [json_name = "embedderModel"];</code>
@@ -2419,7 +2419,7 @@ private static final long serialVersionUID = 0L;
     private java.lang.Object embedderModel_ = "";
     /**
      * <pre>
-     * The model that embeds, for example "hashing-1-384"; empty if none is configured.
+     * The model that embeds, for example "hashing-v1-384"; empty if none is configured.
      * </pre>
      *
      * <code>string embedder_model = 13 [json_name = "embedderModel"];</code>
@@ -2439,7 +2439,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The model that embeds, for example "hashing-1-384"; empty if none is configured.
+     * The model that embeds, for example "hashing-v1-384"; empty if none is configured.
      * </pre>
      *
      * <code>string embedder_model = 13 [json_name = "embedderModel"];</code>
@@ -2460,7 +2460,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The model that embeds, for example "hashing-1-384"; empty if none is configured.
+     * The model that embeds, for example "hashing-v1-384"; empty if none is configured.
      * </pre>
      *
      * <code>string embedder_model = 13 [json_name = "embedderModel"];</code>
@@ -2477,7 +2477,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The model that embeds, for example "hashing-1-384"; empty if none is configured.
+     * The model that embeds, for example "hashing-v1-384"; empty if none is configured.
      * </pre>
      *
      * <code>string embedder_model = 13 [json_name = "embedderModel"];</code>
@@ -2491,7 +2491,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The model that embeds, for example "hashing-1-384"; empty if none is configured.
+     * The model that embeds, for example "hashing-v1-384"; empty if none is configured.
      * </pre>
      *
      * <code>string embedder_model = 13 [json_name = "embedderModel"];</code>

@@ -257,7 +257,7 @@ public interface GetServerInfoResponseOrBuilder extends
 
   /**
    * <pre>
-   * The model that embeds, for example "hashing-1-384"; empty if none is configured.
+   * The model that embeds, for example "hashing-v1-384"; empty if none is configured.
    * </pre>
    *
    * <code>string embedder_model = 13 [json_name = "embedderModel"];</code>
@@ -266,7 +266,7 @@ public interface GetServerInfoResponseOrBuilder extends
   java.lang.String getEmbedderModel();
   /**
    * <pre>
-   * The model that embeds, for example "hashing-1-384"; empty if none is configured.
+   * The model that embeds, for example "hashing-v1-384"; empty if none is configured.
    * </pre>
    *
    * <code>string embedder_model = 13 [json_name = "embedderModel"];</code>

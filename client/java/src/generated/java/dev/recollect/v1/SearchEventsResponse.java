@@ -190,7 +190,8 @@ private static final long serialVersionUID = 0L;
   private boolean truncated_ = false;
   /**
    * <pre>
-   * True when more events match than are ranked (the best 256, by a coarser measure): the last page is then not the last match.
+   * True when more events match than are ranked (the best 256, by a coarser measure; 1,000 for a page that reaches beyond
+   * them): the last page is then not the last match.
    * </pre>
    *
    * <code>bool truncated = 4 [json_name = "truncated"];</code>
@@ -1139,7 +1140,8 @@ private static final long serialVersionUID = 0L;
     private boolean truncated_ ;
     /**
      * <pre>
-     * True when more events match than are ranked (the best 256, by a coarser measure): the last page is then not the last match.
+     * True when more events match than are ranked (the best 256, by a coarser measure; 1,000 for a page that reaches beyond
+     * them): the last page is then not the last match.
      * </pre>
      *
      * <code>bool truncated = 4 [json_name = "truncated"];</code>
@@ -1151,7 +1153,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * True when more events match than are ranked (the best 256, by a coarser measure): the last page is then not the last match.
+     * True when more events match than are ranked (the best 256, by a coarser measure; 1,000 for a page that reaches beyond
+     * them): the last page is then not the last match.
      * </pre>
      *
      * <code>bool truncated = 4 [json_name = "truncated"];</code>
@@ -1167,7 +1170,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * True when more events match than are ranked (the best 256, by a coarser measure): the last page is then not the last match.
+     * True when more events match than are ranked (the best 256, by a coarser measure; 1,000 for a page that reaches beyond
+     * them): the last page is then not the last match.
      * </pre>
      *
      * <code>bool truncated = 4 [json_name = "truncated"];</code>

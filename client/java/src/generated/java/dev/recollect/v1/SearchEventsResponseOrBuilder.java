@@ -97,7 +97,8 @@ public interface SearchEventsResponseOrBuilder extends
 
   /**
    * <pre>
-   * True when more events match than are ranked (the best 256, by a coarser measure): the last page is then not the last match.
+   * True when more events match than are ranked (the best 256, by a coarser measure; 1,000 for a page that reaches beyond
+   * them): the last page is then not the last match.
    * </pre>
    *
    * <code>bool truncated = 4 [json_name = "truncated"];</code>
