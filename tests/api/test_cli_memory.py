@@ -122,7 +122,6 @@ def test_the_same_added_again_is_told_to_programs(tell: Tell, address: str) -> N
     [
         (("search", "shoes", "--group", "turn"), "--group turn is not for substring search; add --mode ranked"),
         (("search", "shoes", "--field", "media"), "--field media is not for substring search; add --mode ranked"),
-        (("search", "a", "--mode", "hybrid", "--user", "u", "--field", "tool_calls"), "add --field text, or use --mode ranked"),
         (("memory", "list"), "give --user"),
         (("memory", "add", " ", "--user", "u"), "TEXT must not be blank"),
         (("memory", "add", "x", "--user", "u", "--metadata", "[1]"), "give --metadata as in"),

@@ -139,6 +139,7 @@ def test_a_wrong_path(server: Running, path: str) -> None:
 )
 def test_other_paths_are_not_there(server: Running, path: str) -> None:
     assert call(server, path).status == 404
+    assert "/apps/{app}/users/{user}/memory" in call(server, path).json["paths"], "it is told where it is"
 
 
 def test_a_body_without_end(server: Running) -> None:

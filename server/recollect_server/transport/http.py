@@ -21,7 +21,7 @@ from .auth import Authenticator
 from .connect_adapter import ASGIApp, Receive, Scope, Send, connect_app
 from .errors import as_domain_error
 from .http_answers import JSON, TEXT, answer, answer_json
-from .memory_route import SHOWN, MemoryRoute
+from .memory_route import PATTERN, SHOWN, MemoryRoute
 from .metrics import CONTENT_TYPE, Metrics
 from .rpc import Method, Service
 
@@ -99,7 +99,7 @@ class _Gateway:
                 await answer_json(send, 405, {"code": "unimplemented", "message": f"{path} answers GET only"})
         else:
             message = f"there is nothing at {path}; RPCs are called by POST with JSON"
-            paths = sorted(self._kinds) + sorted(self._pages)
+            paths = sorted(self._kinds) + sorted(self._pages) + ([] if self._memory is None else [PATTERN])
             await answer_json(send, 404, {"code": "unimplemented", "message": message, "paths": paths})
 
     async def _rpc(self, scope: Scope, receive: Receive, send: Send, content_type: bytes) -> None:

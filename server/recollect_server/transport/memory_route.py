@@ -15,7 +15,8 @@ from .connect_adapter import Receive, Scope, Send
 from .errors import as_domain_error
 from .http_answers import answer_error, answer_json
 
-SHOWN = '/apps/{app}/users/{user}/memory with {"sessionId": "..."}'
+PATTERN = "/apps/{app}/users/{user}/memory"
+SHOWN = f'{PATTERN} with {{"sessionId": "..."}}'
 _METHOD = "PATCH"
 _SEGMENTS = 6
 _MOST_BYTES = 64 << 10

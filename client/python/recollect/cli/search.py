@@ -125,8 +125,6 @@ def _check(mode: Mode, group: Group | None, fields: list[Part]) -> None:
     if mode is Mode.SUBSTRING and (group or beyond):
         wrong = f"--group {group}" if group else f"--field {beyond}"
         raise usage(f"{wrong} is not for substring search; add --mode ranked")
-    if mode in (Mode.SEMANTIC, Mode.HYBRID) and beyond and Part.TEXT not in fields:
-        raise usage(f"--mode {mode} needs the text, which alone is embedded: add --field text, or use --mode ranked")
 
 
 def _json(hit: SearchHit) -> dict[str, Any]:
