@@ -175,3 +175,21 @@ async def test_without_a_server_the_tools_say_so() -> None:
     async with stdio(f"127.0.0.1:{free_port()}") as client:
         with pytest.raises(MCPError):
             await client.list_tools()
+
+
+def test_over_http_it_says_where_it_serves(filled: str) -> None:
+    command = [sys.executable, *_arguments(filled, "--http", "127.0.0.1:0")]
+    with subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as process:
+        assert process.stderr is not None
+        told = process.stderr.readline()
+        url = told.split(" at ")[1].partition(";")[0]
+        assert httpx2.post(url, json={}).status_code >= 400, "somebody is there"
+        process.terminate()
+    assert told.startswith("serving MCP for alice at http://127.0.0.1:")
+
+
+def test_a_port_that_is_taken_is_told_as_a_failure(filled: str) -> None:
+    taken = ["--http", filled]
+    done = subprocess.run([sys.executable, *_arguments(filled, *taken)], capture_output=True, text=True, timeout=30)
+    assert done.returncode == 1
+    assert done.stderr == f"error: cannot listen on {filled}: Address already in use; give another --http\n"

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import sys
+from functools import partial
 from typing import Annotated
 
 import typer
@@ -10,6 +12,7 @@ import typer
 from .. import AsyncClient
 from .context import Address, App, Token, cli_of, usage
 from .failures import CliError
+from .output import plain
 
 _NO_PORT = "--http takes HOST:PORT, for example 127.0.0.1:7490"
 
@@ -44,9 +47,18 @@ def mcp(
         if not http:
             await serving.serve_stdio(client, binding)
             return
-        await serving.serve_http(client, binding, host=host, port=port, token=os.environ.get("RECOLLECT_MCP_TOKEN", ""))
+        secret = os.environ.get("RECOLLECT_MCP_TOKEN", "")
+        try:
+            await serving.serve_http(client, binding, host=host, port=port, token=secret, ready=partial(_tell, user))
+        except OSError as error:
+            why = str(error.strerror or error).partition(" (")[0]  # the library adds the address
+            raise CliError(f"cannot listen on {http}: {why}; give another --http", reason="OS_ERROR") from None
 
     cli.call(use)
+
+
+def _tell(user: str, url: str) -> None:
+    print(f"serving MCP for {plain(user)} at {url}; Ctrl-C ends it", file=sys.stderr, flush=True)
 
 
 def _split(text: str) -> tuple[str, int]:

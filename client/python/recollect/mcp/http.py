@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import hmac
+import socket
+from collections.abc import Callable
 
 import uvicorn
 from mcp.server.transport_security import TransportSecuritySettings
@@ -56,13 +58,20 @@ def http_app(client: AsyncClient, binding: Binding, *, host: str, token: str = "
     return _Guarded(app, token) if token else app
 
 
-async def serve_http(client: AsyncClient, binding: Binding, *, host: str, port: int, token: str = "") -> None:
-    """Serves MCP clients at http://host:port/mcp until it is cancelled or the process is told to end."""
-    config = uvicorn.Config(
-        http_app(client, binding, host=host, token=token),
-        host=host,
-        port=port,
-        log_level="warning",
-        timeout_graceful_shutdown=5,
-    )
-    await uvicorn.Server(config).serve()
+async def serve_http(
+    client: AsyncClient,
+    binding: Binding,
+    *,
+    host: str,
+    port: int,
+    token: str = "",
+    ready: Callable[[str], None] = lambda url: None,
+) -> None:
+    """Serves MCP clients at http://host:port/mcp until it is cancelled or the process is told to end. Port 0 picks a free one;
+    `ready` hears the URL once connections are taken. Raises TokenMissing, and OSError where it cannot listen."""
+    app = http_app(client, binding, host=host, token=token)
+    config = uvicorn.Config(app, log_level="warning", timeout_graceful_shutdown=5)
+    with socket.create_server((host, port), family=socket.AF_INET6 if ":" in host else socket.AF_INET) as listening:
+        shown = f"[{host}]" if ":" in host else host
+        ready(f"http://{shown}:{listening.getsockname()[1]}{PATH}")
+        await uvicorn.Server(config).serve(sockets=[listening])
