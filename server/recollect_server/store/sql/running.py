@@ -9,9 +9,11 @@ from sqlalchemy import Connection
 
 from ...domain.errors import RecollectError, StoreUnavailable
 from ..base import Codec
+from .analysed import Analysed
 from .engine import Engine, Unit
 from .prepared import Statements
 from .scan import Scanner
+from .word_index import words_text
 
 T = TypeVar("T")
 
@@ -26,10 +28,11 @@ class Running:
         self._engine = engine
         self._codec = codec
         self._statements = Statements(engine)
+        self._analysed = Analysed(lambda body, time: words_text(codec.words(body, time)))
 
     async def _scan(self, unit: Callable[[Scanner], T], *, snapshot: bool = False, short: bool = False) -> T:
         def scan(connection: Connection) -> T:
-            return unit(Scanner(connection, self._engine, self._codec, self._statements))
+            return unit(Scanner(connection, self._engine, self._codec, self._statements, self._analysed))
 
         return await self._read(scan, snapshot=snapshot, short=short)
 

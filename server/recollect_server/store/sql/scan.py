@@ -18,6 +18,7 @@ from ...domain.filters import EventFilter
 from ...domain.model import StoredEvent
 from ...domain.text import fold
 from ..base import Codec
+from .analysed import Analysed
 from .conditions import Conditions, text_conditions
 from .engine import Engine
 from .prepared import ROWS_AT_ONCE, Record, Statements
@@ -45,6 +46,7 @@ class Scanner:
     engine: Engine
     codec: Codec
     statements: Statements
+    analysed: Analysed
 
     def matching(
         self, query: Select[Any], wanted: EventFilter, params: Mapping[str, Any], *, session: int | None = None

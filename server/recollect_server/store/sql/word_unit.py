@@ -27,7 +27,7 @@ from .prepared import Record
 from .scan import EVENT_COLUMNS, SMALL_BODY, Scanner
 from .schema import event_words, events, sessions
 from .scopes import Place, place_of, size_of
-from .word_index import Asked, NewestPage, WordIndex, words_text
+from .word_index import Asked, NewestPage, WordIndex
 
 _e = events.c
 _EVENT = (_e.id, _e.session, _e.time, _e.role, _e.author)
@@ -186,7 +186,7 @@ class _Choice:
 
     def _analysed(self, row: Record, time: int) -> str:
         event = self._scanner.stored(row, row.session)
-        return "" if event is None else words_text(self._scanner.codec.words(event.body, time))
+        return "" if event is None else self._scanner.analysed.words(event.body, time)
 
     # --- the tail, or everything
 
