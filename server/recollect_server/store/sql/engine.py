@@ -81,6 +81,10 @@ class Engine(Protocol):
         """Like take_turns, but waits for nobody, so it may be called again: the names that it has now turns at."""
         ...
 
+    def aside(self, work: Callable[[], T]) -> T:
+        """Does work of a unit that computes for long and touches no database, where it holds up no other call."""
+        ...
+
     def fetch(self, connection: Connection, sql: str, params: Sequence[Any]) -> Sequence[Sequence[Any]]:
         """All rows of a compiled query."""
         ...

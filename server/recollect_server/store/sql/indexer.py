@@ -162,10 +162,13 @@ class Indexer:
         if not found:
             return
         found = sorted(found, key=lambda row: row.id)
-        texts = [(row.id, scope_of(row.tenant, row.user_id), fold(self._codec.text(row.body))) for row in found]
-        words = [] if self._index.words is None else [self._words(row) for row in found]
+        texts, words = self._engine.aside(lambda: self._derived(found))
         self._index.add(connection, texts, words)
         vector_upkeep.indexed(connection, found[0].id)
+
+    def _derived(self, found: Sequence[Row[Any]]) -> tuple[list[TextRow], list[WordRow]]:
+        texts = [(row.id, scope_of(row.tenant, row.user_id), fold(self._codec.text(row.body))) for row in found]
+        return texts, [] if self._index.words is None else [self._words(row) for row in found]
 
     def _words(self, row: Row[Any]) -> WordRow:
         scopes = markers(row.tenant, row.app, row.user_id, row.session)

@@ -6,6 +6,7 @@ import asyncio
 import contextlib
 import hashlib
 from collections.abc import Callable, Collection, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any, TypeVar
 
 import asyncpg
@@ -68,6 +69,7 @@ class PostgresEngine:
         self._listener = PostgresListener(options.postgres_listen_url or url, self.problem)
         self._xid_offset = 0
         self._writing: set[asyncio.Future[Any]] = set()
+        self._computing = ThreadPoolExecutor(1, "postgres-aside")
         self._single_statements = self._engine.execution_options(isolation_level=_AUTOCOMMIT)
         # In READ COMMITTED each statement would see an instant of its own.
         self._snapshots = self._engine.execution_options(isolation_level="REPEATABLE READ")
@@ -141,6 +143,11 @@ class PostgresEngine:
         mine = set(connection.exec_driver_sql(free, (list(set(keys.values())),)).scalars())
         return {name for name, key in keys.items() if key in mine}
 
+    def aside(self, work: Callable[[], T]) -> T:
+        # The greenlet of a unit runs on the event loop. One thread: several would only take the interpreter lock from the loop.
+        done: T = await_only(asyncio.get_running_loop().run_in_executor(self._computing, work))
+        return done
+
     def fetch(self, connection: sa.Connection, sql: str, params: Sequence[Any]) -> Sequence[Sequence[Any]]:
         if connection.get_execution_options().get("isolation_level") == _AUTOCOMMIT:
             # Straight to the driver, for a read outside a transaction: SQLAlchemy's way to it costs as much again. A broken
@@ -188,6 +195,7 @@ class PostgresEngine:
     async def aclose(self) -> None:
         await asyncio.gather(*self._writing, return_exceptions=True)
         await self._engine.dispose()
+        self._computing.shutdown(wait=False, cancel_futures=True)
 
 
 def _turn_key(name: SessionName) -> int:

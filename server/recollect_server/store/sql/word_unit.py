@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import heapq
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 import sqlalchemy as sa
@@ -39,6 +40,8 @@ _UNINDEXED_COLUMNS = [
 _BEYOND_ALL = 1 << 62
 # Ids that are looked at in one go when terms alone say little.
 _FEWEST, _MOST = 256, 8192
+# Of the tail, what is analysed in one go.
+_MOST_AT_ONCE, _BYTES_AT_ONCE = 256, 1 << 20
 
 
 def word_candidates(
@@ -196,13 +199,28 @@ class _Choice:
         wanted_terms = frozenset(self._terms)
         parts: Sequence[tail.Part | str] = ["all"] if self._index is None else tail.parts(self._scanner)
         for part in parts:
-            for row in self._unindexed(part):
-                terms = held(self._analysed(row, row.time), wanted_terms, self._query.fields)
+            for row, terms in self._having(part, wanted_terms):
                 found.counts.update(terms)
                 if terms and row.wanted and self._holds(row):
                     for term in terms:
                         found.add(term, row.id)
         return found
+
+    def _having(self, part: tail.Part | str, wanted_terms: frozenset[str]) -> Iterator[tuple[Record, Collection[str]]]:
+        """The part's events, and which of the terms each has: a batch after the other, each analysed aside."""
+        analysed, fields = self._scanner.analysed, self._query.fields
+
+        def terms_of(batch: Sequence[tuple[Record, bytes]]) -> Sequence[Collection[str]]:
+            return [held(analysed.words(body, row.time), wanted_terms, fields) for row, body in batch]
+
+        for batch in _batches(self._bodies(part)):
+            told = self._scanner.engine.aside(partial(terms_of, batch))
+            yield from ((row, terms) for (row, _), terms in zip(batch, told, strict=True))
+
+    def _bodies(self, part: tail.Part | str) -> Iterator[tuple[Record, bytes]]:
+        for row in self._unindexed(part):
+            if (event := self._scanner.stored(row, row.session)) is not None:
+                yield row, event.body
 
     def _holds(self, row: Record) -> bool:
         return not self._wanted.terms or self._scanner.decoded_matches(row, self._wanted, row.session)
@@ -219,6 +237,20 @@ class _Choice:
         shape = ("unindexed words", part, reading.shape, filtering.shape)
         prepared = self._scanner.statements.get(shape, self._scanner.connection, build)
         return prepared.stream(self._scanner.connection, reading.values | filtering.values)
+
+
+def _batches(events_: Iterable[tuple[Record, bytes]]) -> Iterator[list[tuple[Record, bytes]]]:
+    """What is analysed in one go, and held in memory so long."""
+    batch: list[tuple[Record, bytes]] = []
+    size = 0
+    for row, body in events_:
+        batch.append((row, body))
+        size += len(body)
+        if len(batch) >= _MOST_AT_ONCE or size >= _BYTES_AT_ONCE:
+            yield batch
+            batch, size = [], 0
+    if batch:
+        yield batch
 
 
 class _Chosen:

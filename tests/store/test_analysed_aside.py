@@ -1,0 +1,41 @@
+"""Texts are analysed where that holds up no call: neither by the indexer nor by a search in the event loop's thread."""
+
+from __future__ import annotations
+
+import threading
+
+import pytest
+
+from recollect_server.domain.recall import WordQuery, Words
+from recollect_server.store.base import UserScope
+from recollect_server.store.sql.engine import SqlOptions
+from recollect_server.store.sql.store import open_store
+from recollect_server.transport.codec import EventCodec
+from tests.support.candidates import caught_up
+from tests.support.codec import draft
+from tests.support.sessions import TENANT, session_with
+
+
+class _Watching(EventCodec):
+    """Tells in which threads it analysed."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.threads: set[int] = set()
+
+    def words(self, body: bytes, time: int) -> Words:
+        self.threads.add(threading.get_ident())
+        return super().words(body, time)
+
+
+@pytest.mark.parametrize("indexed", [True, False])
+async def test_texts_are_analysed_beside_the_event_loop(url: str, indexed: bool) -> None:
+    codec = _Watching()
+    async with open_store(url, codec, options=SqlOptions(search_index=indexed)) as store:
+        await session_with(store, *(draft(f"lions and {n} tigers") for n in range(5)))
+        found = await store.word_candidates(TENANT, UserScope("alice"), WordQuery(("lion",)))
+        assert len(found.found) == 5
+        if indexed:
+            await caught_up(store)
+    assert codec.threads
+    assert threading.get_ident() not in codec.threads
