@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import asyncio
 import threading
 
 import pytest
 
+from recollect_server.domain.feed import BEGINNING, ChangeKind
 from recollect_server.domain.recall import WordQuery, Words
 from recollect_server.store.base import UserScope
 from recollect_server.store.sql.engine import SqlOptions
@@ -13,7 +15,7 @@ from recollect_server.store.sql.store import open_store
 from recollect_server.transport.codec import EventCodec
 from tests.support.candidates import caught_up
 from tests.support.codec import draft
-from tests.support.sessions import TENANT, session_with
+from tests.support.sessions import TENANT, append, session_with
 
 
 class _Watching(EventCodec):
@@ -39,3 +41,29 @@ async def test_texts_are_analysed_beside_the_event_loop(url: str, indexed: bool)
             await caught_up(store)
     assert codec.threads
     assert threading.get_ident() not in codec.threads
+
+
+class _Waiting(EventCodec):
+    """Analyses when it is let."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.begun, self.let = threading.Event(), threading.Event()
+
+    def words(self, body: bytes, time: int) -> Words:
+        self.begun.set()
+        assert self.let.wait(20)
+        return super().words(body, time)
+
+
+@pytest.mark.postgres
+async def test_the_feed_does_not_wait_for_what_is_being_analysed(postgres_url: str) -> None:
+    codec = _Waiting()
+    async with open_store(postgres_url, codec) as store:
+        await session_with(store, draft("lions"))
+        assert await asyncio.to_thread(codec.begun.wait, 20)
+        await append(store, draft("tigers"))
+        page = await store.changes(BEGINNING, 10)
+        codec.let.set()
+        assert [each.kind for each in page.changes] == [ChangeKind.CREATED, ChangeKind.APPENDED, ChangeKind.APPENDED]
+        assert not page.unsettled
