@@ -306,7 +306,7 @@ class MemoryService:
             return FoundMemories([], mode)
         if mode is SearchMode.SUBSTRING:
             return await self._substring(caller.tenant, query)
-        return await self._ranked(caller.tenant, query, mode)
+        return await self._ranked(caller, query, mode)
 
     async def _substring(self, tenant: str, query: MemoryQuery) -> FoundMemories:
         folded = fold(query.text)
@@ -317,7 +317,8 @@ class MemoryService:
         entries = [FoundMemory(memory, highlights=mark) for memory, mark in zip(found, marks, strict=True)]
         return FoundMemories(entries, SearchMode.SUBSTRING)
 
-    async def _ranked(self, tenant: str, query: MemoryQuery, mode: SearchMode) -> FoundMemories:
+    async def _ranked(self, caller: Caller, query: MemoryQuery, mode: SearchMode) -> FoundMemories:
+        tenant = caller.tenant
         now = self._clock() if query.reference_time is None else query.reference_time
         question = questions.parse(query.text, now)
         times: dict[int, int] = {}
@@ -334,7 +335,7 @@ class MemoryService:
             assert vectors is not None  # noqa: S101 - it is not called otherwise; mypy cannot see it
             count = reach(mode, query.top_k, ordered=query.recency is None)
             near = await vectors.memories(tenant, query.scope, query.text, query.filter, count, query.min_score)
-            lag = await vectors.lag(Source.MEMORIES)
+            lag = await vectors.lag(Source.MEMORIES, caller)
             times.update((each.memory.key, each.memory.time) for each in near)
             return [Scored(each.memory.key, each.score) for each in near]
 

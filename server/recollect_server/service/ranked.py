@@ -141,7 +141,7 @@ class RankedSearch:
         query = replace(query, scope=own_scope(caller, query.scope), filter=wanted, limit=limit)
         now = self._clock() if query.reference_time is None else query.reference_time
         question = questions.parse(query.text, now)
-        ranking = await self._rank(caller.tenant, query, question)
+        ranking = await self._rank(caller, query, question)
         if query.recency is not None:
             how = query.recency
             ranking.scored = recency(ranking.scored, ranking.times, now, how.half_life_ns, how.weight)
@@ -150,7 +150,8 @@ class RankedSearch:
 
     # --- ranking
 
-    async def _rank(self, tenant: str, query: RankedQuery, question: Query) -> _Ranking:
+    async def _rank(self, caller: Caller, query: RankedQuery, question: Query) -> _Ranking:
+        tenant = caller.tenant
         ranking = _Ranking(query.mode)
 
         async def by_words() -> Sequence[Scored]:
@@ -170,7 +171,7 @@ class RankedSearch:
             ordered = query.recency is None and query.grouping is Grouping.NONE
             count = reach(query.mode, query.wanted, ordered=ordered)
             near = await vectors.events(tenant, query.scope, query.text, query.filter, count, query.min_score)
-            ranking.lag = await vectors.lag(Source.EVENTS)
+            ranking.lag = await vectors.lag(Source.EVENTS, caller)
             if query.fields != ALL_FIELDS:  # an embedding is of all that an event says; one that says nothing there is no hit
                 near = [each for each in near if self._texts(each.found.event.body).of(query.fields)]
             ranking.take_found([each.found for each in near])

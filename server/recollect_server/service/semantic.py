@@ -13,7 +13,7 @@ import numpy as np
 
 from ..domain.filters import EventFilter
 from ..domain.memories import Memory, MemoryFilter, MemoryScope
-from ..domain.model import SessionRef
+from ..domain.model import Caller, SessionRef
 from ..embedder.base import Vectors
 from ..recall.vectors import BestRows, top
 from ..store.base import EventScope, Store
@@ -91,9 +91,9 @@ class VectorSearch:
 
         return [NearMemory(*each) for each in await self._search(place, query, check, count, min_score)]
 
-    async def lag(self, source: Source) -> int:
-        """How many documents of the whole store still wait for their embedding."""
-        return await self._store.waiting_for(self._model.embedder.model, [source])
+    async def lag(self, source: Source, caller: Caller) -> int:
+        """How many documents that the caller's credential reaches still wait for their embedding."""
+        return await self._store.waiting_for(self._model.embedder.model, [source], caller)
 
     async def _query(self, text: str) -> Vectors:
         """The query's embedding."""

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from ..domain.filters import ALL, EventFilter
 from ..domain.memories import MemoryScope
-from ..domain.model import SessionRef, StoredEvent
+from ..domain.model import Caller, SessionRef, StoredEvent
 from ..domain.recall import Candidate, Candidates, Field, WordQuery
 
 if TYPE_CHECKING:
@@ -147,9 +147,9 @@ class RecallStore(Protocol):
         """How many events and memories still wait for an embedding of the model: whatever `unembedded` would come to tell."""
         ...
 
-    async def waiting_for(self, name: str, sources: Sequence[Source]) -> int:
+    async def waiting_for(self, name: str, sources: Sequence[Source], whose: Caller | None = None) -> int:
         """How many documents of these sources have no embedding by the model of this name: all, if vector_model was never
-        called for it."""
+        called for it. Of everybody's, or of those that `whose` credential reaches."""
         ...
 
     async def event_vectors(self, tenant: str, scope: EventScope, model: int, after: int, limit: int) -> Embedded:

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from recollect_server.domain.errors import AmbiguousSession, SessionNotFound
-from recollect_server.domain.model import Role, SessionRef
+from recollect_server.domain.model import Caller, Role, SessionRef
 from recollect_server.store.base import AppScope, EventScope, Store, UserScope
 from tests.support.codec import call, draft, result
 from tests.support.memories import memory, remember
@@ -94,6 +94,22 @@ class VectorModelRows:
         assert await store.waiting_for("small", both) == 0
         assert await store.waiting_for("unheard of", both) == len(TEXTS) + 2
         assert await store.waiting_for("unheard of", [MEMORIES]) == 2
+
+    async def test_what_waits_is_told_by_whose_it_is(self, store: Store) -> None:
+        await filled(store)
+        await remember(store, memory("a fact"))
+        await create(store, tenant="other")
+        await append(store, draft("theirs"), tenant="other")
+        await caught_up(store)
+        both = [EVENTS, MEMORIES]
+
+        async def waiting(caller: Caller | None) -> int:
+            return await store.waiting_for("small", both, caller)
+
+        mine = await waiting(Caller(TENANT))
+        assert mine == await waiting(Caller(TENANT, "alice")) == len(TEXTS) + 1
+        assert await waiting(None) == mine + 1
+        assert [await waiting(who) for who in (Caller("other"), Caller(TENANT, "bob"), Caller("nobody"))] == [1, 0, 0]
 
     async def test_who_still_embeds_by_the_model_of_before_stores_nothing(self, store: Store) -> None:
         small = await filled(store)

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from recollect.v1 import message_pb2
 from recollect_server.domain.errors import StoreUnavailable
 from recollect_server.domain.memories import Forget, MemoryScope
 from recollect_server.embedder.base import EmbedFailed, Vectors
@@ -20,7 +21,7 @@ from recollect_server.service.vector_model import VectorModel
 from recollect_server.store.base import UserScope
 from recollect_server.store.memory import MemoryStore
 from recollect_server.store.recall import Source, Unembedded
-from tests.support.codec import CODEC, call, draft
+from tests.support.codec import CODEC, draft
 from tests.support.sessions import TENANT, append, create, ref
 from tests.support.simulated import clock, simulate
 from tests.unit.service.recalling import ANYONE, DIMENSION, Meanings, Recalling
@@ -116,7 +117,11 @@ def test_texts_that_are_blank_need_no_vector_and_no_request() -> None:
     async def main() -> None:
         works = Works()
         await works.session("  ", "a car", "")
-        await append(works.store, call("c1"), now=clock())
+        await append(
+            works.store,
+            draft(None, parts=[message_pb2.Part(media=message_pb2.MediaPart(uri="https://example.com/p"))]),
+            now=clock(),
+        )
         async with works.working():
             await asyncio.sleep(30)
         assert works.embedder.asked == [["a car"]]

@@ -461,7 +461,7 @@ type SearchMemoryResponse struct {
 	Entries []*MemoryEntry `protobuf:"bytes,1,rep,name=entries,proto3" json:"entries,omitempty"`
 	// How the query was understood: RANKED where HYBRID was asked for and the embedder did not answer.
 	Mode SearchMode `protobuf:"varint,2,opt,name=mode,proto3,enum=recollect.v1.SearchMode" json:"mode,omitempty"`
-	// SEMANTIC and HYBRID: how many memories of the server still wait for their embedding.
+	// SEMANTIC and HYBRID: how many memories that the credential reaches still wait for their embedding.
 	SemanticLag   int64 `protobuf:"varint,3,opt,name=semantic_lag,json=semanticLag,proto3" json:"semantic_lag,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache

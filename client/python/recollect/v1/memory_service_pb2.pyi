@@ -228,7 +228,7 @@ class SearchMemoryResponse(google.protobuf.message.Message):
     mode: recollect.v1.recall_pb2.SearchMode.ValueType
     """How the query was understood: RANKED where HYBRID was asked for and the embedder did not answer."""
     semantic_lag: builtins.int
-    """SEMANTIC and HYBRID: how many memories of the server still wait for their embedding."""
+    """SEMANTIC and HYBRID: how many memories that the credential reaches still wait for their embedding."""
     @property
     def entries(self) -> google.protobuf.internal.containers.RepeatedCompositeFieldContainer[recollect.v1.memory_pb2.MemoryEntry]:
         """Entries."""

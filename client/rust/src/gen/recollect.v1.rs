@@ -3825,7 +3825,7 @@ pub struct SearchMemoryResponse {
     /// How the query was understood: RANKED where HYBRID was asked for and the embedder did not answer.
     #[prost(enumeration = "SearchMode", tag = "2")]
     pub mode: i32,
-    /// SEMANTIC and HYBRID: how many memories of the server still wait for their embedding.
+    /// SEMANTIC and HYBRID: how many memories that the credential reaches still wait for their embedding.
     #[prost(int64, tag = "3")]
     pub semantic_lag: i64,
 }
@@ -4243,7 +4243,7 @@ pub struct SearchEventsResponse {
     /// them): the last page is then not the last match.
     #[prost(bool, tag = "4")]
     pub truncated: bool,
-    /// SEMANTIC and HYBRID: how many events of the server still wait for their embedding.
+    /// SEMANTIC and HYBRID: how many events that the credential reaches still wait for their embedding.
     #[prost(int64, tag = "5")]
     pub semantic_lag: i64,
 }

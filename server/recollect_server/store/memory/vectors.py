@@ -9,6 +9,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ...domain.memories import MemoryScope
+from ...domain.model import Caller
 from ..base import Codec, EventScope
 from ..recall import Embedded, Floats, Source, Unembedded, check_dimension, check_vectors
 from .memories import MemoryMemories
@@ -64,9 +65,9 @@ class MemoryVectors(MemoryRecall, MemoryMemories):
             return 0
         return sum(1 for source in Source for _ in self._waiting(source, model))
 
-    async def waiting_for(self, name: str, sources: Sequence[Source]) -> int:
+    async def waiting_for(self, name: str, sources: Sequence[Source], whose: Caller | None = None) -> int:
         model = list(self._dimensions).index(name) + 1 if name in self._dimensions else -1
-        return sum(1 for source in set(sources) for _ in self._waiting(source, model))
+        return sum(1 for source in set(sources) for _ in self._waiting(source, model, whose))
 
     async def event_vectors(self, tenant: str, scope: EventScope, model: int, after: int, limit: int) -> Embedded:
         found = [
@@ -90,11 +91,16 @@ class MemoryVectors(MemoryRecall, MemoryMemories):
     ) -> list[tuple[int, float]] | None:
         return None
 
-    def _waiting(self, source: Source, model: int) -> Iterator[Unembedded]:
+    def _waiting(self, source: Source, model: int, whose: Caller | None = None) -> Iterator[Unembedded]:
+        def reached(tenant: str, user_id: str) -> bool:
+            return whose is None or (whose.tenant == tenant and whose.user_id in (None, user_id))
+
         if source is Source.MEMORIES:
-            yield from (Unembedded(each.memory.key, each.memory.draft.text) for each in self._memories if each.model != model)
+            mine = (each for each in self._memories if reached(each.tenant, each.memory.scope.user_id))
+            yield from (Unembedded(each.memory.key, each.memory.draft.text) for each in mine if each.model != model)
             return
-        for entry in (entry for log in self._logs.values() for entry in log.entries):
+        logs = (log for (tenant, ref), log in self._logs.items() if reached(tenant, ref.user_id))
+        for entry in (entry for log in logs for entry in log.entries):
             done = self._events_done.get(entry.key)
             if done is None or done.model != model:
                 yield Unembedded(entry.key, self._codec.texts(entry.sealed).of())

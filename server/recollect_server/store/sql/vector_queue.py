@@ -13,9 +13,10 @@ from typing import Any
 import sqlalchemy as sa
 from sqlalchemy import ColumnElement, Connection, Row, Select
 
+from ...domain.model import Caller
 from ..base import Codec
 from ..recall import Source, Unembedded
-from .schema import event_text, events, memories, vector_models
+from .schema import event_text, events, memories, sessions, vector_models
 from .vector_schema import event_vectors, vector_progress
 
 # Ids that one look passes at most, so that finding nothing among very many costs little at a time.
@@ -100,27 +101,38 @@ def count_waiting(connection: Connection, model: int) -> int:
     return _lacking(connection, model, list(Source)) if is_present(connection, model) else 0
 
 
-def count_lacking(connection: Connection, name: str, sources: Sequence[Source]) -> int:
+def count_lacking(connection: Connection, name: str, sources: Sequence[Source], whose: Caller | None = None) -> int:
     """What has no embedding by the model of this name. Costs as much as that is."""
     model = connection.execute(sa.select(vector_models.c.number).where(vector_models.c.name == name)).scalar()
-    return _lacking(connection, model or 0, sources)
+    return _lacking(connection, model or 0, sources, whose)
 
 
-def _lacking(connection: Connection, model: int, sources: Sequence[Source]) -> int:
+def _lacking(connection: Connection, model: int, sources: Sequence[Source], whose: Caller | None = None) -> int:
     count = {Source.EVENTS: _count_events, Source.MEMORIES: _count_memories}
-    return sum(count[source](connection, model) for source in set(sources))
+    return sum(count[source](connection, model, whose) for source in set(sources))
 
 
-def _count_events(connection: Connection, model: int) -> int:
+def _count_events(connection: Connection, model: int, whose: Caller | None) -> int:
     progress = connection.execute(sa.select(vector_progress)).one()
     upto = progress.upto if progress.model == model else 0
     count = sa.select(sa.func.count()).select_from(event_text).where(event_text.c.id > upto, ~_done(model))
+    if whose is not None:
+        count = count.join(events, events.c.id == event_text.c.id).join(sessions, sessions.c.id == events.c.session)
+    return int(connection.execute(count.where(*_reached(whose, sessions))).scalar_one())
+
+
+def _count_memories(connection: Connection, model: int, whose: Caller | None) -> int:
+    others = memories.c.vector_model.in_(_others(connection, model))
+    count = sa.select(sa.func.count()).select_from(memories).where(others, *_reached(whose, memories))
     return int(connection.execute(count).scalar_one())
 
 
-def _count_memories(connection: Connection, model: int) -> int:
-    others = memories.c.vector_model.in_(_others(connection, model))
-    return int(connection.execute(sa.select(sa.func.count()).select_from(memories).where(others)).scalar_one())
+def _reached(whose: Caller | None, table: sa.Table) -> list[ColumnElement[bool]]:
+    """What the credential reaches of a table that says whose its rows are."""
+    if whose is None:
+        return []
+    user = [] if whose.user_id is None else [table.c.user_id == whose.user_id]
+    return [table.c.tenant == whose.tenant, *user]
 
 
 def _others(connection: Connection, model: int) -> Sequence[int]:

@@ -8,6 +8,7 @@ from typing import TypeVar
 from sqlalchemy import Connection
 
 from ...domain.memories import MemoryScope
+from ...domain.model import Caller
 from ..base import EventScope
 from ..recall import Embedded, Floats, Source, Unembedded
 from . import admin, vector_queue, vector_units
@@ -57,8 +58,8 @@ class SqlVectors(Running):
     async def waiting(self, model: int) -> int:
         return await self._read(lambda connection: vector_queue.count_waiting(connection, model), snapshot=True)
 
-    async def waiting_for(self, name: str, sources: Sequence[Source]) -> int:
-        return await self._read(lambda connection: vector_queue.count_lacking(connection, name, sources), snapshot=True)
+    async def waiting_for(self, name: str, sources: Sequence[Source], whose: Caller | None = None) -> int:
+        return await self._read(lambda connection: vector_queue.count_lacking(connection, name, sources, whose), snapshot=True)
 
     async def event_vectors(self, tenant: str, scope: EventScope, model: int, after: int, limit: int) -> Embedded:
         return await self._read(

@@ -289,7 +289,7 @@ export type SearchMemoryResponse = Message<"recollect.v1.SearchMemoryResponse"> 
   mode: SearchMode;
 
   /**
-   * SEMANTIC and HYBRID: how many memories of the server still wait for their embedding.
+   * SEMANTIC and HYBRID: how many memories that the credential reaches still wait for their embedding.
    *
    * @generated from field: int64 semantic_lag = 3;
    */

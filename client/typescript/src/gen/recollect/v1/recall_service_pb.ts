@@ -307,7 +307,7 @@ export type SearchEventsResponse = Message<"recollect.v1.SearchEventsResponse"> 
   truncated: boolean;
 
   /**
-   * SEMANTIC and HYBRID: how many events of the server still wait for their embedding.
+   * SEMANTIC and HYBRID: how many events that the credential reaches still wait for their embedding.
    *
    * @generated from field: int64 semantic_lag = 5;
    */
