@@ -1,6 +1,6 @@
 """Embedding anew under kill -9: another model, and an index that is made from nothing; searches answer all the while.
 
-The server is killed half as often as RECOLLECT_KILLS says, on each engine.
+The server is killed a quarter as often as RECOLLECT_KILLS says, on each engine.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from .ledger import connect
 from .recall_laws import caught_up, check_found, check_tables
 from .recalling import BATCH, EMBEDDED, embedding_with, embeddings, remember, tell
 
-KILLS = max(2, int(os.environ.get("RECOLLECT_KILLS", "10")) // 2)
+KILLS = max(2, int(os.environ.get("RECOLLECT_KILLS", "10")) // 4)
 FEW_KILLS = max(1, KILLS // 2)
 SESSIONS = ("one", "two", "three")
 EVENTS, MEMORIES = 30, 40
