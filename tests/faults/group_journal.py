@@ -71,10 +71,11 @@ class Journal:
         os.write(self._file, json.dumps(line).encode() + b"\n")
 
     def news(self) -> list[Line]:
-        """The lines that were written since the last time."""
+        """The lines that were written since the last time. Of a line that is being written, a reader may see a part: it waits."""
         size = os.fstat(self._file).st_size
-        lines = os.pread(self._file, size - self._read, self._read).splitlines()
-        self._read = size
+        written, _, _ = os.pread(self._file, size - self._read, self._read).rpartition(b"\n")
+        self._read += len(written) + bool(written)
+        lines = written.splitlines()
         return [Line(member, Deed(deed), *rest) for member, deed, *rest in map(json.loads, lines)]
 
     def close(self) -> None:
