@@ -12,14 +12,15 @@ import re
 import sys
 from pathlib import Path
 
-PACKAGE = Path(__file__).resolve().parent.parent / "client/python/recollect"
+RECOLLECT = Path(__file__).resolve().parent.parent / "client/python/recollect"
+PACKAGES = (RECOLLECT, RECOLLECT / "chat")
 HEADER = "# Generated from _async by `make sync-client`. Do not edit.\n"
 RULES = (
     (r"import grpc\.aio\n", ""),
     (r"\bgrpc\.aio\b", "grpc"),
     (r"import asyncio\b", "import threading"),
     (r"\basyncio\.(?=Lock|Semaphore|Event)", "threading."),
-    (r"\b(_frames|_worker)_aio\b", r"\1_threads"),
+    (r"\b(_[a-z]+)_aio\b", r"\1_threads"),
     (r"(?m)return \(await (.*)\)(\.\w+)$", r"return \1\2"),
     (r"\(await (self\.\w+\(\))\)", r"\1"),
     (r"\n\n\nasync def _each\((?s:.*)\Z", "\n"),
@@ -34,7 +35,9 @@ RULES = (
     (r"\bAsyncIterable, AsyncIterator, Iterable\b", "Iterable, Iterator"),
     (r"\bAwaitable, ", ""),
     (r"\bAwaitable\[(\w+)\]", r"\1"),
-    (r"\bAsync(?=Iterable|Iterator|Generator|Client|Connection|Windows|Subscriptions|Consumers|Recall|UserMemory)", ""),
+    (r"\baclosing\b", "closing"),
+    (r"\bAsyncGenerator\[(\w+), None\]", r"Generator[\1, None, None]"),
+    (r"\bAsync(?=[A-Z])", ""),
     (r"\basynchronous\b", "synchronous"),
     (r", which then belongs to the running event loop", ""),
 )
@@ -72,21 +75,26 @@ def drift(package: Path) -> list[str]:
     )
 
 
+def write(package: Path) -> None:
+    expected = generated(package)
+    for path in set((package / "_sync").glob("*.py")) - expected.keys():
+        path.unlink()
+    for path, source in expected.items():
+        path.parent.mkdir(exist_ok=True)
+        path.write_text(source, encoding="utf-8")
+
+
 def main() -> int:
     """Write, or with --check compare; the exit status is 1 when something differs."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--check", action="store_true", help="write nothing; fail if the output would differ")
     if parser.parse_args().check:
-        problems = drift(PACKAGE)
+        problems = [f"{package.name}/_sync/{problem}" for package in PACKAGES for problem in drift(package)]
         for problem in problems:
-            print(f"_sync/{problem}; run `make sync-client`", file=sys.stderr)
+            print(f"{problem}; run `make sync-client`", file=sys.stderr)
         return 1 if problems else 0
-    expected = generated(PACKAGE)
-    for path in set((PACKAGE / "_sync").glob("*.py")) - expected.keys():
-        path.unlink()
-    for path, source in expected.items():
-        path.parent.mkdir(exist_ok=True)
-        path.write_text(source, encoding="utf-8")
+    for package in PACKAGES:
+        write(package)
     return 0
 
 

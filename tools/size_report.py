@@ -10,7 +10,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
 WRITTEN = ("client/python/recollect", "server/recollect_server", "tests", "tools")
-GENERATED = (ROOT / "client/python/recollect/v1", ROOT / "client/python/recollect/_sync")
+GENERATED = tuple(ROOT / "client/python/recollect" / name for name in ("v1", "_sync", "chat/_sync"))
 SDKS = {
     "typescript": ("client/typescript", "src/*.ts", "//"),
     "go": ("client/go", "*.go", "//"),

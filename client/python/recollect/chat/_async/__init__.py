@@ -1,0 +1,1 @@
+"""The parts that call models, tools and servers. The synchronous ones are generated from these."""

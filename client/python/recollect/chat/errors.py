@@ -1,0 +1,64 @@
+"""How a conversation can fail, beside what the SDK raises for calls to the server."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from .messages import Message
+
+
+class ChatError(Exception):
+    """Base of the errors of this kit."""
+
+
+class MissingSession(ChatError):
+    """A memory was asked without a session: give one with `.session(...)`."""
+
+
+class WrongUser(ChatError):
+    """The session is another user's."""
+
+
+class InvalidChain(ChatError):
+    """The advisors cannot work together; the message says which and what to do."""
+
+
+class UnknownTool(ChatError):
+    """The model called `name`, which it was not offered."""
+
+    def __init__(self, name: str, known: Sequence[str]) -> None:
+        super().__init__(f"the model called {name!r}, which is no tool of this request; it has: {', '.join(known) or 'none'}")
+        self.name = name
+
+
+class ToolFailed(ChatError):
+    """A tool raised, and errors are not told to the model. The cause is what it raised."""
+
+    def __init__(self, name: str, message: str) -> None:
+        super().__init__(f"the tool {name!r} failed: {message}")
+        self.name = name
+
+
+class ToolCallLimitExceeded(ChatError):
+    """The model wanted more calls than one turn may have. `partial`: what was answered in this round; None for nothing."""
+
+    def __init__(self, message: str, partial: Message | None = None) -> None:
+        super().__init__(message)
+        self.partial = partial
+
+
+class ModelFailed(ChatError):
+    """The model's endpoint refused, could not be reached, or answered what cannot be read.
+
+    `status`: of HTTP, 0 without one. `retry`: the same request may work later, after `retry_after` seconds if that is known.
+    """
+
+    def __init__(self, message: str, *, status: int = 0, retry: bool = False, retry_after: float | None = None) -> None:
+        super().__init__(message)
+        self.status = status
+        self.retry = retry
+        self.retry_after = retry_after
+
+
+class ModelTimeout(ModelFailed):
+    """The model did not answer in time."""

@@ -1,0 +1,183 @@
+"""What is said in a conversation, as immutable values: messages, and the parts they are made of."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from enum import StrEnum
+from types import MappingProxyType
+from typing import Any, TypeVar
+
+_NOTHING: Mapping[str, Any] = MappingProxyType({})
+
+
+def nothing() -> Mapping[str, Any]:
+    """An empty mapping, always the same."""
+    return _NOTHING
+
+
+class Role(StrEnum):
+    """Who speaks."""
+
+    SYSTEM = "system"
+    USER = "user"
+    ASSISTANT = "assistant"
+    TOOL = "tool"
+
+
+@dataclass(frozen=True, slots=True)
+class Text:
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Reasoning:
+    """The model's reasoning, with the provider's signature or its encrypted form, verbatim: some want it back unchanged."""
+
+    text: str = ""
+    signature: bytes = b""
+    encrypted: bytes = b""
+
+
+@dataclass(frozen=True, slots=True)
+class ToolCall:
+    """A request of the model. `arguments` is the JSON text that it wrote, verbatim, whether it can be parsed or not."""
+
+    id: str
+    name: str
+    arguments: str = ""
+    kind: str = "function"
+
+
+@dataclass(frozen=True, slots=True)
+class Media:
+    """Media of an IANA type, from exactly one of `data`, `uri` and the provider's `file_id`."""
+
+    mime_type: str
+    data: bytes | None = None
+    uri: str | None = None
+    file_id: str | None = None
+    name: str = ""
+    detail: str = ""
+
+    def __post_init__(self) -> None:
+        if sum(source is not None for source in (self.data, self.uri, self.file_id)) != 1:
+            raise ValueError("give exactly one of data, uri and file_id")
+
+
+@dataclass(frozen=True, slots=True)
+class Data:
+    """A framework's own kind of content, as JSON text."""
+
+    type: str
+    json: str
+
+
+@dataclass(frozen=True, slots=True)
+class ToolResult:
+    """The answer to the call `call_id`: parts, or a JSON object as text in `structured_json`."""
+
+    call_id: str
+    name: str = ""
+    parts: tuple[Text | Media | Data, ...] = ()
+    structured_json: str = ""
+    is_error: bool = False
+
+    @property
+    def text(self) -> str:
+        """What a model reads: the text parts joined by a line feed, or the JSON."""
+        return self.structured_json or "\n".join(part.text for part in self.parts if isinstance(part, Text))
+
+
+Part = Text | Reasoning | ToolCall | ToolResult | Media | Data
+_P = TypeVar("_P", bound=Part)
+Content = str | Part | Sequence[str | Part]
+"""What may be said: a text, a part, or several of both."""
+
+
+@dataclass(frozen=True, slots=True)
+class Message:
+    """One message. Two are equal when role, parts and metadata are; `id` and the rest of where it is stored do not count.
+
+    `metadata`: JSON values that go with it into memory and come back. `id`: the id of the event that stores it, empty for one
+    that is not stored. `author`, `branch`: of the agent that wrote it, as stored.
+    """
+
+    role: Role
+    parts: tuple[Part, ...] = ()
+    metadata: Mapping[str, Any] = field(default_factory=nothing, hash=False)
+    id: str = field(default="", compare=False)
+    author: str = field(default="", compare=False)
+    branch: str = field(default="", compare=False)
+
+    @property
+    def text(self) -> str:
+        """Its text parts, joined: as they came, for they may be pieces of one text."""
+        return "".join(part.text for part in self.parts if isinstance(part, Text))
+
+    @property
+    def tool_calls(self) -> tuple[ToolCall, ...]:
+        return self._of(ToolCall)
+
+    @property
+    def tool_results(self) -> tuple[ToolResult, ...]:
+        return self._of(ToolResult)
+
+    @property
+    def media(self) -> tuple[Media, ...]:
+        return self._of(Media)
+
+    @property
+    def reasoning(self) -> str:
+        return "".join(part.text for part in self.parts if isinstance(part, Reasoning))
+
+    @property
+    def is_blank(self) -> bool:
+        """Says nothing: no part but white space and reasoning."""
+        return not any(not isinstance(part, Text | Reasoning) for part in self.parts) and not self.text.strip()
+
+    def says_the_same(self, other: Message) -> bool:
+        """Same role and parts, whatever goes with them."""
+        return self.role is other.role and self.parts == other.parts
+
+    def with_metadata(self, **values: Any) -> Message:
+        return replace(self, metadata=MappingProxyType({**self.metadata, **values}))
+
+    def _of(self, kind: type[_P]) -> tuple[_P, ...]:
+        return tuple(part for part in self.parts if isinstance(part, kind))
+
+
+def system(content: Content) -> Message:
+    """Instructions to the model."""
+    return Message(Role.SYSTEM, parts_of(content))
+
+
+def user(content: Content) -> Message:
+    """What the user says."""
+    return Message(Role.USER, parts_of(content))
+
+
+def assistant(content: Content = (), *, tool_calls: Sequence[ToolCall] = ()) -> Message:
+    """What the model says, and the tools it calls."""
+    return Message(Role.ASSISTANT, (*parts_of(content), *tool_calls))
+
+
+def tool(*results: ToolResult) -> Message:
+    """What the tools of one round answered."""
+    return Message(Role.TOOL, results)
+
+
+def parts_of(content: Content) -> tuple[Part, ...]:
+    """Raises TypeError for what is neither text nor part."""
+    items: Sequence[object] = [content] if isinstance(content, str | Part) else content
+    if not isinstance(items, Sequence) or isinstance(items, bytes):
+        raise TypeError(f"a message holds texts and parts, not {type(content).__name__}")
+    return tuple(_part(item) for item in items)
+
+
+def _part(item: object) -> Part:
+    if isinstance(item, str):
+        return Text(item)
+    if isinstance(item, Part):
+        return item
+    raise TypeError(f"a message holds texts and parts, not {type(item).__name__}")

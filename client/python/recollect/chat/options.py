@@ -1,0 +1,66 @@
+"""What is asked of a model beside the messages."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, fields, replace
+from typing import Any, Self
+
+from .messages import nothing
+from .tools import Tool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ChatOptions:
+    """Sampling and limits; None leaves it to the model. `max_tokens`: of the answer. `timeout`: seconds of one model call.
+
+    `extra`: the provider's own parameters by its names, sent as they are; they win.
+    """
+
+    model: str | None = None
+    temperature: float | None = None
+    top_p: float | None = None
+    max_tokens: int | None = None
+    stop: tuple[str, ...] | None = None
+    seed: int | None = None
+    timeout: float | None = None
+    extra: Mapping[str, Any] = field(default_factory=nothing, hash=False)
+
+    def changed(self, **values: Any) -> Self:
+        """A copy; raises TypeError for an unknown name."""
+        return replace(self, **values)
+
+    def over(self, below: ChatOptions | None) -> ChatOptions:
+        """These, and for what they leave open those of `below`: tools and mappings are joined, these winning by name.
+
+        Options for tools if either is.
+        """
+        if below is None:
+            return self
+        kind = type(self) if isinstance(self, type(below)) else type(below)
+        mine = {item.name: getattr(self, item.name) for item in fields(self)}
+        theirs = {item.name: getattr(below, item.name) for item in fields(below)}
+        return kind(**{name: _joined(name, mine.get(name), theirs.get(name)) for name in theirs | mine})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ToolOptions(ChatOptions):
+    """Options of a conversation that may call tools. Only with these a ToolCallingAdvisor runs its loop.
+
+    `tools`: what the model may call. `tool_context`: values for the tools that the model does not see. `tool_choice`: "auto",
+    "none", "required" or the name of one tool. `parallel_tool_calls`: whether the model may ask for several at once.
+    """
+
+    tools: tuple[Tool, ...] = ()
+    tool_context: Mapping[str, Any] = field(default_factory=nothing, hash=False)
+    tool_choice: str | None = None
+    parallel_tool_calls: bool | None = None
+
+
+def _joined(name: str, over: Any, below: Any) -> Any:
+    if name == "tools":
+        tools: dict[str, Tool] = {each.name: each for each in (*(below or ()), *(over or ()))}
+        return tuple(tools.values())
+    if isinstance(over, Mapping) and isinstance(below, Mapping):
+        return {**below, **over}
+    return below if over is None else over
