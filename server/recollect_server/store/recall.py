@@ -143,10 +143,6 @@ class RecallStore(Protocol):
         present one; how many were stored. Raises ValueError for vectors of another shape."""
         ...
 
-    async def waiting(self, model: int) -> int:
-        """How many events and memories still wait for an embedding of the model: whatever `unembedded` would come to tell."""
-        ...
-
     async def waiting_for(self, name: str, sources: Sequence[Source], whose: Caller | None = None) -> int:
         """How many documents of these sources have no embedding by the model of this name: all, if vector_model was never
         called for it. Of everybody's, or of those that `whose` credential reaches."""

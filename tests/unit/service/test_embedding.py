@@ -126,7 +126,7 @@ def test_texts_that_are_blank_need_no_vector_and_no_request() -> None:
             await asyncio.sleep(30)
         assert works.embedder.asked == [["a car"]]
         assert await works.embedded() == 1
-        assert await works.store.waiting(await works.model.number()) == 0
+        assert await works.store.waiting_for(works.embedder.model, [EVENTS]) == 0
 
     simulate(main())
 
@@ -144,7 +144,7 @@ def test_a_row_of_zeros_is_stored_as_no_vector() -> None:
         async with works.working():
             await asyncio.sleep(30)
         assert await works.embedded() == 1
-        assert await works.store.waiting(await works.model.number()) == 0
+        assert await works.store.waiting_for(works.embedder.model, [EVENTS]) == 0
 
     simulate(main())
 
@@ -214,7 +214,7 @@ def test_a_text_that_is_refused_for_itself_does_not_stop_the_queue(caplog: pytes
         async with works.working():
             await asyncio.sleep(60)
             assert await works.embedded() == 6
-            assert await works.store.waiting(await works.model.number()) == 0
+            assert await works.store.waiting_for(works.embedder.model, [EVENTS]) == 0
             asked = len(works.embedder.asked)
             await asyncio.sleep(600)
             assert len(works.embedder.asked) == asked
@@ -234,7 +234,7 @@ def test_a_refused_key_is_an_outage_and_marks_no_text_as_done() -> None:
         await works.session("a car", "a boat", "a cat")
         async with works.working():
             await asyncio.sleep(600)
-            assert await works.store.waiting(await works.model.number()) == 3
+            assert await works.store.waiting_for(works.embedder.model, [EVENTS]) == 3
             works.embedder.fails = None
             await asyncio.sleep(301)
             assert await works.embedded() == 3

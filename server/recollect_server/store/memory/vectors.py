@@ -60,11 +60,6 @@ class MemoryVectors(MemoryRecall, MemoryMemories):
                     each.model, each.vector = stored[each.memory.key]
         return len(stored)
 
-    async def waiting(self, model: int) -> int:
-        if model != self._present:
-            return 0
-        return sum(1 for source in Source for _ in self._waiting(source, model))
-
     async def waiting_for(self, name: str, sources: Sequence[Source], whose: Caller | None = None) -> int:
         model = list(self._dimensions).index(name) + 1 if name in self._dimensions else -1
         return sum(1 for source in set(sources) for _ in self._waiting(source, model, whose))

@@ -96,18 +96,9 @@ def next_memories(connection: Connection, model: int, limit: int) -> Sequence[Un
     return [Unembedded(row.id, row.text.decode()) for row in connection.execute(texts)]
 
 
-def count_waiting(connection: Connection, model: int) -> int:
-    """Events and memories, for a moment with those that have just been deleted. Costs as much as waits."""
-    return _lacking(connection, model, list(Source)) if is_present(connection, model) else 0
-
-
 def count_lacking(connection: Connection, name: str, sources: Sequence[Source], whose: Caller | None = None) -> int:
-    """What has no embedding by the model of this name. Costs as much as that is."""
-    model = connection.execute(sa.select(vector_models.c.number).where(vector_models.c.name == name)).scalar()
-    return _lacking(connection, model or 0, sources, whose)
-
-
-def _lacking(connection: Connection, model: int, sources: Sequence[Source], whose: Caller | None = None) -> int:
+    """What has no embedding by the model of this name, for a moment with what has just been deleted. Costs as much as that is."""
+    model = connection.execute(sa.select(vector_models.c.number).where(vector_models.c.name == name)).scalar() or 0
     count = {Source.EVENTS: _count_events, Source.MEMORIES: _count_memories}
     return sum(count[source](connection, model, whose) for source in set(sources))
 

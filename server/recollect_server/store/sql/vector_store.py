@@ -55,9 +55,6 @@ class SqlVectors(Running):
 
         return await (self._index_unit(unit) if source is Source.EVENTS else self._write(unit))
 
-    async def waiting(self, model: int) -> int:
-        return await self._read(lambda connection: vector_queue.count_waiting(connection, model), snapshot=True)
-
     async def waiting_for(self, name: str, sources: Sequence[Source], whose: Caller | None = None) -> int:
         return await self._read(lambda connection: vector_queue.count_lacking(connection, name, sources, whose), snapshot=True)
 
