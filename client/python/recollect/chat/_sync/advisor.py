@@ -89,4 +89,4 @@ class MemoryAdvisor(Advisor, Protocol):
         """Stores what the loop produced without asking the model again: results that end the turn."""
 
     def pending(self, request: ChatClientRequest) -> ChatClientResponse | None:
-        """Of a turn that is resumed: the stored answer whose tool calls nobody has answered, as if the model had just given it."""
+        """When resuming: the stored answer whose tool calls nobody has answered, as if the model had just given it."""
