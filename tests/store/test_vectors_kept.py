@@ -75,7 +75,7 @@ async def test_an_index_made_anew_costs_no_embedding(url: str) -> None:
         model = await filled(store)
     async with made_anew(url) as store:
         assert await queue(store, model) == []
-        assert await store.waiting_for("small", list(Source)) == 0
+        assert await store.waiting_for("small", [EVENTS]) == 0
         assert texts_of(await told(store, UserScope("alice")), TEXTS) == TEXTS
         await append(store, draft("new"), to=ref("s1"))
         assert await embed_all(store, model) == ["new"]
@@ -173,7 +173,7 @@ async def test_events_that_are_committed_late_wait_behind_what_is_done(postgres_
         late = indexer._texts().where(events.c.id == low)
         await store._engine.index(lambda connection: made._derive(connection, connection.execute(late).all()))
         assert [each.key for each in await store.unembedded(EVENTS, model, 10)] == [low]
-        assert await store.waiting_for("small", list(Source)) == 1
+        assert await store.waiting_for("small", [EVENTS]) == 1
         assert await embed_all(store, model) == ["first"]
 
 

@@ -68,11 +68,11 @@ class MemoryVectorRows:
         await session_with(store, draft("said"), draft("again"))
         await remember(store, memory("one"))
         await caught_up(store)
-        assert await store.waiting_for("small", list(Source)) == 3
+        assert await store.waiting_for("small", [EVENTS, MEMORIES]) == 3
         await embed_all(store, number, source=MEMORIES)
-        assert await store.waiting_for("small", list(Source)) == 2
+        assert await store.waiting_for("small", [EVENTS, MEMORIES]) == 2
         await embed_all(store, number)
-        assert await store.waiting_for("small", list(Source)) == 0
+        assert await store.waiting_for("small", [EVENTS, MEMORIES]) == 0
 
     async def test_vectors_of_memories_are_told_within_their_scope_in_pages(self, store: Store) -> None:
         number = await store.vector_model("small", DIMENSION)
@@ -102,7 +102,7 @@ class MemoryVectorRows:
         assert await put(store, number, waiting, source=MEMORIES) == 2
         assert (await forget(store)).embeddings == 2
         assert len((await told(store, ALICE)).keys) == 0
-        assert await store.waiting_for("small", list(Source)) == 0
+        assert await store.waiting_for("small", [EVENTS, MEMORIES]) == 0
 
 
 class DurableVectorRows:
@@ -118,7 +118,7 @@ class DurableVectorRows:
             assert await store.vector_model("small", DIMENSION) == number
             assert texts_of(await told(store, number=number), ["one", "two"]) == ["one"]
             assert texts_of(await told(store, ALICE, number=number), ["a"]) == ["a"]
-            assert await store.waiting_for("small", list(Source)) == 1
+            assert await store.waiting_for("small", [EVENTS, MEMORIES]) == 1
             assert await embed_all(store, number) == ["two"]
         async with open_again() as store:
             with pytest.raises(ValueError, match="dimension"):
@@ -138,7 +138,7 @@ class SharedVectorRows:
             assert sum(count for count in stored if isinstance(count, int)) == len(texts)
             found = await told(other, number=numbers[0])
             assert sorted(texts_of(found, texts)) == sorted(texts)
-            assert await one.waiting_for("small", list(Source)) == 0
+            assert await one.waiting_for("small", [EVENTS, MEMORIES]) == 0
 
     async def test_what_is_deleted_as_it_is_embedded_leaves_no_vector(self, open_again: Opener) -> None:
         async with open_again() as one, open_again() as other:
@@ -157,7 +157,7 @@ class SharedVectorRows:
                 assert await queue(other, number, source=MEMORIES) == []
                 assert len((await told(other, ALICE, number=number)).keys) == 0
                 assert len((await told(other, UserScope("alice"), number=number)).keys) == 0
-            assert await one.waiting_for("small", list(Source)) == 0
+            assert await one.waiting_for("small", [EVENTS, MEMORIES]) == 0
 
 
 async def _embed_until(store: Store, number: int, count: int) -> int:

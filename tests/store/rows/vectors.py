@@ -77,7 +77,7 @@ class VectorModelRows:
         large = await store.vector_model("large", DIMENSION)
         await put(store, large, (await queue(store, large))[1:3], "large")
         assert await store.vector_model("small", DIMENSION) == small
-        assert await store.waiting_for("small", list(Source)) == 2
+        assert await store.waiting_for("small", [EVENTS]) == 2
         assert await embed_all(store, small) == ["two", "three"]
         assert texts_of(await told(store, number=small), TEXTS) == list(TEXTS)
         assert len((await told(store, number=large)).keys) == 0
@@ -139,7 +139,7 @@ class EmbeddingRows:
     async def test_what_has_no_text_is_done_without_a_vector(self, store: Store) -> None:
         number = await filled(store, ["one", "", " \n"])
         assert await embed_all(store, number) == ["one", "", " \n"]
-        assert await store.waiting_for("small", list(Source)) == 0
+        assert await store.waiting_for("small", [EVENTS]) == 0
         assert texts_of(await told(store), ["one"]) == ["one"]
 
     async def test_what_compactions_insert_waits_too_and_what_they_archive_keeps_its_vector(self, store: Store) -> None:
@@ -183,21 +183,21 @@ class EmbeddingRows:
         number = await filled(store)
         waiting = await queue(store, number)
         await put(store, number, [waiting[0], waiting[2], waiting[4]])
-        assert await store.waiting_for("small", list(Source)) == 2
+        assert await store.waiting_for("small", [EVENTS]) == 2
         await append(store, draft("six"))
         assert await embed_all(store, number) == ["two", "four", "six"]
 
     async def test_how_much_waits_is_counted(self, store: Store) -> None:
         number = await filled(store)
         waiting = await queue(store, number)
-        counts = [await store.waiting_for("small", list(Source))]
+        counts = [await store.waiting_for("small", [EVENTS])]
         for document in waiting:
             await put(store, number, [document])
-            counts.append(await store.waiting_for("small", list(Source)))
+            counts.append(await store.waiting_for("small", [EVENTS]))
         assert counts == [5, 4, 3, 2, 1, 0]
         await append(store, draft("six"), draft(""))
         await caught_up(store)
-        assert await store.waiting_for("small", list(Source)) == 2
+        assert await store.waiting_for("small", [EVENTS]) == 2
 
 
 class VectorDeletionRows:
@@ -209,7 +209,7 @@ class VectorDeletionRows:
         await caught_up(store)
         assert await put(store, number, waiting) == 1
         assert await queue(store, number) == []
-        assert await store.waiting_for("small", list(Source)) == 0
+        assert await store.waiting_for("small", [EVENTS]) == 0
         assert texts_of(await told(store, UserScope("alice")), [*TEXTS, "kept"]) == ["kept"]
 
     async def test_what_was_deleted_a_moment_ago_is_not_found(self, store: Store) -> None:

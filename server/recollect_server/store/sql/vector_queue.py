@@ -97,7 +97,7 @@ def next_memories(connection: Connection, model: int, limit: int) -> Sequence[Un
 
 
 def count_lacking(connection: Connection, name: str, sources: Sequence[Source], whose: Caller | None = None) -> int:
-    """What has no embedding by the model of this name, for a moment with what has just been deleted. Costs as much as that is."""
+    """What has no embedding by the model of this name; for a moment what has just been deleted, too. Costs as much as it is."""
     model = connection.execute(sa.select(vector_models.c.number).where(vector_models.c.name == name)).scalar() or 0
     count = {Source.EVENTS: _count_events, Source.MEMORIES: _count_memories}
     return sum(count[source](connection, model, whose) for source in set(sources))
