@@ -1,4 +1,4 @@
-"""Work that is felt by other calls only where a window is large: then it is done beside the event loop."""
+"""Work that is felt by other calls only where there is much of it: then it is done beside the event loop."""
 
 from __future__ import annotations
 
@@ -9,11 +9,13 @@ from typing import ParamSpec, TypeVar
 _P = ParamSpec("_P")
 _T = TypeVar("_T")
 
-_MOST_EVENTS_AT_ONCE = 1000
+MOST_EVENTS = 1000
+"""That are gone through at once by what looks at each of them."""
 
 
-async def aside(events: int, work: Callable[_P, _T], *args: _P.args, **kwargs: _P.kwargs) -> _T:
-    """What `work` returns, which goes through so many events."""
-    if events <= _MOST_EVENTS_AT_ONCE:
+async def aside(size: int, most: int, work: Callable[_P, _T], *args: _P.args, **kwargs: _P.kwargs) -> _T:
+    """What `work` returns; done in a thread where its `size` is more than the `most` that others may wait for. Both are in
+    whatever the work's time goes with."""
+    if size <= most:
         return work(*args, **kwargs)
     return await asyncio.to_thread(work, *args, **kwargs)

@@ -20,7 +20,7 @@ from ..domain.model import Caller, Compaction, EventDraft, SessionRef, Versions,
 from ..store.base import Codec, Store
 from ..store.windows import CompactionPage, CompactionRequest, Placed, WindowRead
 from .access import own_ref
-from .aside import aside
+from .aside import MOST_EVENTS, aside
 from .compactor import Compactor, Job, Outcome
 from .policies import PolicyBook
 
@@ -129,10 +129,10 @@ class CompactionService:
             return Applied(False, None, versions)
         if wanted.through_seq is not None and wanted.through_seq > versions.last_seq:
             raise InvalidField("through_seq", f"is beyond the session's last seq, {versions.last_seq}: archive what was read")
-        archive, inserts = await aside(len(read.events), _placed, read, wanted)
+        archive, inserts = await aside(len(read.events), MOST_EVENTS, _placed, read, wanted)
         if not archive:
             raise NothingToCompact(ref)
-        await aside(len(read.events), self._check, ref, read, archive, inserts, wanted.branch)
+        await aside(len(read.events), MOST_EVENTS, self._check, ref, read, archive, inserts, wanted.branch)
         request = CompactionRequest(
             tenant=caller.tenant,
             ref=read.session.ref,
@@ -162,7 +162,7 @@ class CompactionService:
             return Applied(False, None, versions)
         kept, inserts = _merged(read, wanted.drafts)
         archive = [event.event_id for event in read.events if event.event_id not in kept]
-        await aside(len(read.events), self._check, ref, read, archive, inserts, "")
+        await aside(len(read.events), MOST_EVENTS, self._check, ref, read, archive, inserts, "")
         request = CompactionRequest(
             tenant=caller.tenant,
             ref=read.session.ref,

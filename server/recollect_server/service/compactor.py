@@ -19,7 +19,7 @@ from ..store.base import Store
 from ..store.windows import CompactionRequest, Placed, WindowRead
 from ..summarizer.base import Summarizer, Summary
 from ..summarizer.base import SummarizerFailed as ModelFailed
-from .aside import aside
+from .aside import MOST_EVENTS, aside
 
 _log = logging.getLogger(__name__)
 
@@ -123,7 +123,7 @@ class Compactor:
         raise latest
 
     async def _plan(self, job: Job, window: Window) -> Plan:
-        return await aside(len(window.events), job.strategy.plan, window, self._count)
+        return await aside(len(window.events), MOST_EVENTS, job.strategy.plan, window, self._count)
 
     async def _summarised(self, plan: Plan, asked: SummaryRequest, window: Window, spent: _Spent) -> Plan:
         summary = spent.summaries.get(asked.digest)
@@ -131,7 +131,7 @@ class Compactor:
             summary = spent.summaries[asked.digest] = await self._ask(asked)
             spent.usage += summary.usage
         try:
-            return await aside(len(window.events), complete, plan, summary.text, window, self._count)
+            return await aside(len(window.events), MOST_EVENTS, complete, plan, summary.text, window, self._count)
         except SummaryRejected as rejected:
             raise SummarizerFailed(str(rejected)) from rejected
 

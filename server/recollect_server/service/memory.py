@@ -20,7 +20,7 @@ from ..store.base import EventQuery, Store
 from ..store.memories import MemoryPage
 from ..store.recall import Source
 from .access import own_memories, own_ref
-from .aside import aside
+from .aside import MOST_EVENTS, aside
 from .searches import (
     MOST_RANKED,
     Highlights,
@@ -214,7 +214,7 @@ class MemoryService:
             # Deleted and made again meanwhile, these may be events of the other: by the old uid they would be added twice.
             if (await self._store.get_session(tenant, session.ref)).uid != session.uid:
                 raise SessionNotFound(session.ref)
-            drafts = await aside(len(events), self._drafts, session, events, what)
+            drafts = await aside(len(events), MOST_EVENTS, self._drafts, session, events, what)
             total = total + Ingested(skipped=len(events) - len(drafts))
             if drafts:
                 scope = MemoryScope(session.ref.app, session.ref.user_id)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import logging
 import math
 from collections.abc import Awaitable, Callable, Collection, Iterable, Sequence
@@ -18,6 +17,7 @@ from ..recall.fusion import fuse
 from ..recall.highlight import highlights, literal_highlights
 from ..recall.query import Query
 from ..recall.ranking import rank
+from .aside import aside
 
 _log = logging.getLogger(__name__)
 
@@ -98,9 +98,8 @@ async def ranked(mode: SearchMode, by_words: Ranking, by_meaning: Ranking | None
 
 async def rank_words(question: Query, candidates: Candidates) -> Sequence[Scored]:
     """`recall.ranking.rank`; beside the event loop where candidates are long, for all their words are gone through."""
-    if sum(len(each.words) for each in candidates.found) <= _MOST_WORDS_AT_ONCE:
-        return rank(question, candidates)
-    return await asyncio.to_thread(rank, question, candidates)
+    size = sum(len(each.words) for each in candidates.found)
+    return await aside(size, _MOST_WORDS_AT_ONCE, rank, question, candidates)
 
 
 def check_min_score(value: float | None, mode: SearchMode) -> None:
@@ -143,7 +142,7 @@ async def marked_all(texts_of: TextsOf, bodies: Sequence[bytes], fields: Field, 
 
     if not terms:
         return [[] for _ in bodies]
-    return work() if sum(map(len, bodies)) <= _MOST_BYTES_AT_ONCE else await asyncio.to_thread(work)
+    return await aside(sum(map(len, bodies)), _MOST_BYTES_AT_ONCE, work)
 
 
 def marked_literally(texts: Texts, fields: Field, folded_terms: Collection[str]) -> Highlights:

@@ -18,6 +18,7 @@ from ..embedder.base import Vectors
 from ..recall.vectors import BestRows, top
 from ..store.base import EventScope, Store
 from ..store.recall import FoundEvent, Source
+from .aside import aside
 from .matrices import BLOCK_ROWS, Matrices, Read
 from .vector_model import VectorModel
 
@@ -141,10 +142,7 @@ class VectorSearch:
         entry = await self._matrices.get((place.source, place.tenant, place.scope, place.model), place.read)
         if entry is None:
             return await _streamed(place.read, query, k)
-        if entry.vectors.size <= _MOST_AT_ONCE:
-            rows = top(entry.vectors, query, k)
-        else:
-            rows = await asyncio.to_thread(top, entry.vectors, query, k)
+        rows = await aside(entry.vectors.size, _MOST_AT_ONCE, top, entry.vectors, query, k)
         return [(int(entry.keys[row]), score) for row, score in rows]
 
 
