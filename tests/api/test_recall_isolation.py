@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import grpc
@@ -135,9 +136,24 @@ def test_tenants_are_apart(wire: Wire) -> None:
     _untouched(wire)
 
 
-def test_how_much_waits_is_not_a_users_to_know(wire: Wire) -> None:
-    info = wire.call("GetServerInfo", token=ALICE)
-    assert (info.embeddings.enabled, info.embeddings.waiting) == (True, 0)
+NOBODY_ANSWERS = {"embedder": "openai", "embedder_base_url": "http://127.0.0.1:9/v1", "embedder_model": "m"}
+
+
+@pytest.mark.parametrize("engine", ["sqlite", pytest.param("postgresql", marks=pytest.mark.postgres)])
+def test_what_waits_for_its_embedding_is_told_as_far_as_the_credential_reaches(
+    engine: str, request: pytest.FixtureRequest, tmp_path: Path
+) -> None:
+    with wire_on(engine, request, tmp_path, auth_tokens=TOKENS, **NOBODY_ANSWERS) as wire:
+        said = [user("one"), user("two")]
+        wire.call("AppendEvents", session=ref("bob", "s"), events=said, create_if_missing={}, token=BOB)
+        wire.call("AppendEvents", session=ref("alice", "s"), events=said[:1], create_if_missing={}, token=ALICE)
+        wire.call("AddMemories", scope=BOBS, memories=[memory("a fact", "m")], token=BOB)
+        eventually(lambda: not wire.call("GetServerInfo", token=ACME).search_index.lag_batches)
+        waits = {token: wire.call("GetServerInfo", token=token).embeddings.waiting for token in (ACME, BOB, ALICE, OTHER)}
+        assert waits == {ACME: 4, BOB: 3, ALICE: 1, OTHER: 0}
+        wire.call("AddMemories", scope=BOBS, memories=[memory("theirs", "m")], token=OTHER)
+        again = {token: wire.call("GetServerInfo", token=token).embeddings.waiting for token in waits}
+        assert again == waits | {OTHER: 1}
 
 
 def _untouched(wire: Wire) -> None:

@@ -25,9 +25,9 @@ class EmbeddingFacts:
         """Of the model that embeds."""
         return self.model.embedder.model
 
-    async def waiting(self) -> int:
-        """How many documents still wait."""
-        return await self.store.waiting_for(self.name, self.worker.sources)
+    async def waiting(self, caller: Caller) -> int:
+        """How many documents that the caller's credential reaches still wait; how busy others are is theirs."""
+        return await self.store.waiting_for(self.name, self.worker.sources, caller)
 
 
 class ServerService:
@@ -51,5 +51,5 @@ class ServerService:
         return info if caller.user_id is None else replace(info, index_lag=0)
 
     async def waiting(self, caller: Caller) -> int:
-        """Documents of the whole store that wait for their embedding; a caller bound to a user is not told."""
-        return 0 if self._embedding is None or caller.user_id is not None else await self._embedding.waiting()
+        """How many documents of the tenant, or of the user that the caller is bound to, wait for their embedding."""
+        return 0 if self._embedding is None else await self._embedding.waiting(caller)

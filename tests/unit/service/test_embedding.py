@@ -381,10 +381,10 @@ def test_what_nobody_embeds_does_not_wait() -> None:
         recalling = Recalling(store=works.store)
         await works.session("a car", "a boat")
         await recalling.memory.add_session(ANYONE, ref())
-        assert await EmbeddingFacts(works.store, works.model, works.worker).waiting() == 2
+        assert await EmbeddingFacts(works.store, works.model, works.worker).waiting(ANYONE) == 2
         async with works.working():
             await asyncio.sleep(20)
         assert works.worker.waiting == 0
-        assert await EmbeddingFacts(works.store, works.model, works.worker).waiting() == 0
+        assert await EmbeddingFacts(works.store, works.model, works.worker).waiting(ANYONE) == 0
 
     simulate(main())
