@@ -14,6 +14,7 @@ from .aggregate import Aggregator
 from .errors import (
     ChatError,
     InvalidChain,
+    InvalidTool,
     MissingSession,
     ModelFailed,
     ModelTimeout,
@@ -22,6 +23,7 @@ from .errors import (
     UnknownTool,
     WrongUser,
 )
+from .function_tools import function_tool
 from .messages import Data, Media, Message, Reasoning, Role, Text, ToolCall, ToolResult, assistant, system, tool, user
 from .options import ChatOptions, ToolOptions
 from .requests import ChatClientRequest, ChatClientResponse, Prompt
@@ -49,6 +51,7 @@ __all__ = [
     "Data",
     "Generation",
     "InvalidChain",
+    "InvalidTool",
     "Media",
     "MemoryAdvisor",
     "Message",
@@ -74,6 +77,7 @@ __all__ = [
     "Usage",
     "WrongUser",
     "assistant",
+    "function_tool",
     "system",
     "tool",
     "user",

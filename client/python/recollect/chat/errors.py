@@ -23,6 +23,10 @@ class InvalidChain(ChatError):
     """The advisors cannot work together; the message says which and what to do."""
 
 
+class InvalidTool(ChatError):
+    """What was given cannot be a tool; the message says why and what to change."""
+
+
 class UnknownTool(ChatError):
     """The model called `name`, which it was not offered."""
 
