@@ -28,6 +28,7 @@ from .service.server import EmbeddingFacts
 from .service.sessions import BeforeDelete
 from .service.tools import RecallTools
 from .service.vector_model import VectorModel
+from .service.waiting import WaitingCounts
 from .store.base import Codec, Store
 from .store.recall import Source
 from .transport.metrics import EmbeddingStats
@@ -71,10 +72,11 @@ async def recalling(settings: Settings, store: Store, codec: Codec, limits: Limi
             stack.push_async_callback(questions.aclose)
             stack.push_async_callback(embedder.aclose)
             matrices = Matrices(VectorCache(settings.vector_cache_bytes), time.time_ns)
-            vectors = VectorSearch(store, VectorModel(store, questions), matrices)
+            counts = WaitingCounts(store, embedder.model)
+            vectors = VectorSearch(store, VectorModel(store, questions), matrices, counts)
             model = VectorModel(store, embedder)
             worker = EmbeddingWorker(store, model, sources=_sources(settings), batch=settings.embedder_batch, poll_s=_POLL_S)
-            facts = EmbeddingFacts(store, model, worker)
+            facts = EmbeddingFacts(counts, worker)
             added = worker.wake
             stack.push_async_callback(end, asyncio.create_task(worker.run(), name="embedding"))
         reader = WireReader()

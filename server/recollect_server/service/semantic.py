@@ -21,6 +21,7 @@ from ..store.recall import FoundEvent, Source
 from .aside import aside
 from .matrices import BLOCK_ROWS, Matrices, Read
 from .vector_model import VectorModel
+from .waiting import WaitingCounts
 
 _DEEPEST = 16_384
 _DEEPER = 8
@@ -55,12 +56,13 @@ class _Place:
 
 
 class VectorSearch:
-    """Searches by vectors. What was embedded before the call is found, as `Matrices` says."""
+    """Searches by vectors. What was embedded before the call is found, as `Matrices` says. `waiting`: what is not yet."""
 
-    def __init__(self, store: Store, model: VectorModel, matrices: Matrices) -> None:
+    def __init__(self, store: Store, model: VectorModel, matrices: Matrices, waiting: WaitingCounts) -> None:
         self._store = store
         self._model = model
         self._matrices = matrices
+        self._waiting = waiting
         self._queries: OrderedDict[str, Vectors] = OrderedDict()
 
     async def events(
@@ -93,8 +95,8 @@ class VectorSearch:
         return [NearMemory(*each) for each in await self._search(place, query, check, count, min_score)]
 
     async def lag(self, source: Source, caller: Caller) -> int:
-        """How many documents that the caller's credential reaches still wait for their embedding."""
-        return await self._store.waiting_for(self._model.embedder.model, [source], caller)
+        """How many documents that the caller's credential reaches still wait for their embedding, or did a second ago."""
+        return await self._waiting.lately(caller, source)
 
     async def _query(self, text: str) -> Vectors:
         """The query's embedding."""

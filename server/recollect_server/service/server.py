@@ -7,27 +7,25 @@ from dataclasses import dataclass, replace
 from ..domain.errors import PermissionDenied
 from ..domain.model import Caller
 from ..store.base import Store, StoreInfo
-from ..store.recall import RecallStore
 from .embedding import EmbeddingWorker
-from .vector_model import VectorModel
+from .waiting import WaitingCounts
 
 
 @dataclass(frozen=True, slots=True)
 class EmbeddingFacts:
     """Where embeddings stand. Nobody is asked who may not answer."""
 
-    store: RecallStore
-    model: VectorModel
+    counts: WaitingCounts
     worker: EmbeddingWorker
 
     @property
     def name(self) -> str:
         """Of the model that embeds."""
-        return self.model.embedder.model
+        return self.counts.model
 
     async def waiting(self, caller: Caller) -> int:
         """How many documents that the caller's credential reaches still wait; how busy others are is theirs."""
-        return await self.store.waiting_for(self.name, self.worker.sources, caller)
+        return await self.counts.now(caller, self.worker.sources)
 
 
 class ServerService:

@@ -18,6 +18,7 @@ from recollect_server.recall.vectors import VectorCache, normalised, top
 from recollect_server.service.matrices import Matrices
 from recollect_server.service.semantic import VectorSearch
 from recollect_server.service.vector_model import VectorModel
+from recollect_server.service.waiting import WaitingCounts
 from recollect_server.store.base import Store, UserScope
 from recollect_server.store.recall import Embedded
 from tests.bench.harness import Bench, Result
@@ -134,7 +135,7 @@ def _search(matrix: Vectors, runner: asyncio.Runner) -> tuple[Callable[[], Corou
     store, text = cast("Store", _Filled(matrix)), "where did we leave the bicycle"
     embedder = HashingEmbedder(DIMENSIONS)
     matrices = Matrices(VectorCache(matrix.nbytes * 2), time.time_ns)
-    search = VectorSearch(store, VectorModel(store, embedder), matrices)
+    search = VectorSearch(store, VectorModel(store, embedder), matrices, WaitingCounts(store, embedder.model))
 
     async def once() -> None:
         found = await search.events("", UserScope(USER), text, ALL, NEAREST)

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from recollect_server.domain.memories import MemoryScope
-from recollect_server.domain.model import Caller, EventDraft, Role, SessionRef
+from recollect_server.domain.model import SECOND_NS, Caller, EventDraft, Role, SessionRef
 from recollect_server.domain.recall import SearchMode
 from recollect_server.domain.rules import Limits
 from recollect_server.embedder.base import EmbedFailed, Vectors
@@ -22,6 +22,7 @@ from recollect_server.service.recall import RecallService
 from recollect_server.service.semantic import VectorSearch
 from recollect_server.service.tools import RecallTools
 from recollect_server.service.vector_model import VectorModel
+from recollect_server.service.waiting import WaitingCounts
 from recollect_server.store.base import Appended, Store
 from recollect_server.store.memory import MemoryStore
 from recollect_server.store.recall import Source
@@ -95,7 +96,8 @@ class Recalling:
         if embedder is not None:
             self.model = VectorModel(self.store, embedder)
             self.cache = VectorCache(cache_bytes)
-            self.vectors = VectorSearch(self.store, self.model, Matrices(self.cache, self.clock))
+            self.waiting = WaitingCounts(self.store, embedder.model, lambda: self.clock.now / SECOND_NS)
+            self.vectors = VectorSearch(self.store, self.model, Matrices(self.cache, self.clock), self.waiting)
             self.worker = EmbeddingWorker(self.store, self.model, sources=list(Source), batch=4)
         self.reader = WireReader()
         self.ranked = RankedSearch(self.store, self.limits, CODEC.texts, self.vectors, self.clock)

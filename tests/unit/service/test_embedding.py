@@ -18,6 +18,7 @@ from recollect_server.embedder.base import EmbedFailed, Vectors
 from recollect_server.service.embedding import EmbeddingWorker
 from recollect_server.service.server import EmbeddingFacts
 from recollect_server.service.vector_model import VectorModel
+from recollect_server.service.waiting import WaitingCounts
 from recollect_server.store.base import UserScope
 from recollect_server.store.memory import MemoryStore
 from recollect_server.store.recall import Source, Unembedded
@@ -381,10 +382,10 @@ def test_what_nobody_embeds_does_not_wait() -> None:
         recalling = Recalling(store=works.store)
         await works.session("a car", "a boat")
         await recalling.memory.add_session(ANYONE, ref())
-        assert await EmbeddingFacts(works.store, works.model, works.worker).waiting(ANYONE) == 2
+        assert await EmbeddingFacts(WaitingCounts(works.store, works.embedder.model), works.worker).waiting(ANYONE) == 2
         async with works.working():
             await asyncio.sleep(20)
         assert works.worker.waiting == 0
-        assert await EmbeddingFacts(works.store, works.model, works.worker).waiting(ANYONE) == 0
+        assert await EmbeddingFacts(WaitingCounts(works.store, works.embedder.model), works.worker).waiting(ANYONE) == 0
 
     simulate(main())

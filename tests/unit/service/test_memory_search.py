@@ -100,6 +100,7 @@ async def test_entries_wait_in_a_queue_for_their_embedding_and_the_lag_is_told()
     found = await recalling.remembered("car", SearchMode.SEMANTIC)
     assert (texts_of(found), found.semantic_lag) == (["my automobile"], 1)
     await recalling.embed_all()
+    recalling.clock.advance(1)  # it is counted once a second
     found = await recalling.remembered("car", SearchMode.SEMANTIC)
     assert (len(found.entries), found.semantic_lag) == (2, 0)
 
