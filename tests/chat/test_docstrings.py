@@ -1,0 +1,80 @@
+"""What is read of docstrings, in the styles that people write."""
+
+from __future__ import annotations
+
+import pytest
+
+from recollect.chat.docstrings import read_docstring
+
+GOOGLE = """Finds flights.
+
+    Direct ones only.
+
+    Args:
+        origin: Where from:
+            a city.
+        day (datetime.date, optional): When.
+        **rest: Whatever else.
+
+    Returns:
+        list: Of flights.
+
+    It is never empty.
+    """
+NUMPY = """
+    Finds flights.
+
+    Parameters
+    ----------
+    origin : str
+        Where from:
+        a city.
+    day, night : date
+        When.
+
+    Returns
+    -------
+    list
+        Of flights.
+    """
+SPHINX = """Finds flights.
+
+    :param origin: Where from:
+        a city.
+    :param date day: When.
+    :type day: date
+    :returns: flights.
+    """
+
+
+@pytest.mark.parametrize("text", [GOOGLE, NUMPY, SPHINX], ids=["google", "numpy", "sphinx"])
+def test_parameters_are_read_over_their_lines_in_every_style(text: str) -> None:
+    read = read_docstring(text)
+    assert read.description.startswith("Finds flights.")
+    assert read.parameters["origin"] == "Where from: a city."
+    assert read.parameters["day"] == "When."
+    assert not {"Returns", "list", "returns", "type"} & read.parameters.keys()
+
+
+def test_the_description_is_all_that_no_section_claims() -> None:
+    assert read_docstring(GOOGLE).description == "Finds flights.\n\nDirect ones only.\n\nIt is never empty."
+    assert read_docstring(GOOGLE).parameters["rest"] == "Whatever else."
+    assert read_docstring(NUMPY).description == "Finds flights."
+    assert read_docstring(NUMPY).parameters["night"] == "When."
+    assert read_docstring(SPHINX).description == "Finds flights."
+
+
+def test_plain_text_is_a_description_even_if_it_has_colons() -> None:
+    text = "Note: it is slow.\n\nReturns the flights: all of them.\n  - one: two"
+    assert read_docstring(text).description == text
+    assert read_docstring(text).parameters == {}
+    assert read_docstring(None).description == read_docstring("").description == ""
+
+
+def test_a_section_ends_where_the_next_begins() -> None:
+    read = read_docstring("Do it.\n\nArgs:\n    a: First.\nRaises:\n    b: Never.\nExamples:\n    c: 1\n")
+    assert (read.description, read.parameters) == ("Do it.", {"a": "First."})
+    read = read_docstring(
+        "Do it.\n\nParameters\n----------\na : int\n    First.\n\nOther Parameters\n----------------\nb\n    Second.\n"
+    )
+    assert (read.description, read.parameters) == ("Do it.", {"a": "First.", "b": "Second."})
