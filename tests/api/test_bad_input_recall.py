@@ -169,6 +169,8 @@ BAD_ENTRIES: list[tuple[str, dict[str, Any]]] = [
     ("metadata_json", {"content": TEXT, "metadata_json": "[1]"}),
     ("metadata_json", {"content": TEXT, "metadata_json": "{"}),
     ("metadata_json", {"content": TEXT, "metadata_json": BIG_JSON}),
+    ("metadata_json", {"content": TEXT, "metadata_json": '{"a": 1e400}'}),
+    ("metadata_json", {"content": TEXT, "metadata_json": '{"a": ["\\ud800"]}'}),
 ]
 
 
@@ -283,7 +285,8 @@ def test_remembering_sessions(wire: Wire, log: session_pb2.SessionRef) -> None:
     wire.invalid("session.session_id", "AddSessionToMemory", session={"session_id": LONG})
     wire.invalid("event_ids[0]", "AddSessionToMemory", session=log, event_ids=[""])
     wire.invalid("event_ids", "AddSessionToMemory", session=log, event_ids=["a"] * 1001)
-    wire.invalid("metadata_json", "AddSessionToMemory", session=log, metadata_json="1")
+    for metadata in ("1", '{"a": -1e400}', '{"\\udc00": 1}'):
+        wire.invalid("metadata_json", "AddSessionToMemory", session=log, metadata_json=metadata)
     assert wire.refused("AddSessionToMemory", session=log, event_ids=["none"]).reason == "EVENT_NOT_FOUND"
     assert wire.refused("AddSessionToMemory", session={"session_id": "none"}).reason == "SESSION_NOT_FOUND"
     assert not wire.call("ListMemories", scope={"app": log.app, "user_id": log.user_id}).entries

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
+import math
+import re
 import unicodedata
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 from .errors import InvalidField
@@ -22,6 +24,11 @@ MAX_NESTING = 8
 """Tool results inside tool results. Protobuf readers give up at some depth, of the whole answer that an event is in."""
 DEFAULT_PAGE_SIZE = 100
 DEFAULT_HITS = 10
+_MOST_SHOWN = 24
+# In JSON text a backslash stands in strings alone. Whole pairs and other escapes are passed over.
+_ESCAPES = re.compile(
+    r"\\u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}|(?P<half>\\u[dD][89a-fA-F][0-9a-fA-F]{2})|\\."
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,13 +76,35 @@ def branch(field: str, value: str) -> str:
 
 
 def json_object(field: str, value: str) -> str:
-    """JSON text of an object, or nothing. Kept as it is; parsed only to be sure that every reader can."""
+    """JSON text of an object, or nothing: the caller's own, kept to the letter and never read, whatever it says."""
+    return _json_object(field, value, None)
+
+
+def portable_object(field: str, value: str) -> str:
+    """JSON text of an object, or nothing, kept to the letter, whose values are read: filters compare them, and tools tell them
+    to readers in other languages. So no number may be beyond what a double holds, which some read as infinity and some refuse,
+    and no text may have half of a surrogate pair, which has no UTF-8 form."""
+
+    def number(digits: str) -> str:
+        if math.isinf(float(digits)):
+            shown = digits if len(digits) <= _MOST_SHOWN else f"{digits[:_MOST_SHOWN]}..."
+            raise InvalidField(field, f"must not hold numbers beyond 1.8e308, such as {shown}: many readers have none")
+        return digits
+
+    _json_object(field, value, number)
+    for escape in _ESCAPES.finditer(value):
+        if escape["half"]:
+            raise InvalidField(field, f"must not hold half of a surrogate pair ({escape['half']}): it has no UTF-8 form")
+    return value
+
+
+def _json_object(field: str, value: str, number: Callable[[str], str] | None) -> str:
     if not value:
         return value
     if len(value.encode()) > MAX_JSON_BYTES:
         raise InvalidField(field, f"must have at most {MAX_JSON_BYTES} bytes")
     try:
-        parsed = json.loads(value, parse_constant=_refuse_constant)
+        parsed = json.loads(value, parse_constant=_refuse_constant, parse_float=number, parse_int=number)
     except (ValueError, RecursionError):
         raise InvalidField(field, "must be JSON text") from None
     if not isinstance(parsed, dict):

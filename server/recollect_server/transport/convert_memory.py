@@ -45,7 +45,7 @@ def remembering_of(request: pb.AddSessionToMemoryRequest) -> Remembering:
         include_tools=request.include_tools,
         include_reasoning=request.include_reasoning,
         include_synthetic=request.include_synthetic,
-        metadata_json=rules.json_object("metadata_json", request.metadata_json),
+        metadata_json=rules.portable_object("metadata_json", request.metadata_json),
     )
 
 
@@ -92,7 +92,7 @@ def _draft(within: str, entry: memory_pb2.MemoryEntry, new_id: Callable[[], str]
         event_time=time_of(f"{within}.event_time", entry.event_time) if entry.HasField("event_time") else None,
         session_id=rules.identifier(f"{within}.session_id", entry.session_id),
         event_id=rules.identifier(f"{within}.event_id", entry.event_id),
-        metadata_json=rules.json_object(f"{within}.metadata_json", entry.metadata_json),
+        metadata_json=rules.portable_object(f"{within}.metadata_json", entry.metadata_json),
     )
 
 
