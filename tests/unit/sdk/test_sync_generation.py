@@ -63,3 +63,8 @@ def test_everything_public_is_documented() -> None:
     for cls in (recollect.AsyncClient, recollect.Client):
         for name, member in inspect.getmembers(cls, inspect.isfunction):
             assert name.startswith("_") or member.__doc__, name
+
+
+def test_a_step_of_a_stream_is_taken_in_both_forms(tool: ModuleType) -> None:
+    source = "async def f(items):\n    return await anext(items, None)\n"
+    assert tool.to_sync(source, "x.py") == tool.HEADER + "def f(items):\n    return next(items, None)\n"
