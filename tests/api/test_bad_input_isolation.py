@@ -108,6 +108,10 @@ def test_another_users_session_is_denied_and_looks_like_none(wire: Wire, call: i
     assert (refusals[0].code, refusals[0].reason) == (grpc.StatusCode.PERMISSION_DENIED, "PERMISSION_DENIED")
     within = "scope." if "scope" in fields else ""
     assert refusals[0].metadata == {"field": f"{within}session.user_id"}
+    assert refusals[0].message == (
+        f"{within}session.user_id: the credential is bound to one user, and this is beyond that user; "
+        "leave it empty, or use a credential that reaches it"
+    )
     _untouched(wire)
 
 
@@ -195,9 +199,15 @@ def test_a_token_is_no_authority(wire: Wire) -> None:
 
 
 def test_what_is_the_tenants_is_not_a_users(wire: Wire) -> None:
-    for name, fields in (("GetServerInfo", {"include_totals": True}), ("DeleteExpiredSessions", {})):
+    for name, fields, instead in (
+        ("GetServerInfo", {"include_totals": True}, "leave it out, or use"),
+        ("DeleteExpiredSessions", {}, "use"),
+        ("SearchEvents", {"app": {"app": "app"}, "query": "tuna", "mode": "SEARCH_MODE_RANKED"}, "search by user, or use"),
+        ("GetCompactionPolicy", {"scope": {"server": True}}, "name a user or a session, or use"),
+    ):
         refusal = wire.refused(name, token=ALICE, **fields)
         assert (refusal.code, refusal.reason) == (grpc.StatusCode.PERMISSION_DENIED, "PERMISSION_DENIED")
+        assert refusal.message.endswith(f"beyond that user; {instead} a credential that reaches it")
     assert wire.call("GetServerInfo", token=ALICE).search_index.lag_batches == 0
     assert wire.call("GetServerInfo", token=ACME, include_totals=True).total_sessions >= 2
 

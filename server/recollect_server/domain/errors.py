@@ -249,10 +249,15 @@ class Unauthenticated(RecollectError):
 
 
 class PermissionDenied(RecollectError):
+    """Of callers who are bound to a user: `field` is beyond that user, whether or not there is what it names. `instead`: what
+    may be done about the field; empty: nothing."""
+
     reason, kind = "PERMISSION_DENIED", Kind.PERMISSION_DENIED
 
-    def __init__(self, field: str) -> None:
-        super().__init__(f"the credential does not reach what {field} names", field=field)
+    def __init__(self, field: str, instead: str = "leave it empty") -> None:
+        what = f"{instead}, or use" if instead else "use"
+        why = "the credential is bound to one user, and this is beyond that user"
+        super().__init__(f"{field}: {why}; {what} a credential that reaches it", field=field)
 
 
 class ServerDraining(RecollectError):

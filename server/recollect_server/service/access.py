@@ -32,7 +32,7 @@ def own_scope(caller: Caller, scope: EventScope) -> EventScope:
         return own_ref(caller, scope)
     if isinstance(scope, AppScope):
         if caller.user_id is not None:
-            raise PermissionDenied("app")
+            raise PermissionDenied("app", "search by user")
         return scope
     return replace(scope, user_id=_required(own_user(caller, scope.user_id, "user.user_id"), "user.user_id"))
 

@@ -181,5 +181,5 @@ class PolicyService:
                 raise InvalidField("scope.user.user_id", "is required")
             return key._replace(user_id=user_id)
         if caller.user_id is not None:
-            raise PermissionDenied("scope")
+            raise PermissionDenied("scope", "name a user or a session")
         return key

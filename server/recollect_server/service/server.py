@@ -43,7 +43,7 @@ class ServerService:
     async def info(self, caller: Caller, *, totals: bool) -> StoreInfo:
         """Totals are the tenant's: a caller bound to a user is not told them."""
         if totals and caller.user_id is not None:
-            raise PermissionDenied("include_totals")
+            raise PermissionDenied("include_totals", "leave it out")
         info = await self._store.info(caller.tenant, totals=totals)
         # How busy the whole store is says something of others.
         return info if caller.user_id is None else replace(info, index_lag=0)

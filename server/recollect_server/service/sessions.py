@@ -105,7 +105,7 @@ class SessionService:
     async def delete_expired(self, caller: Caller) -> int:
         """Deletes some of the tenant's expired sessions; SWEEP_AT_MOST means there may be more."""
         if caller.user_id is not None:
-            raise PermissionDenied("the tenant's sessions")
+            raise PermissionDenied("the tenant's sessions", "")
         return await self._delete_some(caller.tenant)
 
     async def _delete_some(self, tenant: str | None) -> int:
