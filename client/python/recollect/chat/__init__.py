@@ -6,10 +6,14 @@ from ._async.advisor import AsyncAdvisor, AsyncBaseAdvisor, AsyncMemoryAdvisor, 
 from ._async.chain import AsyncAdvisorChain
 from ._async.model import AsyncChatModel
 from ._async.scripted import AsyncScriptedModel
+from ._async.tool_calling import AsyncToolCallingAdvisor
+from ._async.tool_manager import AsyncToolCallingManager, AsyncToolManager
 from ._sync.advisor import Advisor, BaseAdvisor, MemoryAdvisor, ToolAdvisor
 from ._sync.chain import AdvisorChain
 from ._sync.model import ChatModel
 from ._sync.scripted import ScriptedModel
+from ._sync.tool_calling import ToolCallingAdvisor
+from ._sync.tool_manager import ToolCallingManager, ToolManager
 from .aggregate import Aggregator
 from .errors import (
     ChatError,
@@ -23,7 +27,9 @@ from .errors import (
     UnknownTool,
     WrongUser,
 )
+from .executions import ToolExecution
 from .function_tools import function_tool
+from .limits import ToolCallLimits
 from .messages import Data, Media, Message, Reasoning, Role, Text, ToolCall, ToolResult, assistant, system, tool, user
 from .options import ChatOptions, ToolOptions
 from .requests import ChatClientRequest, ChatClientResponse, Prompt
@@ -41,6 +47,9 @@ __all__ = [
     "AsyncMemoryAdvisor",
     "AsyncScriptedModel",
     "AsyncToolAdvisor",
+    "AsyncToolCallingAdvisor",
+    "AsyncToolCallingManager",
+    "AsyncToolManager",
     "BaseAdvisor",
     "ChatClientRequest",
     "ChatClientResponse",
@@ -67,9 +76,14 @@ __all__ = [
     "ToolAdvisor",
     "ToolCall",
     "ToolCallLimitExceeded",
+    "ToolCallLimits",
+    "ToolCallingAdvisor",
+    "ToolCallingManager",
     "ToolContext",
     "ToolDefinition",
+    "ToolExecution",
     "ToolFailed",
+    "ToolManager",
     "ToolOptions",
     "ToolOutput",
     "ToolResult",

@@ -19,6 +19,10 @@ class WrongUser(ChatError):
     """The session is another user's."""
 
 
+class NothingToResume(ChatError):
+    """The session holds nothing of this agent's to go on with."""
+
+
 class InvalidChain(ChatError):
     """The advisors cannot work together; the message says which and what to do."""
 
@@ -36,11 +40,15 @@ class UnknownTool(ChatError):
 
 
 class ToolFailed(ChatError):
-    """A tool raised, and errors are not told to the model. The cause is what it raised."""
+    """A tool raised, and errors are not told to the model. The cause is what it raised.
 
-    def __init__(self, name: str, message: str) -> None:
+    `partial`: what other calls of this round were answered; None for nothing.
+    """
+
+    def __init__(self, name: str, message: str, partial: Message | None = None) -> None:
         super().__init__(f"the tool {name!r} failed: {message}")
         self.name = name
+        self.partial = partial
 
 
 class ToolCallLimitExceeded(ChatError):
@@ -66,3 +74,7 @@ class ModelFailed(ChatError):
 
 class ModelTimeout(ModelFailed):
     """The model did not answer in time."""
+
+
+class UnsupportedContent(ChatError):
+    """A message holds what the model's provider has no form for; the message says what, and what would do."""

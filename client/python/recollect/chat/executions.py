@@ -1,0 +1,84 @@
+"""What came of the tools of one round, and the responses that end a turn without asking the model again."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from .messages import Message, Part, Text, ToolCall, ToolResult, assistant, tool
+from .requests import ChatClientResponse
+from .responses import RETURN_DIRECT, TOOL_CALL_LIMIT_EXCEEDED, ChatResponse, Generation
+from .tools import ToolOutput
+
+TOOL_ITERATIONS_EXCEEDED = "toolIterationsExceeded"
+"""Finish reason of a turn in which the model was asked as often as it may be and still wanted tools."""
+TOOL_ID = "toolId"
+TOOL_NAME = "toolName"
+"""Metadata of a generation that is a tool's own result: the id of the call and the name of the tool."""
+PARTIAL_RESULTS = "partialResults"
+"""Metadata of a turn that was ended in the middle of a round: the ToolResults of the calls that were run, in a tuple."""
+
+
+@dataclass(frozen=True, slots=True)
+class ToolExecution:
+    """`history`: what was asked, then the model's message with its calls, then one TOOL message with all results in the order
+    of the calls. `return_direct`: the results are the answer, the model is not to see them."""
+
+    history: tuple[Message, ...]
+    return_direct: bool = False
+
+    @property
+    def results(self) -> tuple[ToolResult, ...]:
+        return self.history[-1].tool_results
+
+
+def result_of(call: ToolCall, output: object) -> ToolResult:
+    """The answer to a call; None is the empty text. Raises TypeError for what a tool may not return."""
+    if output is None or isinstance(output, str):
+        return ToolResult(call.id, call.name, (Text(output or ""),))
+    if isinstance(output, ToolOutput):
+        return ToolResult(call.id, call.name, tuple(output.parts), output.structured_json, output.is_error)
+    raise TypeError(f"a tool returns a text, a ToolOutput or None, not a {type(output).__name__}")
+
+
+def error_result(call: ToolCall, text: str) -> ToolResult:
+    """Tells the model that a call failed, and how."""
+    return ToolResult(call.id, call.name, (Text(text),), is_error=True)
+
+
+def closed(calls: Sequence[ToolCall], partial: Message | None, why: str) -> Message:
+    """One TOOL message with a result for every call: those of `partial`, and an error for each that was not run."""
+    left = list(partial.tool_results if partial else ())
+    results = []
+    for call in calls:
+        done = next((result for result in left if result.call_id == call.id and result.name == call.name), None)
+        if done is not None:
+            left.remove(done)
+        results.append(done or error_result(call, f"not run: {why}"))
+    return tool(*results)
+
+
+def direct(answer: ChatClientResponse, execution: ToolExecution) -> ChatClientResponse:
+    """The results as the answer: a generation for each."""
+    return _ending(answer, *(_said(result) for result in execution.results))
+
+
+def limit_exceeded(answer: ChatClientResponse, breach: str, partial: Message | None) -> ChatClientResponse:
+    """The answer of a turn that wanted too many calls: says so, and holds what was run in its metadata."""
+    about = {PARTIAL_RESULTS: partial.tool_results if partial else ()}
+    return _ending(answer, Generation(assistant(breach), TOOL_CALL_LIMIT_EXCEEDED, about))
+
+
+def iterations_exceeded(answer: ChatClientResponse, most: int) -> ChatClientResponse:
+    """The answer of a turn in which the model was asked `most` times and wants still more tools."""
+    text = f"the turn was ended: after {most} answers the model still called tools"
+    return _ending(answer, Generation(assistant(text), TOOL_ITERATIONS_EXCEEDED))
+
+
+def _said(result: ToolResult) -> Generation:
+    parts: list[Part] = [Text(result.structured_json)] if result.structured_json else list(result.parts)
+    return Generation(assistant(parts), RETURN_DIRECT, {TOOL_ID: result.call_id, TOOL_NAME: result.name})
+
+
+def _ending(answer: ChatClientResponse, *generations: Generation) -> ChatClientResponse:
+    return answer.with_response(replace(answer.response or ChatResponse(), generations=generations))

@@ -1,0 +1,93 @@
+"""What one turn of a loop of tools has come to, between its rounds. Belongs to one request."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+
+from .aggregate import Aggregator
+from .executions import ToolExecution
+from .keys import RESUME
+from .messages import Message
+from .requests import ChatClientRequest, ChatClientResponse
+from .responses import ChatResponse, Usage
+
+
+class LoopState:
+    """`request`: of the next round. `rounds`: how many answers there were."""
+
+    __slots__ = ("_history", "_knows_history", "_spent", "request", "rounds")
+
+    def __init__(self, request: ChatClientRequest, knows_history: bool) -> None:
+        """`knows_history`: the rounds' requests hold the whole turn, and what is done to them in a round stays in it."""
+        self.request = request
+        self.rounds = 0
+        self._knows_history = knows_history
+        self._history: tuple[Message, ...] | None = None
+        self._spent = Usage()
+
+    @property
+    def resumes(self) -> bool:
+        """Nothing was asked yet, and an interrupted turn is to go on."""
+        return self.rounds == 0 and bool(self.request.context.get(RESUME))
+
+    def history(self, asked: ChatClientRequest) -> tuple[Message, ...]:
+        """The whole turn up to the last answer."""
+        return asked.messages if self._history is None or self._knows_history else self._history
+
+    def answered(self, answer: ChatClientResponse) -> None:
+        """A round came to this. Its context goes into the next, in which a turn that was resumed goes on like any other."""
+        self.rounds += 1
+        again = {RESUME: False} if RESUME in self.request.context else {}
+        self.request = self.request.with_context({**answer.context, **again})
+
+    def go_on(self, answer: ChatClientResponse, execution: ToolExecution, instructions: Sequence[Message]) -> None:
+        """The tools of a round have been run, and the model is asked again."""
+        self._spent = self.stamped(answer).usage
+        self._history = execution.history
+        self.request = self.request.with_messages(*instructions)
+
+    def stamped(self, answer: ChatClientResponse) -> ChatClientResponse:
+        """With the usage of the earlier rounds added; untouched if those had none."""
+        if answer.response is None or not self._spent:
+            return answer
+        return answer.with_response(answer.response.with_usage(self._spent + answer.usage))
+
+    def stamped_chunk(self, chunk: ChatClientResponse) -> ChatClientResponse:
+        """The same for what has a usage; what has none is left as it is."""
+        return self.stamped(chunk) if chunk.usage else chunk
+
+    def trailing(self, answer: ChatClientResponse) -> Iterator[ChatClientResponse]:
+        """What tells the usage of the turn when no chunk of its last answer told any."""
+        if self._spent and not answer.usage:
+            yield self.stamped(answer.with_response(replace(answer.response or ChatResponse(), generations=())))
+
+
+class LoopRound:
+    """The chunks of one answer: those that may be given out at once, and those that wait until it is known how the turn goes
+    on, which are tool calls, and what says nothing after them."""
+
+    __slots__ = ("_answers", "_whole", "held")
+
+    def __init__(self) -> None:
+        self.held: list[ChatClientResponse] = []
+        self._whole = Aggregator()
+        self._answers = False
+
+    def holds(self, chunk: ChatClientResponse) -> bool:
+        """Takes a chunk; whether it has to wait."""
+        self._whole.add(chunk)
+        self._answers = self._answers or chunk.response is not None
+        waits = bool(chunk.tool_calls) or (bool(self.held) and not _says_something(chunk))
+        if waits:
+            self.held.append(chunk)
+        return waits
+
+    def answer(self) -> ChatClientResponse:
+        """All of them together; without a response if no chunk had one."""
+        whole = self._whole.response()
+        return whole if self._answers else whole.with_response(None)
+
+
+def _says_something(chunk: ChatClientResponse) -> bool:
+    return chunk.response is not None and any(each.message.parts for each in chunk.response.generations)
