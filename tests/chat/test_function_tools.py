@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import enum
 import functools
+import inspect
 import json
 from dataclasses import dataclass
 from datetime import UTC, date, datetime
@@ -267,7 +268,7 @@ async def test_coroutine_functions_are_awaited() -> None:
         await asyncio.sleep(0)
         return text.upper()
 
-    assert asyncio.iscoroutinefunction(later.run)
+    assert inspect.iscoroutinefunction(later.run)
     result: Any = later.run('{"text": "x"}', ToolContext())
     assert await result == "X"
     wrong: Any = later.run("{}", ToolContext())

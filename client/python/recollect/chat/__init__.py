@@ -34,6 +34,7 @@ from .messages import Data, Media, Message, Reasoning, Role, Text, ToolCall, Too
 from .options import ChatOptions, ToolOptions
 from .requests import ChatClientRequest, ChatClientResponse, Prompt
 from .responses import ChatResponse, Generation, Usage
+from .schema_tools import schema_tool
 from .tools import Tool, ToolContext, ToolDefinition, ToolOutput
 
 __all__ = [
@@ -92,6 +93,7 @@ __all__ = [
     "WrongUser",
     "assistant",
     "function_tool",
+    "schema_tool",
     "system",
     "tool",
     "user",

@@ -17,7 +17,7 @@ from pydantic.fields import FieldInfo
 from pydantic.json_schema import GenerateJsonSchema, JsonSchemaWarningKind
 
 from .errors import InvalidTool
-from .tool_schemas import accepts_null
+from .tool_schemas import without_nulls
 from .tools import ToolContext
 
 
@@ -66,15 +66,7 @@ class Arguments:
             given = json.loads(arguments)
         except ValueError:
             return arguments
-        if not isinstance(given, dict):
-            return arguments
-        properties, required = self.schema["properties"], self.schema.get("required", ())
-        left_out = {
-            name
-            for name, value in given.items()
-            if value is None and name in properties and name not in required and not accepts_null(properties[name], self.schema)
-        }
-        return json.dumps({name: value for name, value in given.items() if name not in left_out})
+        return json.dumps(without_nulls(given, self.schema)) if isinstance(given, dict) else arguments
 
 
 class _Schema(GenerateJsonSchema):

@@ -60,6 +60,16 @@ def strict_schema(tool: str, schema: Mapping[str, Any]) -> dict[str, Any]:
     return strict
 
 
+def without_nulls(given: Mapping[str, Any], schema: Mapping[str, Any]) -> dict[str, Any]:
+    """The arguments without what a strict model left out: null for what `schema`, the original, neither demands nor lets be."""
+    optional = schema["properties"].keys() - set(schema.get("required", ()))
+    return {
+        name: value
+        for name, value in given.items()
+        if value is not None or name not in optional or accepts_null(schema["properties"][name], schema)
+    }
+
+
 def accepts_null(schema: Mapping[str, Any], whole: Mapping[str, Any]) -> bool:
     """Whether null is a value of its own here."""
     schema = resolved(schema, whole)
