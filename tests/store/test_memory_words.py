@@ -55,8 +55,8 @@ async def _postings(store: SqlStore, *terms: str, scope: MemoryScope = ALICE) ->
     """How many entries the index itself has for each term."""
     index, asked = store._memory_words, Asked(marker_of(TENANT, scope), terms, ALL_FIELDS)
     assert index is not None
-    told = await store._engine.read(lambda connection: index.postings(connection, store._engine, asked, 100), snapshot=True)
-    return {term: len(keys) for term, keys in told.items()}
+    told = await store._engine.read(lambda connection: index.postings(connection, store._engine, asked, 1000), snapshot=True)
+    return {term: len(keys) for term, keys in told.keys.items()}
 
 
 async def _versions(store: SqlStore) -> list[int]:

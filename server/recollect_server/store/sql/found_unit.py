@@ -34,7 +34,8 @@ def events_by_key(
     place = place_of(scanner, tenant, scope)
     rows = {row.id: row for row in _events(scanner, place, keys, wanted)}
     around = {row.id: row for row in _around(scanner, list(rows), wanted, neighbors)} if rows else {}
-    beyond = _stored(scanner, [key for row in around.values() for key in (*_keys(row.before), *_keys(row.after))])
+    near = [key for row in around.values() for key in (*_keys(row.before), *_keys(row.after))]
+    beyond = {key: (position, event) for key, position, event in stored_events(scanner, near)}
     return [found for key in keys if key in rows and (found := _found(scanner, rows[key], around[key], beyond))]
 
 
@@ -107,13 +108,15 @@ def _around(scanner: Scanner, keys: Sequence[int], wanted: EventFilter, neighbor
     return prepared.run(scanner.connection, values)
 
 
-def _stored(scanner: Scanner, keys: Sequence[int]) -> Mapping[int, _Placed]:
+def stored_events(scanner: Scanner, keys: Sequence[int]) -> Iterator[tuple[int, int, StoredEvent]]:
+    """Of these events the key, the position and the event itself, in no order; whatever scope they are of."""
     if not keys:
-        return {}
+        return
 
     def build() -> Select[Any]:
         return sa.select(*EVENT_COLUMNS, _e.id, _e.session).where(scanner.engine.among(_e.id, "keys"))
 
     prepared = scanner.statements.get("found beside", scanner.connection, build)
-    rows = prepared.run(scanner.connection, {"keys": scanner.engine.keys(keys)})
-    return {row.id: (row.position, event) for row in rows if (event := scanner.stored(row, row.session))}
+    for row in prepared.run(scanner.connection, {"keys": scanner.engine.keys(keys)}):
+        if (event := scanner.stored(row, row.session)) is not None:
+            yield row.id, row.position, event

@@ -5,7 +5,8 @@ The index is asked for what it has. What it has not, or has by another version, 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from functools import partial
 from typing import Any, NamedTuple
 
 import sqlalchemy as sa
@@ -13,112 +14,74 @@ from sqlalchemy import Connection, Row
 from sqlalchemy.sql import ColumnElement
 
 from ...domain.memories import MemoryFilter, MemoryScope
-from ...domain.recall import Candidate, Candidates, WordQuery
+from ...domain.recall import Candidate, Candidates, Field, WordQuery
 from .. import words
-from ..recall import most_counted, rarity
-from .memory_rows import AT_ONCE, batches, marker_of, rows_of_keys, within
+from .memory_rows import batches, marker_of, rows_of_keys, within
 from .scan import Scanner
 from .schema import memories
-from .word_index import Asked, NewestPage, WordIndex, WordRow, words_text
+from .word_choice import Choice, Unindexed
+from .word_index import WordIndex, WordRow, words_text
 
 _m = memories.c
 
-_CANDIDATE_COLUMNS = (_m.id, _m.time, _m.author, _m.words, _m.metadata_json)
-_LAST_KEY = (1 << 63) - 1
+_COLUMNS = (_m.id, _m.time, _m.author, _m.words, _m.metadata_json)
+_ANALYSED_COLUMNS: Sequence[ColumnElement[Any]] = (_m.id, _m.analyzer, _m.content, _m.time, _m.words)
 
 
 def candidates(
     scanner: Scanner, index: WordIndex | None, tenant: str, scope: MemoryScope, query: WordQuery, wanted: MemoryFilter
 ) -> Candidates:
-    return _Search(scanner, index, tenant, scope, query, wanted).answer()
+    """In a snapshot."""
+    connection = scanner.connection
+    count = sa.select(sa.func.count()).select_from(memories).where(within(tenant, scope))
+    documents = max(1, connection.execute(count).scalar_one())
+    behind = _behind(scanner, index, tenant, scope)
+
+    def read(keys: Sequence[int]) -> Mapping[int, Candidate]:
+        rows = [row for some in batches(keys) for row in rows_of_keys(connection, tenant, scope, some, wanted, _COLUMNS)]
+        return {row.id: _candidate(row, behind.get(row.id, row.words), query.fields) for row in rows}
+
+    choice = Choice(query, marker_of(tenant, scope), documents, outdated=behind.keys())
+    return choice.candidates(connection, scanner.engine, index, _unindexed(behind, query), read)
 
 
-class _Search:
-    """One search. `behind`: the words of the scope's entries that the index has not, or not of this version, by their keys."""
+def _candidate(row: Row[Any], text: str, fields: Field) -> Candidate:
+    return Candidate(row.id, 0, 0, row.time, 0, row.author, words.asked(text, fields))
 
-    def __init__(
-        self, scanner: Scanner, index: WordIndex | None, tenant: str, scope: MemoryScope, query: WordQuery, wanted: MemoryFilter
-    ) -> None:
-        self._connection = scanner.connection
-        self._engine = scanner.engine
-        self._index = index
-        self._tenant, self._scope, self._query, self._wanted = tenant, scope, query, wanted
-        self._terms = tuple(dict.fromkeys(query.terms))
-        self._asked = Asked(marker_of(tenant, scope), self._terms, query.fields)
-        count = sa.select(sa.func.count()).select_from(memories).where(within(tenant, scope))
-        self._documents = max(1, self._connection.execute(count).scalar_one())
-        self._behind = _behind(scanner, index, tenant, scope)
 
-    def answer(self) -> Candidates:
-        most = most_counted(self._documents, self._query.limit)
-        having = self._having(most)
-        frequencies = {term: min(len(keys), most) for term, keys in having.items() if keys}
-        score: dict[int, float] = {}
-        for term, frequency in frequencies.items():
-            worth = rarity(frequency, self._documents)
-            for key in having[term]:
-                score[key] = score.get(key, 0.0) + worth
-        best = sorted(score, key=lambda key: (score[key], key), reverse=True)
-        found: list[Candidate] = []
-        for some in self._pages(best, [term for term, frequency in frequencies.items() if frequency == most]):
-            found += self._admitted(some)
-            if len(found) > self._query.limit:
-                break
-        complete = len(found) <= self._query.limit
-        return Candidates(found[: self._query.limit], self._documents, frequencies, complete)
-
-    def _having(self, most: int) -> Mapping[str, Sequence[int]]:
-        """Keys by the term that they have: all, or at least `most` of them."""
-        having: dict[str, list[int]] = {term: [] for term in self._terms}
-        if self._index is not None and self._terms:
-            # Those that are behind may be among them; what is told of them is old.
-            told = self._index.postings(self._connection, self._engine, self._asked, most + len(self._behind))
-            for term, keys in told.items():
-                having[term] += [key for key in keys if key not in self._behind]
-        terms = frozenset(self._terms)
-        for key, text in self._behind.items():
-            for term in words.held(text, terms, self._query.fields):
-                having[term].append(key)
-        return having
-
-    def _pages(self, best: Sequence[int], common: Sequence[str]) -> Iterator[Sequence[int]]:
-        """Keys of all that has one of the terms, best first: those that are known, and then the rest of what has a term so
-        common that not all were told."""
-        yield from batches(best)
-        if not common or self._index is None:
-            return
-        known = {*best, *self._behind}
-        asked = self._asked._replace(terms=common)
-        before = _LAST_KEY
-        while keys := self._index.newest(self._connection, self._engine, asked, NewestPage(before, AT_ONCE, every=False)):
-            yield [key for key in keys if key not in known]
-            before = min(keys)
-
-    def _admitted(self, keys: Sequence[int]) -> list[Candidate]:
-        """Those that are there and satisfy the filter, in the order of the keys."""
-        rows = rows_of_keys(self._connection, self._tenant, self._scope, keys, self._wanted, _CANDIDATE_COLUMNS)
-        found = {row.id: self._candidate(row) for row in rows}
-        return [found[key] for key in keys if key in found]
-
-    def _candidate(self, row: Row[Any]) -> Candidate:
-        terms = words.asked(self._behind.get(row.id, row.words), self._query.fields)
-        return Candidate(row.id, 0, 0, row.time, 0, row.author, terms)
+def _unindexed(behind: Mapping[int, str], query: WordQuery) -> Unindexed:
+    terms = frozenset(query.terms)
+    keys: dict[str, list[int]] = {}
+    for key, text in behind.items():
+        for term in words.held(text, terms, query.fields):
+            keys.setdefault(term, []).append(key)
+    return Unindexed(keys, {term: len(having) for term, having in keys.items()})
 
 
 def _behind(scanner: Scanner, index: WordIndex | None, tenant: str, scope: MemoryScope) -> Mapping[int, str]:
-    """Words by key, of the entries of which the index has not the words of this version."""
+    """Words by key, of the scope's entries of which the index has nothing, or not the words of this version."""
     present = scanner.codec.words_version
     if index is not None:
         ends = sa.select(sa.func.min(_m.analyzer)).scalar_subquery(), sa.select(sa.func.max(_m.analyzer)).scalar_subquery()
         if set(scanner.connection.execute(sa.select(*ends)).one()) <= {present, None}:
             return {}
-    query = sa.select(_m.id, _m.analyzer, _m.content, _m.time, _m.words).where(within(tenant, scope))
+    query = sa.select(*_ANALYSED_COLUMNS).where(within(tenant, scope))
     if index is not None:
         query = query.where(_m.analyzer != present)
-    return {
-        row.id: row.words if abs(row.analyzer) == present else words_text(scanner.codec.memory_words(row.content, row.time))
-        for row in scanner.connection.execute(query)
-    }
+    return _words_of(scanner, scanner.connection.execute(query).all())
+
+
+def _words_of(scanner: Scanner, rows: Sequence[Row[Any]]) -> Mapping[int, str]:
+    """By the present version, by key. Analysed aside, some at a time."""
+    codec = scanner.codec
+    found = {row.id: row.words for row in rows if abs(row.analyzer) == codec.words_version}
+
+    def analysed(some: Sequence[Row[Any]]) -> Mapping[int, str]:
+        return {row.id: words_text(codec.memory_words(row.content, row.time)) for row in some}
+
+    for some in batches([row for row in rows if row.id not in found]):
+        found |= scanner.engine.aside(partial(analysed, some))
+    return found
 
 
 # --- keeping up
@@ -135,15 +98,10 @@ class Renewed(NamedTuple):
 def renewals(scanner: Scanner, most: int) -> Sequence[Renewed]:
     """Some entries of which the index has nothing, or what an older version made. Not what a newer one made: the server that
     has it would make it again."""
-    version = scanner.codec.words_version
-    query = sa.select(_m.id, _m.analyzer, _m.content, _m.time, _m.words).where(_m.analyzer < version)
-    rows = scanner.connection.execute(query.order_by(_m.analyzer, _m.id).limit(most))
-    return [
-        Renewed(row.id, row.analyzer, row.words)
-        if row.analyzer == -version
-        else Renewed(row.id, row.analyzer, words_text(scanner.codec.memory_words(row.content, row.time)))
-        for row in rows
-    ]
+    query = sa.select(*_ANALYSED_COLUMNS).where(_m.analyzer < scanner.codec.words_version)
+    rows = scanner.connection.execute(query.order_by(_m.analyzer, _m.id).limit(most)).all()
+    made = _words_of(scanner, rows)
+    return [Renewed(row.id, row.analyzer, made[row.id]) for row in rows]
 
 
 def renew(connection: Connection, index: WordIndex, renewed: Iterable[Renewed], version: int) -> None:

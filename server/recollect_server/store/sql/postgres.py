@@ -40,6 +40,7 @@ _PROBLEMS = {
 _RETRYABLE = ("40001", "40P01")
 _ATTEMPTS = 4
 _AUTOCOMMIT = "AUTOCOMMIT"
+_SNAPSHOT = "REPEATABLE READ"
 
 
 class PostgresEngine:
@@ -61,6 +62,8 @@ class PostgresEngine:
                 "timeout": 10,
                 "server_settings": {
                     "application_name": "recollect",
+                    # What is compiled for one statement takes longer than any of ours.
+                    "jit": "off",
                     "statement_timeout": str(int(options.statement_timeout * 1000)),
                 },
             },
@@ -72,7 +75,7 @@ class PostgresEngine:
         self._computing = ThreadPoolExecutor(1, "postgres-aside")
         self._single_statements = self._engine.execution_options(isolation_level=_AUTOCOMMIT)
         # In READ COMMITTED each statement would see an instant of its own.
-        self._snapshots = self._engine.execution_options(isolation_level="REPEATABLE READ")
+        self._snapshots = self._engine.execution_options(isolation_level=_SNAPSHOT)
 
     async def open_index(self) -> TextIndex:
         def unit(connection: sa.Connection) -> tuple[int, str, str, TextIndex]:
@@ -149,11 +152,12 @@ class PostgresEngine:
         return done
 
     def fetch(self, connection: sa.Connection, sql: str, params: Sequence[Any]) -> Sequence[Sequence[Any]]:
-        if connection.get_execution_options().get("isolation_level") == _AUTOCOMMIT:
-            # Straight to the driver, for a read outside a transaction: SQLAlchemy's way to it costs as much again. A broken
-            # connection is asked once more on that way, which drops it from the pool.
+        isolation, driver = connection.get_execution_options().get("isolation_level"), _driver(connection)
+        if isolation == _AUTOCOMMIT or (isolation == _SNAPSHOT and driver.is_in_transaction()):
+            # Straight to the driver, for a read outside a transaction or in a snapshot that has begun: SQLAlchemy's way to it
+            # costs as much again. A broken connection is asked once more on that way, which drops it from the pool.
             with contextlib.suppress(asyncpg.InterfaceError, asyncpg.PostgresConnectionError, OSError):
-                rows: Sequence[Sequence[Any]] = await_only(_driver(connection).fetch(sql, *params))
+                rows: Sequence[Sequence[Any]] = await_only(driver.fetch(sql, *params))
                 return rows
         return connection.exec_driver_sql(sql, tuple(params)).all()
 

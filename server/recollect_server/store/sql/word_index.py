@@ -29,8 +29,13 @@ from .schema import DERIVED
 _PLAIN = re.compile(r"[a-z0-9\u0080-\U0010ffff]{1,64}")
 _ODD = re.compile(r"[^a-z0-9\u0080-\U0010ffff \n]|[^ \n]{65}")
 
-Postings = Mapping[str, Sequence[int]]
-"""Row ids by term."""
+
+class Postings(NamedTuple):
+    """Which events have a term. `keys`: row ids by term, of all that have it, where they are not many. `common`: terms that
+    many have, of which no ids are told."""
+
+    keys: Mapping[str, Sequence[int]]
+    common: Sequence[str]
 
 
 class WordRow(NamedTuple):
@@ -75,11 +80,11 @@ class WordIndex(Protocol):
         ...
 
     def postings(self, connection: Connection, engine: Engine, asked: Asked, most: int) -> Postings:
-        """Events that have each term: up to `most` of them, any."""
+        """Events that have each term; `most` are many."""
         ...
 
     def newest(self, connection: Connection, engine: Engine, asked: Asked, page: NewestPage) -> Sequence[int]:
-        """Events that have one of the terms, the newest first."""
+        """Events that have the terms, the newest first."""
         ...
 
 
@@ -181,7 +186,9 @@ class Fts5Words:
     def postings(self, connection: Connection, engine: Engine, asked: Asked, most: int) -> Postings:
         queries = json.dumps([f'"{asked.marker}" AND {each}' for each in _fts_terms(asked)])
         rows = engine.fetch(connection, self._postings, (most, queries))
-        return {term: list(map(int, ids.split(","))) for term, (ids,) in zip(asked.terms, rows, strict=True) if ids}
+        told = {term: ids for term, (ids,) in zip(asked.terms, rows, strict=True) if ids}
+        common = [term for term, ids in told.items() if ids.count(",") + 1 >= most]
+        return Postings({term: list(map(int, ids.split(","))) for term, ids in told.items() if term not in common}, common)
 
     def newest(self, connection: Connection, engine: Engine, asked: Asked, page: NewestPage) -> Sequence[int]:
         some = (" AND " if page.every else " OR ").join(_fts_terms(asked))
@@ -215,20 +222,36 @@ _INDEX_TERMS = (
     # What is not merged into GIN yet is gone through by every look-up: 64 kB of it instead of 4 MB.
     "CREATE INDEX IF NOT EXISTS {table}_terms ON {table} USING gin (terms) WITH (gin_pending_list_limit = 64)",
 )
+# NULL of a term that many have: sending and reading so many ids costs as much as finding them.
 _PG_POSTINGS = (
-    "SELECT ARRAY(SELECT id FROM {table} WHERE terms @@ asked.query::tsquery LIMIT $1) "
-    "FROM unnest($2::text[]) WITH ORDINALITY AS asked (query, place) ORDER BY asked.place"
+    "SELECT CASE WHEN cardinality(ids) < $1 THEN ids END FROM (SELECT place, "
+    "ARRAY(SELECT id FROM {table} WHERE terms @@ asked.query::tsquery LIMIT $1) AS ids "
+    "FROM unnest($2::text[]) WITH ORDINALITY AS asked (query, place) OFFSET 0) AS told ORDER BY place"
 )
-_PG_NEWEST = "SELECT DISTINCT id FROM {table} WHERE terms @@ ($1::text)::tsquery AND id < $2 ORDER BY id DESC LIMIT $3"
+# Two ways, for no planner can tell which is the shorter. Neither leaves it a choice: a prepared statement comes to have one
+# plan for whatever terms, which goes through the table from its end until there are enough, however rare they are.
+_PG_NEWEST_OF_FEW = (
+    "WITH few AS MATERIALIZED (SELECT id FROM {table} WHERE terms @@ ($1::text)::tsquery) "
+    "SELECT DISTINCT id FROM few WHERE id < $2 ORDER BY id DESC LIMIT $3"
+)
+_PG_NEWEST_OF_MANY = (
+    "SELECT DISTINCT id FROM (SELECT id, terms FROM {table} WHERE id < $2 ORDER BY id DESC LIMIT {walked}) AS newest "
+    "WHERE terms @@ ($1::text)::tsquery ORDER BY id DESC LIMIT $3"
+)
+# Rows that are gone through from the end: first some, to see how many of them are wanted; then this many times as many.
+_WALKED, _FARTHER = 1024, 16
 
 
 class PgWords:
     """Lexemes with weights for places; GIN alone answers where every field is asked for."""
 
     def __init__(self, table: str = "event_terms") -> None:
-        self._create, self._drop, self._add, self._remove, self._postings, self._newest = (
-            sql.format(table=table) for sql in (_CREATE_TERMS, _DROP_TERMS, _ADD_TERMS, _REMOVE_TERMS, _PG_POSTINGS, _PG_NEWEST)
+        self._create, self._drop, self._add, self._remove, self._postings, self._few = (
+            sql.format(table=table)
+            for sql in (_CREATE_TERMS, _DROP_TERMS, _ADD_TERMS, _REMOVE_TERMS, _PG_POSTINGS, _PG_NEWEST_OF_FEW)
         )
+        walks = (_WALKED, _WALKED * _FARTHER)
+        self._walks = [_PG_NEWEST_OF_MANY.format(table=table, walked=walked) for walked in walks]
         self._indexes = [sql.format(table=table) for sql in _INDEX_TERMS]
 
     def beside_log(self, table: str) -> WordIndex:
@@ -252,12 +275,20 @@ class PgWords:
     def postings(self, connection: Connection, engine: Engine, asked: Asked, most: int) -> Postings:
         queries = [f"'{asked.marker}' & {each}" for each in _pg_terms(asked)]
         rows = engine.fetch(connection, self._postings, (most, queries))
-        return {term: ids for term, (ids,) in zip(asked.terms, rows, strict=True) if ids}
+        told = dict(zip(asked.terms, (ids for (ids,) in rows), strict=True))
+        return Postings({term: ids for term, ids in told.items() if ids}, [term for term, ids in told.items() if ids is None])
 
     def newest(self, connection: Connection, engine: Engine, asked: Asked, page: NewestPage) -> Sequence[int]:
         some = (" & " if page.every else " | ").join(_pg_terms(asked))
-        rows = engine.fetch(connection, self._newest, (f"'{asked.marker}' & ({some})", page.before, page.most))
-        return [id_ for (id_,) in rows]
+        params = (f"'{asked.marker}' & ({some})", page.before, page.most)
+        # All of several terms are seldom in many events.
+        for walk in () if page.every else self._walks:
+            rows = engine.fetch(connection, walk, params)
+            if len(rows) == page.most:
+                return [id_ for (id_,) in rows]
+            if len(rows) * _FARTHER < page.most:
+                break
+        return [id_ for (id_,) in engine.fetch(connection, self._few, params)]
 
 
 def _pg_terms(asked: Asked) -> Sequence[str]:

@@ -1,17 +1,17 @@
 """Units of work that find candidates to rank: a coarse choice among the events of a scope that have terms of a question.
 
 What is indexed is looked up by term. The tail, or where there is no index the whole scope, is read and analysed. Both give
-events by term; those with the rarest terms are the candidates, and are read only then, with whatever else they must satisfy.
+events by term; those that are chosen (see word_choice) are read only then, with whatever else they must satisfy.
 """
 
 from __future__ import annotations
 
 import heapq
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
-from typing import Any
+from typing import Any, TypeVar
 
 import sqlalchemy as sa
 from sqlalchemy.sql import ColumnElement, Select
@@ -19,28 +19,26 @@ from sqlalchemy.sql import ColumnElement, Select
 from ...domain.filters import EventFilter
 from ...domain.recall import ALL_FIELDS, Candidate, Candidates, Field, WordQuery
 from ..base import EventScope
-from ..recall import most_counted, rarity
+from ..recall import most_counted
 from ..words import asked, held
 from . import tail
 from .conditions import conditions
-from .found_unit import neighbor_keys
+from .found_unit import neighbor_keys, stored_events
 from .prepared import Record
-from .scan import EVENT_COLUMNS, SMALL_BODY, Scanner
+from .scan import EVENT_COLUMNS, Scanner
 from .schema import event_words, events, sessions
 from .scopes import Place, place_of, size_of
-from .word_index import Asked, NewestPage, WordIndex
+from .word_choice import Choice, Unindexed
+from .word_index import WordIndex
+
+T = TypeVar("T")
+R = TypeVar("R")
 
 _e = events.c
 _EVENT = (_e.id, _e.session, _e.time, _e.role, _e.author)
-# Without the bodies of those whose words are known.
-_UNINDEXED_COLUMNS = [
-    *EVENT_COLUMNS[:-1],
-    sa.case((sa.and_(event_words.c.id.is_(None), _e.size <= sa.literal_column(str(SMALL_BODY))), _e.body)).label("body"),
-]
-_BEYOND_ALL = 1 << 62
-# Ids that are looked at in one go when terms alone say little.
-_FEWEST, _MOST = 256, 8192
-# Of the tail, what is analysed in one go.
+# Not joined: with the statistics of a small table a planner would read it whole.
+_WORDS = sa.select(event_words.c.words).where(event_words.c.id == _e.id).scalar_subquery().label("words")
+# What is analysed in one go.
 _MOST_AT_ONCE, _BYTES_AT_ONCE = 256, 1 << 20
 
 
@@ -55,7 +53,10 @@ def word_candidates(
     documents = size_of(scanner, place)
     if not query.terms or query.limit < 1:
         return Candidates([], documents)
-    return _Choice(scanner, index, place, query, wanted, documents).candidates()
+    looked = _Looking(scanner, place, query.fields, wanted)
+    choice = Choice(query, place.marker, documents)
+    unindexed = looked.unindexed(index, choice.terms, most_counted(documents, query.limit))
+    return choice.candidates(connection, scanner.engine, index, unindexed, looked.named)
 
 
 def candidates_beside(
@@ -63,7 +64,8 @@ def candidates_beside(
 ) -> Sequence[Candidate]:
     """In a snapshot."""
     place = place_of(scanner, tenant, scope)
-    return _Choice(scanner, None, place, WordQuery((), fields), wanted).named(neighbor_keys(scanner, keys, wanted))
+    near = neighbor_keys(scanner, keys, wanted)
+    return list(_Looking(scanner, place, fields, wanted).named(near).values()) if near else []
 
 
 @dataclass(slots=True)
@@ -83,139 +85,66 @@ class _Postings:
             heapq.heappushpop(heap, key)
 
 
-class _Choice:
-    """The choice of candidates for one query."""
+class _Looking:
+    """Reads events of a scope that satisfy a filter, as candidates with the terms of the fields."""
 
-    def __init__(
-        self,
-        scanner: Scanner,
-        index: WordIndex | None,
-        place: Place,
-        query: WordQuery,
-        wanted: EventFilter,
-        documents: int = 1,
-    ) -> None:
+    def __init__(self, scanner: Scanner, place: Place, fields: Field, wanted: EventFilter) -> None:
         self._scanner = scanner
-        self._index = index
         self._place = place
-        self._query = query
+        self._fields = fields
         self._wanted = wanted
-        self._documents = documents
-        self._most = most_counted(documents, query.limit)
-        self._terms = list(dict.fromkeys(query.terms))
-        self._every_field = query.fields & ALL_FIELDS == ALL_FIELDS
 
-    def candidates(self) -> Candidates:
-        read = self._read()
-        indexed = self._indexed(self._terms) if self._index is not None else {}
-        counts = {term: min(self._most, len(indexed.get(term, ())) + read.counts[term]) for term in self._terms}
-        counts = {term: count for term, count in counts.items() if count}
-        # One more than wanted tells whether there are more.
-        chosen = _Chosen(self._query.limit + 1)
-        self._take(chosen, self._best(indexed, read, counts))
-        common = [term for term in self._terms if len(indexed.get(term, ())) >= self._most]
-        if common:
-            self._fill(chosen, common)
-        found = list(chosen.found.values())[: self._query.limit]
-        return Candidates(found, self._documents, counts, complete=len(chosen.found) <= self._query.limit)
+    # --- what is known by its key
 
-    def _best(self, indexed: Mapping[str, Sequence[int]], read: _Postings, counts: Mapping[str, int]) -> Sequence[int]:
-        """Keys of events with terms that are rare, the most telling first, and of what was read with any, the newest first."""
-        scores: dict[int, float] = {}
-        for term, count in counts.items():
-            worth = rarity(count, self._documents) if count < self._most else 0.0
-            keys, unindexed = indexed.get(term, ()), read.keys.get(term, ())
-            if len(keys) >= self._most:
-                keys = ()
-            # What was indexed meanwhile is in both.
-            for key in {*keys, *unindexed} if unindexed else keys:
-                scores[key] = scores.get(key, 0.0) + worth
-        return [key for _, key in sorted(zip(scores.values(), scores, strict=True), reverse=True)]
-
-    def _fill(self, chosen: _Chosen, common: Sequence[str]) -> None:
-        """Goes on with events that have common terms only, those with all of them first, until there are enough."""
-        assert self._index is not None  # noqa: S101 - it told that they are common
-        terms = Asked(self._place.marker, common, self._query.fields)
-        for every in (True, False) if len(common) > 1 else (False,):
-            page = NewestPage(_BEYOND_ALL, max(_FEWEST, chosen.missing), every)
-            while chosen.missing:
-                keys = self._index.newest(self._scanner.connection, self._scanner.engine, terms, page)
-                self._take(chosen, keys)
-                if len(keys) < page.most:
-                    break
-                page = NewestPage(keys[-1], min(_MOST, page.most * 4), every)
-
-    def _indexed(self, terms: Sequence[str]) -> Mapping[str, Sequence[int]]:
-        assert self._index is not None  # noqa: S101 - asked by who has looked
-        asked_for = Asked(self._place.marker, terms, self._query.fields)
-        return self._index.postings(self._scanner.connection, self._scanner.engine, asked_for, self._most)
-
-    # --- reading what is chosen
-
-    def named(self, keys: Sequence[int]) -> Sequence[Candidate]:
+    def named(self, keys: Sequence[int]) -> Mapping[int, Candidate]:
         """Those of these that are in the scope and satisfy the filter."""
-        return [self._candidate(row) for row in self._rows(keys)] if keys else []
-
-    def _take(self, chosen: _Chosen, keys: Sequence[int]) -> None:
-        """Reads the events in this order until there are enough; what is gone or does not satisfy the filter is left out."""
-        start = 0
-        while chosen.missing and start < len(keys):
-            batch = keys[start : start + max(_FEWEST, chosen.missing)]
-            start += len(batch)
-            rows = {row.id: row for row in self._rows([key for key in batch if key not in chosen.found])}
-            for key in batch:
-                if key in rows and chosen.missing:
-                    chosen.found[key] = self._candidate(rows[key])
+        rows = list(self._rows(keys))
+        unknown = self._words_of([row for row in rows if row.words is None])
+        every = self._fields & ALL_FIELDS == ALL_FIELDS
+        found: dict[int, Candidate] = {}
+        for row in rows:
+            words = row.words if row.words is not None else unknown.get(row.id, "")
+            words = words if every else asked(words, self._fields)
+            found[row.id] = Candidate(row.id, row.session, row.position, row.time, row.role, row.author, words)
+        return found
 
     def _rows(self, keys: Sequence[int]) -> Iterable[Record]:
         holding = self._place.holding() & conditions(self._wanted)
         values = {**holding.values, "keys": self._scanner.engine.keys(keys)}
 
         def build(*columns: ColumnElement[Any]) -> Select[Any]:
-            query = sa.select(*columns, *_EVENT, event_words.c.words).outerjoin(event_words, event_words.c.id == _e.id)
+            query = sa.select(*columns, *_EVENT, _WORDS)
             return query.where(self._scanner.engine.among(_e.id, "keys"), *holding.where)
 
         if self._wanted.terms:
             return self._scanner.matching(build(*EVENT_COLUMNS), self._wanted, values)
         shape = ("candidates", holding.shape)
-        prepared = self._scanner.statements.get(shape, self._scanner.connection, lambda: build(*_UNINDEXED_COLUMNS))
+        prepared = self._scanner.statements.get(shape, self._scanner.connection, lambda: build(_e.position))
         return prepared.run(self._scanner.connection, values)
 
-    def _candidate(self, row: Record) -> Candidate:
-        words = row.words if row.words is not None else self._analysed(row, row.time)
-        if not self._every_field:
-            words = asked(words, self._query.fields)
-        return Candidate(row.id, row.session, row.position, row.time, row.role, row.author, words)
-
-    def _analysed(self, row: Record, time: int) -> str:
-        event = self._scanner.stored(row, row.session)
-        return "" if event is None else self._scanner.analysed.words(event.body, time)
+    def _words_of(self, rows: Sequence[Record]) -> Mapping[int, str]:
+        """Of events that are not indexed; of one that is gone meanwhile nothing."""
+        words = self._scanner.analysed.words
+        times = {row.id: row.time for row in rows}
+        bodies = ((key, event.body) for key, _, event in stored_events(self._scanner, list(times)))
+        return dict(self._aside(bodies, lambda key, body: words(body, times[key])))
 
     # --- the tail, or everything
 
-    def _read(self) -> _Postings:
-        """What is not indexed, by term. Counts are of all, keys of what satisfies the filter."""
-        found = _Postings(self._most)
-        wanted_terms = frozenset(self._terms)
-        parts: Sequence[tail.Part | str] = ["all"] if self._index is None else tail.parts(self._scanner)
+    def unindexed(self, index: WordIndex | None, terms: Sequence[str], most: int) -> Unindexed:
+        """What is not indexed. Counts are of all, keys of what satisfies the filter."""
+        found = _Postings(most)
+        wanted_terms = frozenset(terms)
+        words = self._scanner.analysed.words
+        parts: Sequence[tail.Part | str] = ["all"] if index is None else tail.parts(self._scanner)
         for part in parts:
-            for row, terms in self._having(part, wanted_terms):
-                found.counts.update(terms)
-                if terms and row.wanted and self._holds(row):
-                    for term in terms:
+            told = self._aside(self._bodies(part), lambda row, body: held(words(body, row.time), wanted_terms, self._fields))
+            for row, having in told:
+                found.counts.update(having)
+                if having and row.wanted and self._holds(row):
+                    for term in having:
                         found.add(term, row.id)
-        return found
-
-    def _having(self, part: tail.Part | str, wanted_terms: frozenset[str]) -> Iterator[tuple[Record, Collection[str]]]:
-        """The part's events, and which of the terms each has: a batch after the other, each analysed aside."""
-        analysed, fields = self._scanner.analysed, self._query.fields
-
-        def terms_of(batch: Sequence[tuple[Record, bytes]]) -> Sequence[Collection[str]]:
-            return [held(analysed.words(body, row.time), wanted_terms, fields) for row, body in batch]
-
-        for batch in _batches(self._bodies(part)):
-            told = self._scanner.engine.aside(partial(terms_of, batch))
-            yield from ((row, terms) for (row, _), terms in zip(batch, told, strict=True))
+        return Unindexed(found.keys, found.counts)
 
     def _bodies(self, part: tail.Part | str) -> Iterator[tuple[Record, bytes]]:
         for row in self._unindexed(part):
@@ -238,28 +167,25 @@ class _Choice:
         prepared = self._scanner.statements.get(shape, self._scanner.connection, build)
         return prepared.stream(self._scanner.connection, reading.values | filtering.values)
 
+    def _aside(self, bodies: Iterable[tuple[T, bytes]], make: Callable[[T, bytes], R]) -> Iterator[tuple[T, R]]:
+        """What is made of each body: a batch after the other, each aside."""
 
-def _batches(events_: Iterable[tuple[Record, bytes]]) -> Iterator[list[tuple[Record, bytes]]]:
+        def made(batch: Sequence[tuple[T, bytes]]) -> Sequence[tuple[T, R]]:
+            return [(of, make(of, body)) for of, body in batch]
+
+        for batch in _batches(bodies):
+            yield from self._scanner.engine.aside(partial(made, batch))
+
+
+def _batches(bodies: Iterable[tuple[T, bytes]]) -> Iterator[list[tuple[T, bytes]]]:
     """What is analysed in one go, and held in memory so long."""
-    batch: list[tuple[Record, bytes]] = []
+    batch: list[tuple[T, bytes]] = []
     size = 0
-    for row, body in events_:
-        batch.append((row, body))
+    for of, body in bodies:
+        batch.append((of, body))
         size += len(body)
         if len(batch) >= _MOST_AT_ONCE or size >= _BYTES_AT_ONCE:
             yield batch
             batch, size = [], 0
     if batch:
         yield batch
-
-
-class _Chosen:
-    """Candidates in the order in which they were chosen."""
-
-    def __init__(self, most: int) -> None:
-        self.found: dict[int, Candidate] = {}
-        self._most = most
-
-    @property
-    def missing(self) -> int:
-        return self._most - len(self.found)
