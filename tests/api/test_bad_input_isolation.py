@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 from collections.abc import Iterator
 from typing import Any
 
@@ -22,6 +23,9 @@ TOKENS = {
     "token-acme": {"tenant": "acme"},
     "token-other": {"tenant": "other"},
 }
+
+# In a page token the version and the digest of what it is bound to come first.
+PLACE = 13
 
 
 def ref(user_id: str, session_id: str, app: str = "app") -> session_pb2.SessionRef:
@@ -183,19 +187,32 @@ def test_searches_do_not_widen(wire: Wire) -> None:
 
 
 def test_a_token_is_no_authority(wire: Wire) -> None:
-    """A page token handed from one user to another leads to the other's own data."""
+    """A page token handed from one user to another is refused; one made up of both leads to the own data of who sends it."""
     for n in range(3):
         for token in (ALICE, BOB):
             wire.call("CreateSession", session=ref("", f"paged-{n}", "paged"), token=token)
-    theirs = wire.call("ListSessions", app="paged", page_size=1, token=BOB).next_page_token
-    listed = wire.call("ListSessions", app="paged", page_size=10, page_token=theirs, token=ALICE)
-    assert {session.ref.user_id for session in listed.sessions} <= {"alice"}
     events = [user(f"many {n}") for n in range(12)]
     for token in (ALICE, BOB):
         wire.append(ref("", "paged-0", "paged"), *events, token=token)
-    theirs = wire.call("SearchEvents", user={}, query="many", page_size=2, token=BOB).next_page_token
-    hits = wire.call("SearchEvents", user={}, query="many", page_token=theirs, token=ALICE).hits
-    assert {hit.session.user_id for hit in hits} <= {"alice"}
+    listed = moved(wire, "ListSessions", {"app": "paged"})
+    assert {session.ref.user_id for session in listed.sessions} <= {"alice"}
+    found = moved(wire, "SearchEvents", {"user": {}, "query": "many"})
+    assert {hit.session.user_id for hit in found.hits} <= {"alice"}
+    told = moved(wire, "ListEvents", {"session": ref("", "paged-0", "paged")})
+    assert all(event.message for event in told.events)
+
+
+def moved(wire: Wire, method: str, fields: dict[str, Any]) -> Any:
+    """Refuses Alice the page behind Bob's token; what she is told by a token of hers that has Bob's place."""
+    theirs, own = (wire.call(method, **fields, page_size=1, token=token).next_page_token for token in (BOB, ALICE))
+    assert theirs
+    for token in (ALICE, ACME, OTHER):
+        refusal = wire.refused(method, **fields, page_token=theirs, token=token)
+        assert (refusal.reason, refusal.violations) == ("INVALID_PAGE_TOKEN", ["page_token"])
+    place = base64.urlsafe_b64decode(theirs + "==")[PLACE:]
+    head = base64.urlsafe_b64decode(own + "==")[:PLACE]
+    forged = base64.urlsafe_b64encode(head + place).decode().rstrip("=")
+    return wire.call(method, **fields, page_token=forged, token=ALICE)
 
 
 def test_what_is_the_tenants_is_not_a_users(wire: Wire) -> None:

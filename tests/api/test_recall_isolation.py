@@ -14,7 +14,7 @@ from recollect import user
 from recollect.v1 import recall_pb2, session_pb2
 
 from .bad_input import Wire, eventually, wire_on
-from .test_bad_input_isolation import ACME, ALICE, BOB, OTHER, TOKENS, ref
+from .test_bad_input_isolation import ACME, ALICE, BOB, OTHER, TOKENS, moved, ref
 
 MODES = [mode for mode in recall_pb2.SearchMode.values() if mode]
 BOBS = {"app": "app", "user_id": "bob"}
@@ -102,15 +102,27 @@ def test_a_page_token_is_no_authority(wire: Wire) -> None:
     for token, name in ((ALICE, "a"), (BOB, "b")):
         entries = [memory(f"{name}{n}", f"{name}{n}") for n in range(4)]
         wire.call("AddMemories", scope={"app": "paged"}, memories=entries, token=token)
-    theirs = wire.call("ListMemories", scope={"app": "paged"}, page_size=1, token=BOB).next_page_token
-    listed = wire.call("ListMemories", scope={"app": "paged"}, page_token=theirs, token=ALICE).entries
-    assert {entry.scope.user_id for entry in listed} <= {"alice"}
-    fields = {"user": {}, "query": "said", "mode": "SEARCH_MODE_RANKED"}
-    wire.call("AppendEvents", session=ref("bob", "secret"), events=[user("bob said more")], token=BOB)
-    theirs = wire.call("SearchEvents", **fields, page_size=1, token=BOB).next_page_token
-    assert {hit.session.user_id for hit in wire.call("SearchEvents", **fields, page_token=theirs, token=ALICE).hits} <= {
-        "alice"
-    }
+    listed = moved(wire, "ListMemories", {"scope": {"app": "paged"}})
+    assert {entry.scope.user_id for entry in listed.entries} <= {"alice"}
+    for token, name in ((ALICE, "alice"), (BOB, "bob")):
+        wire.call("AppendEvents", session=ref(name, "more"), events=[user("said more")] * 2, create_if_missing={}, token=token)
+    found = moved(wire, "SearchEvents", {"user": {}, "query": "said", "mode": "SEARCH_MODE_RANKED"})
+    assert {hit.session.user_id for hit in found.hits} <= {"alice"}
+
+
+def test_a_page_token_of_one_tenants_memories_is_none_of_anothers(wire: Wire) -> None:
+    """By the same bytes both ask for what is their own."""
+    fields = {"scope": {"app": "paged", "user_id": "both"}}
+    for token in (ACME, OTHER):
+        entries = [memory(f"fact {n}", f"{n}") for n in range(3)]
+        wire.call("AddMemories", **fields, memories=entries, token=token)
+    tokens = {token: wire.call("ListMemories", **fields, page_size=1, token=token).next_page_token for token in (ACME, OTHER)}
+    assert len(set(tokens.values())) == 2
+    for token, other in ((ACME, OTHER), (OTHER, ACME)):
+        refusal = wire.refused("ListMemories", **fields, page_token=tokens[other], token=token)
+        assert (refusal.reason, refusal.violations) == ("INVALID_PAGE_TOKEN", ["page_token"])
+        rest = wire.call("ListMemories", **fields, page_token=tokens[token], token=token).entries
+        assert [entry.id for entry in rest] == ["1", "0"]
 
 
 @pytest.mark.parametrize("tool", TOOLS)

@@ -1,14 +1,17 @@
-"""Page tokens: opaque, bound to the store and to the request without its paging fields. They are no authority."""
+"""Page tokens: opaque, bound to the store, to whose credential asked and to the request without its paging fields. They are no
+authority."""
 
 from __future__ import annotations
 
 import base64
 import hashlib
+import json
 import struct
 
 from google.protobuf.message import Message
 
 from ..domain.errors import InvalidPageToken
+from ..domain.model import Caller
 
 _VERSION = 1
 _DIGEST_BYTES = 12
@@ -22,31 +25,33 @@ class PageTokens:
     def __init__(self, store_id: str) -> None:
         self._store_id = store_id.encode()
 
-    def make(self, request: Message, *numbers: int | None) -> str:
-        """A token that carries the numbers and is good for this request only."""
+    def make(self, request: Message, caller: Caller, *numbers: int | None) -> str:
+        """A token that carries the numbers and is good for this request of this caller only."""
         values = (_ABSENT if number is None else number for number in numbers)
-        raw = bytes([_VERSION]) + self._digest(request) + struct.pack(f">{len(numbers)}q", *values)
+        raw = bytes([_VERSION]) + self._digest(request, caller) + struct.pack(f">{len(numbers)}q", *values)
         return base64.urlsafe_b64encode(raw).decode().rstrip("=")
 
-    def read(self, request: Message, token: str, count: int) -> list[int | None]:
+    def read(self, request: Message, caller: Caller, token: str, count: int) -> list[int | None]:
         """The `count` numbers. Raises InvalidPageToken."""
         raw = from_text(token)
         if raw is None:
             raise InvalidPageToken("is not a page token")
         if len(raw) != _HEAD + 8 * count or raw[0] != _VERSION:
             raise InvalidPageToken("is not a page token of this server")
-        if raw[1:_HEAD] != self._digest(request):
-            raise InvalidPageToken("belongs to another request or another store")
+        if raw[1:_HEAD] != self._digest(request, caller):
+            raise InvalidPageToken("belongs to another request, credential or store")
         values = struct.unpack(f">{count}q", raw[_HEAD:])
         return [None if value == _ABSENT else value for value in values]
 
-    def _digest(self, request: Message) -> bytes:
+    def _digest(self, request: Message, caller: Caller) -> bytes:
         bound = type(request)()
         bound.CopyFrom(request)
         bound.ClearField("page_token")
         bound.ClearField("page_size")
         name = bound.DESCRIPTOR.full_name.encode()
-        return bound_digest(_DIGEST_BYTES, self._store_id, name, bound.SerializeToString(deterministic=True))
+        # What a request leaves out may mean whose it is: two callers may ask for different things by the same bytes.
+        who = json.dumps([caller.tenant, caller.user_id]).encode()
+        return bound_digest(_DIGEST_BYTES, self._store_id, who, name, bound.SerializeToString(deterministic=True))
 
 
 def bound_digest(size: int, *parts: bytes) -> bytes:

@@ -101,11 +101,11 @@ class CompactionServicer:
 
     async def ListCompactions(self, request: pb.ListCompactionsRequest, caller: Caller) -> pb.ListCompactionsResponse:
         size = rules.page_size("page_size", request.page_size, default=rules.DEFAULT_PAGE_SIZE, most=self._limits.max_page_size)
-        cursor = self._tokens.read(request, request.page_token, 1)[0] if request.page_token else None
+        cursor = self._tokens.read(request, caller, request.page_token, 1)[0] if request.page_token else None
         page = await self._compaction.compactions(caller, ref_of(request.session), size, cursor)
         return pb.ListCompactionsResponse(
             compactions=[compaction_to(each) for each in page.compactions],
-            next_page_token="" if page.cursor is None else self._tokens.make(request, page.cursor),
+            next_page_token="" if page.cursor is None else self._tokens.make(request, caller, page.cursor),
         )
 
     async def SetCompactionPolicy(

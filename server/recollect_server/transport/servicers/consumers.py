@@ -58,12 +58,12 @@ class ConsumerServicer:
 
     async def ListConsumers(self, request: pb.ListConsumersRequest, caller: Caller) -> pb.ListConsumersResponse:
         token = request.page_token
-        after = name_of(self._tokens.read(request, token, NAME_NUMBERS)) if token else ""
+        after = name_of(self._tokens.read(request, caller, token, NAME_NUMBERS)) if token else ""
         consumers, more = await self._consumers.list(caller, self._page_size(request.page_size), after)
         shown = fitting([consumer_to(each) for each in consumers], self._limits.max_response_bytes)
         more = more or len(shown) < len(consumers)
         return pb.ListConsumersResponse(
-            consumers=shown, next_page_token=self._tokens.make(request, *numbers_of(shown[-1].name)) if more else ""
+            consumers=shown, next_page_token=self._tokens.make(request, caller, *numbers_of(shown[-1].name)) if more else ""
         )
 
     async def GetConsumer(self, request: pb.GetConsumerRequest, caller: Caller) -> pb.GetConsumerResponse:
@@ -74,9 +74,9 @@ class ConsumerServicer:
 
     async def ListParkedChanges(self, request: pb.ListParkedChangesRequest, caller: Caller) -> bytes:
         name, size = _name(request.name), self._page_size(request.page_size)
-        after = self._tokens.read(request, request.page_token, 1)[0] if request.page_token else None
+        after = self._tokens.read(request, caller, request.page_token, 1)[0] if request.page_token else None
         page = await self._consumers.parked(caller, name, size, self._limits.max_response_bytes, after or 0, read_filter)
-        token = "" if page.cursor is None else self._tokens.make(request, page.cursor)
+        token = "" if page.cursor is None else self._tokens.make(request, caller, page.cursor)
         return parked_response(page, token, self._render)
 
     async def ReplayParkedChanges(

@@ -66,15 +66,15 @@ class EventServicer:
         return get_event_response(await self._events.get(caller, ref_of(request.session), event_id))
 
     async def ListEvents(self, request: pb.ListEventsRequest, caller: Caller) -> bytes:
-        page = await self._events.list(caller, ref_of(request.session), self._query_of(request))
+        page = await self._events.list(caller, ref_of(request.session), self._query_of(request, caller))
         cursor = page.cursor
-        token = "" if cursor is None else self._tokens.make(request, cursor.position, cursor.stop)
+        token = "" if cursor is None else self._tokens.make(request, caller, cursor.position, cursor.stop)
         return list_events_response(page, token)
 
     async def GetContext(self, request: pb.GetContextRequest, caller: Caller) -> bytes:
         return get_context_response(await self._events.context(caller, ref_of(request.session), spec_of(request.spec)))
 
-    def _query_of(self, request: pb.ListEventsRequest) -> EventQuery:
+    def _query_of(self, request: pb.ListEventsRequest, caller: Caller) -> EventQuery:
         if request.order not in _SORT_ORDERS:
             raise InvalidField("order", "must be SORT_ORDER_ASCENDING or SORT_ORDER_DESCENDING")
         wanted = filter_of(request.filter)
@@ -82,7 +82,7 @@ class EventServicer:
             raise InvalidField("page_size", "and a window in filter are mutually exclusive")
         cursor = None
         if request.page_token:
-            position, stop = self._tokens.read(request, request.page_token, 2)
+            position, stop = self._tokens.read(request, caller, request.page_token, 2)
             cursor = Cursor(position or 0, stop)
         default = self._limits.max_page_size if wanted.has_window else rules.DEFAULT_PAGE_SIZE
         return EventQuery(

@@ -46,11 +46,11 @@ class MemoryServicer:
     async def ListMemories(self, request: pb.ListMemoriesRequest, caller: Caller) -> pb.ListMemoriesResponse:
         size = rules.page_size("page_size", request.page_size, default=rules.DEFAULT_PAGE_SIZE, most=self._limits.max_page_size)
         scope, wanted = scope_of(request), memory_filter_of(request.filter)
-        cursor = self._tokens.read(request, request.page_token, 1)[0] if request.page_token else None
+        cursor = self._tokens.read(request, caller, request.page_token, 1)[0] if request.page_token else None
         page = await self._memory.list(caller, scope, wanted, size, cursor)
         return pb.ListMemoriesResponse(
             entries=map(memory_to, page.memories),
-            next_page_token="" if page.cursor is None else self._tokens.make(request, page.cursor),
+            next_page_token="" if page.cursor is None else self._tokens.make(request, caller, page.cursor),
         )
 
     async def DeleteMemories(self, request: pb.DeleteMemoriesRequest, caller: Caller) -> pb.DeleteMemoriesResponse:

@@ -33,30 +33,30 @@ class RecallServicer:
         if mode is not SearchMode.SUBSTRING:
             return await self._search_ranked(request, caller, mode)
         check_substring(request)
-        page = await self._recall.search(caller, self._query_of(request), neighbors_of(request.neighbors))
+        page = await self._recall.search(caller, self._query_of(request, caller), neighbors_of(request.neighbors))
         cursor = page.cursor
         numbers = () if cursor is None else (cursor.time, cursor.session, cursor.position, cursor.left)
-        token = self._tokens.make(request, *numbers) if numbers else ""
+        token = self._tokens.make(request, caller, *numbers) if numbers else ""
         return literal_events_response(page, token)
 
     async def _search_ranked(self, request: pb.SearchEventsRequest, caller: Caller, mode: SearchMode) -> bytes:
         offset = 0
         if request.page_token:
-            offset = self._tokens.read(request, request.page_token, 1)[0] or 0
+            offset = self._tokens.read(request, caller, request.page_token, 1)[0] or 0
             if offset < 0:
                 raise InvalidPageToken("is not a page token of this server")
         query = ranked_query_of(request, mode, self._page_size(request.page_size), offset)
         page = await self._ranked.search(caller, query)
-        token = "" if page.next_offset is None else self._tokens.make(request, page.next_offset)
+        token = "" if page.next_offset is None else self._tokens.make(request, caller, page.next_offset)
         return ranked_events_response(page, token)
 
-    def _query_of(self, request: pb.SearchEventsRequest) -> SearchQuery:
+    def _query_of(self, request: pb.SearchEventsRequest, caller: Caller) -> SearchQuery:
         wanted = _with_query(filter_of(request.filter), rules.term("query", request.query))
         if wanted.has_window and request.page_size:
             raise InvalidField("page_size", "and a window in filter are mutually exclusive")
         cursor = None
         if request.page_token:
-            time, session, position, left = self._tokens.read(request, request.page_token, 4)
+            time, session, position, left = self._tokens.read(request, caller, request.page_token, 4)
             cursor = SearchCursor(time or 0, session or 0, position or 0, left)
         return SearchQuery(scope=scope_of(request), filter=wanted, limit=self._page_size(request.page_size), cursor=cursor)
 

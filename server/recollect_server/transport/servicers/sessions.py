@@ -41,10 +41,10 @@ class SessionServicer:
             user_id=rules.identifier("user_id", request.user_id) or None,
             labels=rules.labels("labels", request.labels),
             limit=size,
-            cursor=self._tokens.read(request, request.page_token, 1)[0] if request.page_token else None,
+            cursor=self._tokens.read(request, caller, request.page_token, 1)[0] if request.page_token else None,
         )
         page = await self._sessions.list(caller, query)
-        token = "" if page.cursor is None else self._tokens.make(request, page.cursor)
+        token = "" if page.cursor is None else self._tokens.make(request, caller, page.cursor)
         return pb.ListSessionsResponse(sessions=[session_to(each) for each in page.sessions], next_page_token=token)
 
     async def UpdateSession(self, request: pb.UpdateSessionRequest, caller: Caller) -> pb.UpdateSessionResponse:

@@ -1,0 +1,76 @@
+"""Page tokens: good for one store, one credential and one request, and refused for anything else."""
+
+from __future__ import annotations
+
+import pytest
+from google.protobuf.message import Message
+from hypothesis import given
+from hypothesis import strategies as st
+
+from recollect.v1 import memory_pb2
+from recollect.v1 import memory_service_pb2 as pb
+from recollect.v1.session_service_pb2 import ListSessionsRequest
+from recollect_server.domain.errors import InvalidPageToken
+from recollect_server.domain.model import Caller
+from recollect_server.transport.tokens import PageTokens
+
+TOKENS = PageTokens("store-1")
+ALICE = Caller("acme", "alice")
+PLACES = st.lists(st.none() | st.integers(1 - (1 << 63), (1 << 63) - 1), min_size=1, max_size=5)
+
+
+def listing(app: str = "shop", **fields: object) -> pb.ListMemoriesRequest:
+    return pb.ListMemoriesRequest(scope=memory_pb2.MemoryScope(app=app), **fields)  # type: ignore[arg-type]
+
+
+@given(PLACES)
+def test_a_token_tells_its_numbers_again(numbers: list[int | None]) -> None:
+    token = TOKENS.make(listing(), ALICE, *numbers)
+    assert TOKENS.read(listing(), ALICE, token, len(numbers)) == numbers
+
+
+def test_the_next_page_may_have_another_size() -> None:
+    token = TOKENS.make(listing(page_size=5), ALICE, 7)
+    assert TOKENS.read(listing(page_size=9, page_token=token), ALICE, token, 1) == [7]
+
+
+@pytest.mark.parametrize(
+    "request_",
+    [
+        listing("desk"),
+        listing(filter=memory_pb2.MemoryFilter(authors=["bob"])),
+        pb.ListMemoriesRequest(scope=memory_pb2.MemoryScope(app="shop", user_id="alice")),
+        pb.ListMemoriesRequest(),
+        ListSessionsRequest(),
+    ],
+)
+def test_it_is_refused_for_another_request(request_: Message) -> None:
+    token = TOKENS.make(listing(), ALICE, 7)
+    with pytest.raises(InvalidPageToken, match="another request"):
+        TOKENS.read(request_, ALICE, token, 1)
+
+
+@pytest.mark.parametrize(
+    "caller",
+    [Caller("acme"), Caller("acme", "bob"), Caller("acme", ""), Caller("other", "alice"), Caller("other"), Caller("", "alice")],
+)
+def test_it_is_refused_for_another_credential(caller: Caller) -> None:
+    token = TOKENS.make(listing(), ALICE, 7)
+    with pytest.raises(InvalidPageToken, match="another request, credential or store"):
+        TOKENS.read(listing(), caller, token, 1)
+
+
+def test_another_token_of_the_same_credential_reads_it() -> None:
+    assert TOKENS.read(listing(), Caller("acme", "alice"), TOKENS.make(listing(), ALICE, 7), 1) == [7]
+
+
+def test_it_is_refused_by_another_store() -> None:
+    token = TOKENS.make(listing(), ALICE, 7)
+    with pytest.raises(InvalidPageToken, match="another request, credential or store"):
+        PageTokens("store-2").read(listing(), ALICE, token, 1)
+
+
+@pytest.mark.parametrize("token", ["", "x", "AA", "*", "A" * 40])
+def test_what_is_no_token_is_refused(token: str) -> None:
+    with pytest.raises(InvalidPageToken, match="is not a page token"):
+        TOKENS.read(listing(), ALICE, token, 1)
