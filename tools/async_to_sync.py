@@ -42,7 +42,7 @@ RULES = (
     (r"\benter_async_context\b", "enter_context"),
     (r"\bAbstractAsync(?=ContextManager\b)", "Abstract"),
     (r"\.a(?=(close|read|iter_bytes)\()", "."),
-    (r"\bAsyncGenerator\[(\w+), None\]", r"Generator[\1, None, None]"),
+    (r"\bAsyncGenerator\[([\w.]+), None\]", r"Generator[\1, None, None]"),
     (r"\bAsync(?=[A-Z])", ""),
     (r"\basynchronous\b", "synchronous"),
     (r", which then belongs to the running event loop", ""),

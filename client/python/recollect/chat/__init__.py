@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING, Any
+
+from . import _lazily
 from ._async.advisor import AsyncAdvisor, AsyncBaseAdvisor, AsyncMemoryAdvisor, AsyncToolAdvisor
 from ._async.chain import AsyncAdvisorChain
 from ._async.model import AsyncChatModel
@@ -25,6 +28,7 @@ from .errors import (
     ToolCallLimitExceeded,
     ToolFailed,
     UnknownTool,
+    UnsupportedContent,
     WrongUser,
 )
 from .executions import ToolExecution
@@ -36,6 +40,16 @@ from .requests import ChatClientRequest, ChatClientResponse, Prompt
 from .responses import ChatResponse, Generation, Usage
 from .schema_tools import schema_tool
 from .tools import Tool, ToolContext, ToolDefinition, ToolOutput
+
+if TYPE_CHECKING:
+    from ._async.openai_model import AsyncOpenAIModel as AsyncOpenAIModel
+    from ._sync.openai_model import OpenAIModel as OpenAIModel
+else:
+
+    def __getattr__(name: str) -> Any:
+        """The adapters, which import their vendors' libraries; so they are not part of a star import."""
+        return _lazily.loaded(name)
+
 
 __all__ = [
     "Advisor",
@@ -89,6 +103,7 @@ __all__ = [
     "ToolOutput",
     "ToolResult",
     "UnknownTool",
+    "UnsupportedContent",
     "Usage",
     "WrongUser",
     "assistant",

@@ -1,0 +1,85 @@
+"""Reading of JSON that somebody else wrote: what is missing counts as empty, what is of another kind is refused."""
+
+from __future__ import annotations
+
+import base64
+import json
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from ..messages import Data, Media, Part
+
+Json = Mapping[str, Any]
+
+
+class Unreadable(ValueError):
+    """An answer is not what it should be."""
+
+
+class Unfinished(Exception):
+    """A stream ends before the answer does."""
+
+
+class ErrorEvent(Exception):
+    """A server says in the middle of a stream that it failed. `error`: what it says, as JSON."""
+
+    def __init__(self, error: Any) -> None:
+        super().__init__("an error in the stream")
+        self.error = error
+
+
+def parsed(text: str | bytes) -> dict[str, Any]:
+    """A JSON object. Raises Unreadable."""
+    try:
+        found = json.loads(text)
+    except ValueError:
+        raise Unreadable("no JSON") from None
+    if not isinstance(found, dict):
+        raise Unreadable("no JSON object")
+    return found
+
+
+def text_in(holder: Json, name: str) -> str:
+    return _of(holder, name, str) or ""
+
+
+def object_in(holder: Json, name: str) -> Json:
+    return _of(holder, name, dict) or {}
+
+
+def objects_in(holder: Json, name: str) -> Sequence[Json]:
+    found = _of(holder, name, list) or []
+    if not all(isinstance(each, dict) for each in found):
+        raise Unreadable(f"{name} holds something else than objects")
+    return found
+
+
+def count_in(holder: Json, *names: str) -> int:
+    """The first of these that counts something. An odd account is no reason to lose an answer: it counts as 0."""
+    counts = (holder.get(name) for name in names)
+    return next((count for count in counts if isinstance(count, int) and not isinstance(count, bool) and count > 0), 0)
+
+
+def _of(holder: Json, name: str, kind: type) -> Any:
+    found = holder.get(name)
+    if found is not None and not isinstance(found, kind):
+        raise Unreadable(f"{name} is no {kind.__name__}")
+    return found
+
+
+def base64_of(media: Media) -> str:
+    return base64.b64encode(media.data or b"").decode()
+
+
+def data_url(media: Media) -> str:
+    return f"data:{media.mime_type};base64,{base64_of(media)}"
+
+
+def own_content(part: Part, provider: str) -> dict[str, Any] | None:
+    """The content that a Data part of this provider's type holds: it goes as it is. None for any other part."""
+    return parsed(part.json) if isinstance(part, Data) and part.type == provider else None
+
+
+def compact(value: Any) -> str:
+    """JSON text without spaces."""
+    return json.dumps(value, ensure_ascii=False, separators=(",", ":"))

@@ -1,0 +1,45 @@
+"""The adapters for models, and how an endpoint on loopback answers each of them: what is the same for all is tested once."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from . import loopback as openai
+from .kits import Kit
+from .loopback import KEY, Loopback
+
+
+@dataclass(frozen=True)
+class Vendor:
+    """`whole`: an answer with this text. `events`: a stream of it, up to the one that says that it is over. `failure`: the
+    event that tells of an overloaded server. `done`: whether "[DONE]" ends a stream."""
+
+    name: str
+    adapter: str
+    path: str
+    whole: Callable[[str], dict[str, Any]]
+    events: Callable[[str], list[Any]]
+    failure: Any
+    done: bool = False
+
+    def model(self, kit: Kit, endpoint: Loopback, **settings: Any) -> Any:
+        base_url = f"http://127.0.0.1:{endpoint.port}{self.path}"
+        return getattr(kit, self.adapter)("small", base_url=base_url, api_key=KEY, **settings)
+
+
+def _openai_events(text: str) -> list[Any]:
+    return [*(openai.chunk({"content": piece}) for piece in (text[:2], text[2:])), openai.chunk({}, reason="stop")]
+
+
+OPENAI = Vendor(
+    "openai",
+    "OpenAIModel",
+    "/v1",
+    openai.completion,
+    _openai_events,
+    {"error": {"type": "server_error", "message": "overloaded, sorry", "code": 503}},
+    done=True,
+)
+VENDORS = (OPENAI,)
