@@ -5,6 +5,9 @@ from __future__ import annotations
 import pytest
 
 from .kits import Kit, Way
+from .serving import sdk, server, talk
+
+__all__ = ["kit", "sdk", "server", "talk", "way"]
 
 
 @pytest.fixture(params=["async", "sync"])

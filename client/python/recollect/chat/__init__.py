@@ -8,13 +8,17 @@ from . import _lazily
 from ._async.advisor import AsyncAdvisor, AsyncBaseAdvisor, AsyncMemoryAdvisor, AsyncToolAdvisor
 from ._async.chain import AsyncAdvisorChain
 from ._async.model import AsyncChatModel
+from ._async.recall_tools import AsyncRecallTools
 from ._async.scripted import AsyncScriptedModel
+from ._async.session_memory import AsyncSessionMemoryAdvisor
 from ._async.tool_calling import AsyncToolCallingAdvisor
 from ._async.tool_manager import AsyncToolCallingManager, AsyncToolManager
 from ._sync.advisor import Advisor, BaseAdvisor, MemoryAdvisor, ToolAdvisor
 from ._sync.chain import AdvisorChain
 from ._sync.model import ChatModel
+from ._sync.recall_tools import RecallTools
 from ._sync.scripted import ScriptedModel
+from ._sync.session_memory import SessionMemoryAdvisor
 from ._sync.tool_calling import ToolCallingAdvisor
 from ._sync.tool_manager import ToolCallingManager, ToolManager
 from .aggregate import Aggregator
@@ -25,15 +29,18 @@ from .errors import (
     MissingSession,
     ModelFailed,
     ModelTimeout,
+    NothingToResume,
     ToolCallLimitExceeded,
     ToolFailed,
     UnknownTool,
     UnsupportedContent,
     WrongUser,
 )
+from .event_ids import EventIds, idempotent_ids, random_ids
 from .executions import ToolExecution
 from .function_tools import function_tool
 from .limits import ToolCallLimits
+from .message_filters import MessageFilter, accept_all, by_role, contains_text, skip_empty
 from .messages import Data, Media, Message, Reasoning, Role, Text, ToolCall, ToolResult, assistant, system, tool, user
 from .options import ChatOptions, ToolOptions
 from .requests import ChatClientRequest, ChatClientResponse, Prompt
@@ -60,7 +67,9 @@ __all__ = [
     "AsyncBaseAdvisor",
     "AsyncChatModel",
     "AsyncMemoryAdvisor",
+    "AsyncRecallTools",
     "AsyncScriptedModel",
+    "AsyncSessionMemoryAdvisor",
     "AsyncToolAdvisor",
     "AsyncToolCallingAdvisor",
     "AsyncToolCallingManager",
@@ -73,19 +82,24 @@ __all__ = [
     "ChatOptions",
     "ChatResponse",
     "Data",
+    "EventIds",
     "Generation",
     "InvalidChain",
     "InvalidTool",
     "Media",
     "MemoryAdvisor",
     "Message",
+    "MessageFilter",
     "MissingSession",
     "ModelFailed",
     "ModelTimeout",
+    "NothingToResume",
     "Prompt",
     "Reasoning",
+    "RecallTools",
     "Role",
     "ScriptedModel",
+    "SessionMemoryAdvisor",
     "Text",
     "Tool",
     "ToolAdvisor",
@@ -106,9 +120,15 @@ __all__ = [
     "UnsupportedContent",
     "Usage",
     "WrongUser",
+    "accept_all",
     "assistant",
+    "by_role",
+    "contains_text",
     "function_tool",
+    "idempotent_ids",
+    "random_ids",
     "schema_tool",
+    "skip_empty",
     "system",
     "tool",
     "user",

@@ -1,0 +1,119 @@
+"""Tool calls and their results: what is left open, and a conversation in which every call has its result."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
+from typing import NamedTuple
+
+from .messages import Message, Role, ToolCall, ToolResult
+
+
+class Paired(NamedTuple):
+    """A conversation that every provider accepts, and how many calls and results were dropped for it."""
+
+    messages: tuple[Message, ...]
+    dropped: int
+
+
+class _Claim(NamedTuple):
+    """A result, and in which message it stands."""
+
+    at: int
+    result: ToolResult
+
+
+class _Calls:
+    """Which result answers which call. Ids need not be unique: a result answers the latest open call of its id."""
+
+    def __init__(self, messages: Iterable[Message]) -> None:
+        self.open: dict[str, list[tuple[int, int]]] = {}
+        self.claims: dict[int, list[_Claim]] = {}
+        self.answered: set[tuple[int, int]] = set()
+        self.orphans = 0
+        for at, message in enumerate(messages):
+            if message.role is Role.ASSISTANT:
+                for place, call in enumerate(message.tool_calls):
+                    self.open.setdefault(call.id, []).append((at, place))
+            elif message.role is Role.TOOL:
+                for result in message.tool_results:
+                    self._answer(at, result)
+
+    def _answer(self, at: int, result: ToolResult) -> None:
+        waiting = self.open.get(result.call_id)
+        if not waiting:
+            self.orphans += 1
+            return
+        found = waiting.pop()
+        self.answered.add(found)
+        self.claims.setdefault(found[0], []).append(_Claim(at, result))
+
+
+def paired(messages: Sequence[Message]) -> Paired:
+    """Without calls that have no result and results that have no call, and with results right behind their calls.
+
+    They are apart where others wrote in between: agents on branches of the session, or a user who did not wait.
+    """
+    calls = _Calls(messages)
+    dropped = calls.orphans
+    kept: list[Message] = []
+    for at, message in enumerate(messages):
+        if message.role is Role.TOOL:
+            continue
+        asked = message.tool_calls if message.role is Role.ASSISTANT else ()
+        if not asked:
+            kept.append(message)
+            continue
+        answered = {place for place in range(len(asked)) if (at, place) in calls.answered}
+        dropped += len(asked) - len(answered)
+        shown = message if len(answered) == len(asked) else with_calls(message, answered)
+        if not shown.is_blank:
+            kept.append(shown)
+        kept += _results(messages, calls.claims.get(at, ()))
+    return Paired(tuple(kept), dropped)
+
+
+def answers(messages: Sequence[Message]) -> dict[int, list[tuple[int, ToolResult]]]:
+    """By the place of a TOOL message, its results, each with the place of the message that made the call."""
+    found: dict[int, list[tuple[int, ToolResult]]] = {}
+    for asked, claims in _Calls(messages).claims.items():
+        for claim in claims:
+            found.setdefault(claim.at, []).append((asked, claim.result))
+    return found
+
+
+def unanswered(messages: Sequence[Message]) -> Message | None:
+    """The answer at the end of a conversation with those of its calls that no result follows; None if all are answered."""
+    results: set[str] = set()
+    for message in reversed(messages):
+        if message.role is Role.TOOL:
+            results |= {result.call_id for result in message.tool_results}
+            continue
+        asked = message.tool_calls if message.role is Role.ASSISTANT else ()
+        waiting = {place for place, call in enumerate(asked) if call.id not in results}
+        if not waiting:
+            return None
+        return message if len(waiting) == len(asked) else with_calls(message, waiting)
+    return None
+
+
+def with_calls(message: Message, places: set[int]) -> Message:
+    """The message with those of its calls alone."""
+    number = iter(range(len(message.parts)))
+    return replace(
+        message, parts=tuple(part for part in message.parts if not isinstance(part, ToolCall) or next(number) in places)
+    )
+
+
+def with_results(message: Message, wanted: Iterable[ToolResult]) -> Message:
+    """The message with these results alone; itself if it has no others."""
+    results = tuple(wanted)
+    return message if results == message.tool_results else replace(message, parts=results)
+
+
+def _results(messages: Sequence[Message], claims: Sequence[_Claim]) -> Iterator[Message]:
+    by_message: dict[int, list[ToolResult]] = {}
+    for claim in claims:
+        by_message.setdefault(claim.at, []).append(claim.result)
+    for at, results in by_message.items():
+        yield with_results(messages[at], results)
