@@ -41,9 +41,9 @@ class ToolCallLimits:
         for call in calls:
             made[call.name] += 1
             if self.total is not None and made.total() > self.total:
-                yield f"no more tools can be called in this turn: the limit is {self.total} calls"
+                yield f"no more tools can be called in this turn: the limit is {self.total}"
             elif self.per_tool is not None and call.name not in self.excluded and made[call.name] > self.per_tool:
-                yield f"the tool {call.name!r} cannot be called again in this turn: the limit is {self.per_tool} calls"
+                yield f"the tool {call.name!r} cannot be called again in this turn: the limit is {self.per_tool}"
             else:
                 yield ""
 

@@ -1,0 +1,102 @@
+"""Loops of tools that note when their hooks are called."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncGenerator, Generator, Sequence
+from typing import Any
+
+from recollect.chat import AsyncToolCallingAdvisor, ChatClientRequest, ChatClientResponse, Message, ToolCallingAdvisor
+from recollect.chat.executions import ToolExecution
+
+from .kits import Kit
+
+
+def noting(kit: Kit, **settings: Any) -> Any:
+    """Its setting `seen` is the list of what was called, shared by copies."""
+    return AsyncNoting(**settings) if kit.is_async else Noting(**settings)
+
+
+class AsyncNoting(AsyncToolCallingAdvisor):
+    settings = (*AsyncToolCallingAdvisor.settings, "seen")
+
+    def __init__(self, *, seen: list[str] | None = None, **settings: Any) -> None:
+        self._seen = [] if seen is None else seen
+        super().__init__(**settings)
+
+    async def initialize_loop(self, request: ChatClientRequest, chain: Any) -> ChatClientRequest:
+        self._seen.append("initialize")
+        return request
+
+    async def before_call(self, request: ChatClientRequest, chain: Any) -> ChatClientRequest:
+        self._seen.append("before")
+        return request
+
+    async def after_call(self, response: ChatClientResponse, chain: Any) -> ChatClientResponse:
+        self._seen.append("after")
+        return response
+
+    async def next_instructions(
+        self, request: ChatClientRequest, response: ChatClientResponse, execution: ToolExecution
+    ) -> Sequence[Message]:
+        self._seen.append("next")
+        return await super().next_instructions(request, response, execution)
+
+    async def finalize_loop(self, response: ChatClientResponse, chain: Any) -> ChatClientResponse:
+        self._seen.append("finalize")
+        return response
+
+    async def after_stream(
+        self, chunks: AsyncGenerator[ChatClientResponse, None], chain: Any
+    ) -> AsyncGenerator[ChatClientResponse, None]:
+        async for chunk in chunks:
+            yield chunk
+        self._seen.append("after")
+
+    async def finalize_loop_stream(
+        self, chunks: AsyncGenerator[ChatClientResponse, None], chain: Any
+    ) -> AsyncGenerator[ChatClientResponse, None]:
+        async for chunk in chunks:
+            yield chunk
+        self._seen.append("finalize")
+
+
+class Noting(ToolCallingAdvisor):
+    settings = (*ToolCallingAdvisor.settings, "seen")
+
+    def __init__(self, *, seen: list[str] | None = None, **settings: Any) -> None:
+        self._seen = [] if seen is None else seen
+        super().__init__(**settings)
+
+    def initialize_loop(self, request: ChatClientRequest, chain: Any) -> ChatClientRequest:
+        self._seen.append("initialize")
+        return request
+
+    def before_call(self, request: ChatClientRequest, chain: Any) -> ChatClientRequest:
+        self._seen.append("before")
+        return request
+
+    def after_call(self, response: ChatClientResponse, chain: Any) -> ChatClientResponse:
+        self._seen.append("after")
+        return response
+
+    def next_instructions(
+        self, request: ChatClientRequest, response: ChatClientResponse, execution: ToolExecution
+    ) -> Sequence[Message]:
+        self._seen.append("next")
+        return super().next_instructions(request, response, execution)
+
+    def finalize_loop(self, response: ChatClientResponse, chain: Any) -> ChatClientResponse:
+        self._seen.append("finalize")
+        return response
+
+    def after_stream(
+        self, chunks: Generator[ChatClientResponse, None, None], chain: Any
+    ) -> Generator[ChatClientResponse, None, None]:
+        yield from chunks
+        self._seen.append("after")
+
+    def finalize_loop_stream(
+        self, chunks: Generator[ChatClientResponse, None, None], chain: Any
+    ) -> Generator[ChatClientResponse, None, None]:
+        yield from chunks
+        self._seen.append("finalize")

@@ -1,0 +1,191 @@
+"""What is the loop of tools' own as a stream: which chunks pass, what they cost, and what happens when nobody reads on."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Iterator
+from contextlib import aclosing, closing
+from typing import Any
+
+import pytest
+
+from recollect.chat import (
+    ChatClientRequest,
+    ChatClientResponse,
+    ChatResponse,
+    Generation,
+    Reasoning,
+    ToolCallLimits,
+    Usage,
+    assistant,
+)
+from recollect.chat.executions import TOOL_ITERATIONS_EXCEEDED
+from recollect.chat.responses import RETURN_DIRECT, TOOL_CALL_LIMIT_EXCEEDED
+
+from .hooks import noting
+from .kits import Kit, text_of
+from .looping import Runs, asks, chunked, loop, request, says
+
+
+def usages(chunks: list[ChatClientResponse]) -> list[tuple[int, int, int]]:
+    return [(chunk.usage.input_tokens, chunk.usage.output_tokens, chunk.usage.total_tokens) for chunk in chunks]
+
+
+@pytest.mark.row("L-07")
+@pytest.mark.row("L-13")
+async def test_the_one_chunk_passes_untouched(kit: Kit) -> None:
+    chunk = says("hello", Usage(1, 2, 3, native="as it came"))
+    [passed] = await kit.all(loop(kit, chunked(kit, [chunk])).next_stream(request()))
+    assert passed.response is chunk
+
+
+@pytest.mark.row("L-08")
+async def test_chunks_without_an_answer_pass_as_they_are(kit: Kit) -> None:
+    class Async:
+        name, order = "silent", 0
+
+        async def advise_stream(self, request: ChatClientRequest, chain: Any) -> AsyncIterator[ChatClientResponse]:
+            yield ChatClientResponse(None, {"mark": 1})
+
+    class Sync:
+        name, order = "silent", 0
+
+        def advise_stream(self, request: ChatClientRequest, chain: Any) -> Iterator[ChatClientResponse]:
+            yield ChatClientResponse(None, {"mark": 1})
+
+    silent = Async() if kit.is_async else Sync()
+    chain = loop(kit, kit.ScriptedModel(), silent, eligible=lambda answer: True)
+    [passed] = await kit.all(chain.next_stream(request()))
+    assert (passed.response, dict(passed.context)) == (None, {"mark": 1})
+
+
+@pytest.mark.row("L-09")
+async def test_only_the_chunks_of_the_last_round_pass(kit: Kit) -> None:
+    runs = Runs()
+    final = says("ten past nine")
+    chunks = await kit.all(loop(kit, chunked(kit, [asks("clock")], [final])).next_stream(request(runs.tool("clock"))))
+    assert ([chunk.response for chunk in chunks], runs.made) == ([final], ["clock"])
+
+
+async def test_text_and_reasoning_pass_at_once_and_what_says_nothing_after_calls_does_not(kit: Kit) -> None:
+    thought = ChatResponse((Generation(assistant([Reasoning("hm")])),))
+    first = [thought, says("let me see"), asks("clock"), ChatResponse((Generation(assistant(), "tool_calls"),), Usage(1, 1, 2))]
+    runs = Runs()
+    model = chunked(kit, first, [says("done", Usage(2, 2, 4))])
+    stream = loop(kit, model).next_stream(request(runs.tool("clock")))
+    seen: list[tuple[str, int]] = []
+    if kit.is_async:
+        seen += [(chunk.text or chunk.message.reasoning, len(runs.made)) async for chunk in stream]
+    else:
+        seen += [(chunk.text or chunk.message.reasoning, len(runs.made)) for chunk in stream]
+    assert seen == [("hm", 0), ("let me see", 0), ("done", 1)]
+
+
+@pytest.mark.row("L-16")
+async def test_earlier_usage_is_added_only_to_the_chunk_that_has_one(kit: Kit) -> None:
+    final = [says("ten "), says("past ", Usage(1, 2, 3)), says("nine")]
+    model = chunked(kit, [asks("clock", usage=Usage(10, 20, 30))], final)
+    chunks = await kit.all(loop(kit, model).next_stream(request(Runs().tool("clock"))))
+    assert usages(chunks) == [(0, 0, 0), (11, 22, 33), (0, 0, 0)]
+    assert text_of(chunks) == "ten past nine"
+
+
+@pytest.mark.row("L-17")
+async def test_a_chunk_without_generations_tells_the_usage_that_the_last_round_does_not(kit: Kit) -> None:
+    model = chunked(kit, [asks("clock", usage=Usage(10, 20, 30))], [says("ten "), says("past nine")])
+    chunks = await kit.all(loop(kit, model).next_stream(request(Runs().tool("clock"))))
+    assert usages(chunks) == [(0, 0, 0), (0, 0, 0), (10, 20, 30)]
+    assert [len(chunk.response.generations) for chunk in chunks if chunk.response] == [1, 1, 0]
+
+
+async def test_nothing_trails_when_nobody_told_a_usage(kit: Kit) -> None:
+    model = chunked(kit, [asks("clock")], [says("done")])
+    assert len(await kit.all(loop(kit, model).next_stream(request(Runs().tool("clock"))))) == 1
+
+
+@pytest.mark.row("L-18")
+async def test_each_stream_counts_for_itself(kit: Kit) -> None:
+    replies = [asks("clock", usage=Usage(10, 20, 30)), says("done", Usage(1, 2, 3))]
+    model = kit.ScriptedModel(replies * 2)
+    chain = loop(kit, model)
+    for _ in range(2):
+        chunks = await kit.all(chain.next_stream(request(Runs().tool("clock"))))
+        assert usages(chunks)[-1] == (11, 22, 33)
+    assert len(model.prompts) == 4
+
+
+@pytest.mark.row("L-15")
+@pytest.mark.row("L-21")
+@pytest.mark.parametrize(
+    ("return_direct", "per_tool", "max_iterations", "made", "reason"),
+    [
+        (True, 40, 50, ["clock"], RETURN_DIRECT),
+        (False, 0, 50, [], TOOL_CALL_LIMIT_EXCEEDED),
+        (False, 40, 1, [], TOOL_ITERATIONS_EXCEEDED),
+    ],
+)
+async def test_an_early_end_is_one_chunk_and_hides_the_calls(
+    kit: Kit, return_direct: bool, per_tool: int, max_iterations: int, made: list[str], reason: str
+) -> None:
+    runs = Runs()
+    called = runs.tool("clock", return_direct=return_direct)
+    manager = kit.ToolCallingManager(limits=ToolCallLimits(per_tool=per_tool))
+    model = chunked(kit, [says("let me see "), asks("clock", usage=Usage(1, 2, 3))])
+    chain = loop(kit, model, manager=manager, max_iterations=max_iterations)
+    text, end = await kit.all(chain.next_stream(request(called)))
+    assert (text.text, runs.made) == ("let me see ", made)
+    assert (end.response.finish_reason, end.tool_calls, end.usage) == (reason, (), Usage(1, 2, 3))
+    assert (end.response.id, end.response.model) == ("id-1", "scripted")
+
+
+async def test_what_ends_the_stream_passes_the_last_hook(kit: Kit) -> None:
+    advisor = noting(kit)
+    model = chunked(kit, [asks("clock", usage=Usage(10, 20, 30))], [says("done")])
+    chunks = await kit.all(kit.AdvisorChain([advisor], model).next_stream(request(Runs().tool("clock"))))
+    assert usages(chunks) == [(0, 0, 0), (10, 20, 30)]
+    assert advisor._seen[-1] == "finalize"
+
+
+async def test_no_tool_is_run_once_the_reader_has_left(kit: Kit) -> None:
+    runs = Runs()
+    model = chunked(kit, [says("let "), says("me see"), asks("clock")], [says("never")])
+    stream = loop(kit, model).next_stream(request(runs.tool("clock")))
+    if kit.is_async:
+        async with aclosing(stream) as chunks:
+            async for _ in chunks:
+                break
+    else:
+        with closing(stream) as chunks:
+            for _ in chunks:
+                break
+    assert (runs.made, model.opened, model.closed) == ([], 1, 1)
+
+
+async def test_the_stream_of_a_round_is_closed_before_its_tools_are_run(kit: Kit) -> None:
+    open_then: list[int] = []
+    model = chunked(kit, [asks("clock")], [says("done")])
+    called = Runs().tool("clock", lambda: open_then.append(model.opened - model.closed))
+    await kit.all(loop(kit, model).next_stream(request(called)))
+    assert (open_then, model.opened, model.closed) == ([0], 2, 2)
+
+
+async def test_giving_up_a_stream_while_a_tool_runs_cancels_the_tool() -> None:
+    kit = Kit(is_async=True)
+    started, cancelled = asyncio.Event(), asyncio.Event()
+
+    async def forever() -> str:
+        started.set()
+        try:
+            await asyncio.Event().wait()
+        except asyncio.CancelledError:
+            cancelled.set()
+            raise
+        return ""
+
+    stream = loop(kit, chunked(kit, [asks("clock")])).next_stream(request(Runs().tool("clock", forever)))
+    reader = asyncio.create_task(kit.all(stream))
+    await asyncio.wait_for(started.wait(), 5)
+    reader.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await reader
+    assert cancelled.is_set()
