@@ -7,7 +7,9 @@ from typing import TYPE_CHECKING, Any
 from . import _lazily
 from ._async.advisor import AsyncAdvisor, AsyncBaseAdvisor, AsyncMemoryAdvisor, AsyncToolAdvisor
 from ._async.chain import AsyncAdvisorChain
+from ._async.client import AsyncChatClient
 from ._async.model import AsyncChatModel
+from ._async.prompt import AsyncPromptSpec
 from ._async.recall_tools import AsyncRecallTools
 from ._async.scripted import AsyncScriptedModel
 from ._async.session_memory import AsyncSessionMemoryAdvisor
@@ -15,7 +17,9 @@ from ._async.tool_calling import AsyncToolCallingAdvisor
 from ._async.tool_manager import AsyncToolCallingManager, AsyncToolManager
 from ._sync.advisor import Advisor, BaseAdvisor, MemoryAdvisor, ToolAdvisor
 from ._sync.chain import AdvisorChain
+from ._sync.client import ChatClient
 from ._sync.model import ChatModel
+from ._sync.prompt import PromptSpec
 from ._sync.recall_tools import RecallTools
 from ._sync.scripted import ScriptedModel
 from ._sync.session_memory import SessionMemoryAdvisor
@@ -65,8 +69,10 @@ __all__ = [
     "AsyncAdvisor",
     "AsyncAdvisorChain",
     "AsyncBaseAdvisor",
+    "AsyncChatClient",
     "AsyncChatModel",
     "AsyncMemoryAdvisor",
+    "AsyncPromptSpec",
     "AsyncRecallTools",
     "AsyncScriptedModel",
     "AsyncSessionMemoryAdvisor",
@@ -75,6 +81,7 @@ __all__ = [
     "AsyncToolCallingManager",
     "AsyncToolManager",
     "BaseAdvisor",
+    "ChatClient",
     "ChatClientRequest",
     "ChatClientResponse",
     "ChatError",
@@ -95,6 +102,7 @@ __all__ = [
     "ModelTimeout",
     "NothingToResume",
     "Prompt",
+    "PromptSpec",
     "Reasoning",
     "RecallTools",
     "Role",
