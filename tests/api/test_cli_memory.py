@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import json
 import sys
+from datetime import datetime
 
 import pytest
 
@@ -12,6 +13,7 @@ import recollect
 from recollect import Client
 from recollect.cli import main
 from tests.api.conftest import Tell
+from tests.api.recalling import embedded
 
 
 @pytest.fixture
@@ -49,6 +51,62 @@ def test_neighbours_and_groups_are_shown(tell: Tell, filled: str) -> None:
     assert [each["seq"] for each in (*hit["before"], *hit["after"])] == [1, 3]
     code, out, _ = tell("search", "shoes", "--mode", "ranked", "--app", "shop", "--group", "session", "--json")
     assert sorted(each["session"]["session_id"] for each in lines(out)) == ["s1", "s2"]
+
+
+def test_newer_events_are_lifted_as_of_a_time(tell: Tell, address: str) -> None:
+    may, june = (datetime(2026, month, 1, 12).astimezone() for month in (5, 6))
+    with Client(address, user_id="carl") as client:
+        client.append("old", recollect.user("The harbour hotel, the harbour.", event_time=may), create=True)
+        client.append("new", recollect.user("A hotel near the harbour, which has rooms.", event_time=june), create=True)
+    asked = ("search", "harbour", "--mode", "ranked", "--user", "carl", "--json")
+
+    def found(*options: str) -> dict[str, float]:
+        code, out, err = tell(*asked, *options)
+        assert (code, err) == (0, "")
+        return {str(hit["session"]["session_id"]): float(str(hit["score"])) for hit in lines(out)}  # type: ignore[index]
+
+    plain = found()
+    assert list(plain) == ["old", "new"]
+    lifted = found("--recency", "1d", "--reference-time", "2026-06-01T12:00:00")
+    assert list(lifted) == ["new", "old"]
+    assert lifted["new"] == pytest.approx(2 * plain["new"])
+    assert lifted["old"] == pytest.approx(plain["old"])
+    more = found("--recency", "24h,weight=2", "--reference-time", "2026-06-02 12:00:00")
+    assert more["new"] == pytest.approx(2 * plain["new"])
+
+
+def test_what_a_query_calls_yesterday_is_of_the_reference_time(tell: Tell, address: str) -> None:
+    with Client(address, user_id="dora") as client:
+        for day in (9, 11, 13):
+            when = datetime(2026, 6, day, 12).astimezone()
+            client.append(f"d{day}", recollect.user("We met for tea.", event_time=when), create=True)
+    asked = ("search", "what did we drink yesterday?", "--mode", "ranked", "--user", "dora", "--json")
+    for day in (9, 11, 13):
+        out = tell(*asked, "--reference-time", f"2026-06-{day + 1:02}T12:00:00")[1]
+        assert lines(out)[0]["session"]["session_id"] == f"d{day}"  # type: ignore[index]
+
+
+def test_hits_of_a_search_by_meaning_have_the_least_score(start_server: object, capfd: pytest.CaptureFixture[str]) -> None:
+    server = start_server(embedder="hashing")  # type: ignore[operator]
+    address = f"127.0.0.1:{server.grpc_port}"
+    with Client(address, user_id="alice") as client:
+        client.append("s1", recollect.user("a window seat"), recollect.user("two window seats, please"), create=True)
+        embedded(client)
+
+    def scores(*options: str) -> list[float]:
+        asked = ("search", "a window seat", "--mode", "semantic", "--session", "s1", "--user", "alice", "--json")
+        assert main([*asked, *options]) == 0
+        out, err = capfd.readouterr()
+        assert not err
+        return [float(str(hit["score"])) for hit in lines(out)]
+
+    ask = ("--address", address)
+    best, other = scores(*ask)
+    assert best > 0.99 > other > 0
+    assert scores("--min-score", "0.99", *ask) == [best]
+    assert scores("--min-score", "-1", *ask) == [best, other]
+    assert main(["search", "x", "--mode", "semantic", "--user", "alice", "--min-score", "1.5", *ask]) == 2
+    assert "'--min-score': Input should be less than or equal to 1" in capfd.readouterr().err
 
 
 def test_a_ranked_search_needs_a_scope(tell: Tell, filled: str) -> None:
@@ -122,6 +180,20 @@ def test_the_same_added_again_is_told_to_programs(tell: Tell, address: str) -> N
     [
         (("search", "shoes", "--group", "turn"), "--group turn is not for substring search; add --mode ranked"),
         (("search", "shoes", "--field", "media"), "--field media is not for substring search; add --mode ranked"),
+        (("search", "shoes", "--min-score", "0.5"), "--min-score is not for substring search; add --mode semantic"),
+        (("search", "shoes", "--recency", "7d"), "--recency is not for substring search; add --mode ranked"),
+        (
+            ("search", "shoes", "--reference-time", "2026-06-01"),
+            "--reference-time is not for substring search; add --mode ranked",
+        ),
+        (
+            ("search", "shoes", "--mode", "ranked", "--user", "alice", "--min-score", "0"),
+            "--min-score is a cosine, which --mode ranked does not tell; add --mode semantic",
+        ),
+        (
+            ("search", "shoes", "--mode", "ranked", "--user", "alice", "--recency", "7"),
+            "--recency takes an age as in 12h, 7d or 1h30m, not '7'",
+        ),
         (("memory", "list"), "give --user"),
         (("memory", "add", " ", "--user", "u"), "TEXT must not be blank"),
         (("memory", "add", "x", "--user", "u", "--metadata", "[1]"), "give --metadata as in"),

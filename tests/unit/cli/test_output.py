@@ -8,7 +8,7 @@ from recollect import SessionEvent, assistant, media, tool_call, tool_result, us
 from recollect.cli import main
 from recollect.cli.failures import CliError, Exit, from_server, report
 from recollect.cli.output import event_json, excerpt, plain, shown_time, summary_of
-from recollect.errors import InvalidField, SessionNotFound, StoreUnavailable, Unavailable
+from recollect.errors import InvalidField, PermissionDenied, SessionNotFound, StoreUnavailable, Unavailable
 
 
 def test_excerpts_hold_what_was_looked_for() -> None:
@@ -99,3 +99,8 @@ def test_command_lines(arguments: list[str], code: int, text: str, capsys: pytes
     out, err = capsys.readouterr()
     assert text in (err if code else out)
     assert "Traceback" not in err
+
+
+def test_what_a_token_does_not_reach_is_told_with_the_option_that_helps() -> None:
+    denied = PermissionDenied("session.user_id: this is beyond that user; leave it empty, or use a credential that reaches it")
+    assert from_server(denied, "host:1").message == "session.user_id: this is beyond that user; give a --token that reaches it"

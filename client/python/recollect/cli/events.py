@@ -73,8 +73,8 @@ def list_events(
     """List a session's events in window order. With --json, one to a line."""
     cli = cli_of(ctx, address, token, json)
     chosen = event_filter(
-        from_time=_aware(from_time),
-        to_time=_aware(to_time),
+        from_time=aware(from_time),
+        to_time=aware(to_time),
         after_seq=after_seq,
         before_seq=before_seq,
         roles=[each.value for each in role or []],
@@ -254,6 +254,6 @@ def _page(chosen: EventFilter, limit: int) -> int:
     return min(limit + 1, 1000) if limit else 1000
 
 
-def _aware(time: datetime | None) -> datetime | None:
+def aware(time: datetime | None) -> datetime | None:
     """A time without a zone is local time."""
     return time if time is None or time.tzinfo else time.astimezone(UTC)

@@ -18,6 +18,7 @@ from ..errors import (
     EventNotFound,
     InvalidField,
     MemoryNotConfigured,
+    PermissionDenied,
     RecollectError,
     ResumePositionExpired,
     SessionNotFound,
@@ -58,6 +59,7 @@ _NEXT: Mapping[type[RecollectError], str] = {
     ConsumerNotFound: "`recollect consumers list` shows what is there",
     ResumePositionExpired: "read the sessions again; `watch --from-start` then follows from the oldest change that is there",
     AmbiguousSession: "give --user and --app",
+    PermissionDenied: "give a --token that reaches it",
     Unauthenticated: "give --token, or set RECOLLECT_TOKEN",
     SummarizerNotConfigured: (
         "start the server with RECOLLECT_SUMMARIZER, RECOLLECT_SUMMARIZER_MODEL and, for a vendor's own endpoint, "

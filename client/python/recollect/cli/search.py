@@ -22,6 +22,7 @@ from .context import Address, App, Json, Token, cli_of, ref_of, usage
 from .events import Role
 from .hits import around, blocks, highlights_json, hit_text, remarks
 from .output import Listing, console, event_json, plain, ref_json, role_of, room, shown_time, table
+from .ranking import AsOf, Lift, MinScore, with_ranking
 
 
 class Mode(StrEnum):
@@ -68,6 +69,9 @@ def search(
     ] = 0,
     group: Annotated[Group | None, typer.Option(help="One hit for each turn or session; not with substring.")] = None,
     field: Annotated[list[Part] | None, typer.Option(help="Only in this field; may be repeated; not with substring.")] = None,
+    min_score: MinScore = None,
+    recency: Lift = "",
+    reference_time: AsOf = None,
     limit: Annotated[int, typer.Option(min=0, help="At most so many hits; 0 is all.")] = 20,
     address: Address = None,
     token: Token = None,
@@ -85,6 +89,7 @@ def search(
         raise usage(f"--mode {mode} ranks within one scope: give --session, --user or --app")
     _check(mode, group, field or [])
     options: SearchOptions = {"mode": mode.value, "neighbors": neighbors, "fields": [each.value for each in field or []]}
+    with_ranking(options, mode, min_score, recency, reference_time)
     if group is not None:
         options["grouping"] = group.value
     shown = partial(_show, query, ranked)
