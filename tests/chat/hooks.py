@@ -16,6 +16,11 @@ def noting(kit: Kit, **settings: Any) -> Any:
     return AsyncNoting(**settings) if kit.is_async else Noting(**settings)
 
 
+def twins(kit: Kit, seen: list[str]) -> Any:
+    """A loop that has only the hooks of streams."""
+    return AsyncTwins(seen=seen) if kit.is_async else Twins(seen=seen)
+
+
 class AsyncNoting(AsyncToolCallingAdvisor):
     settings = (*AsyncToolCallingAdvisor.settings, "seen")
 
@@ -100,3 +105,43 @@ class Noting(ToolCallingAdvisor):
     ) -> Generator[ChatClientResponse, None, None]:
         yield from chunks
         self._seen.append("finalize")
+
+
+class AsyncTwins(AsyncToolCallingAdvisor):
+    def __init__(self, *, seen: list[str], **settings: Any) -> None:
+        self._seen = seen
+        super().__init__(**settings)
+
+    async def initialize_loop_stream(self, request: ChatClientRequest, chain: Any) -> ChatClientRequest:
+        self._seen.append("initialize")
+        return request
+
+    async def before_stream(self, request: ChatClientRequest, chain: Any) -> ChatClientRequest:
+        self._seen.append("before")
+        return request
+
+    async def next_instructions_stream(
+        self, request: ChatClientRequest, response: ChatClientResponse, execution: ToolExecution
+    ) -> Sequence[Message]:
+        self._seen.append(f"next after {[call.name for call in response.tool_calls]}")
+        return execution.history[-1:]
+
+
+class Twins(ToolCallingAdvisor):
+    def __init__(self, *, seen: list[str], **settings: Any) -> None:
+        self._seen = seen
+        super().__init__(**settings)
+
+    def initialize_loop_stream(self, request: ChatClientRequest, chain: Any) -> ChatClientRequest:
+        self._seen.append("initialize")
+        return request
+
+    def before_stream(self, request: ChatClientRequest, chain: Any) -> ChatClientRequest:
+        self._seen.append("before")
+        return request
+
+    def next_instructions_stream(
+        self, request: ChatClientRequest, response: ChatClientResponse, execution: ToolExecution
+    ) -> Sequence[Message]:
+        self._seen.append(f"next after {[call.name for call in response.tool_calls]}")
+        return execution.history[-1:]

@@ -22,7 +22,7 @@ from recollect.chat import (
 from recollect.chat.executions import TOOL_ITERATIONS_EXCEEDED
 from recollect.chat.responses import RETURN_DIRECT, TOOL_CALL_LIMIT_EXCEEDED
 
-from .hooks import noting
+from .hooks import noting, twins
 from .kits import Kit, text_of
 from .looping import Runs, asks, chunked, loop, request, says
 
@@ -144,6 +144,19 @@ async def test_what_ends_the_stream_passes_the_last_hook(kit: Kit) -> None:
     chunks = await kit.all(kit.AdvisorChain([advisor], model).next_stream(request(Runs().tool("clock"))))
     assert usages(chunks) == [(0, 0, 0), (10, 20, 30)]
     assert advisor._seen[-1] == "finalize"
+
+
+@pytest.mark.row("L-22")
+async def test_a_stream_has_hooks_of_its_own(kit: Kit) -> None:
+    seen: list[str] = []
+    model = kit.ScriptedModel([asks("clock"), "done", asks("clock"), "done"])
+    chain = kit.AdvisorChain([twins(kit, seen)], model)
+    await kit.all(chain.next_stream(request(Runs().tool("clock"))))
+    assert seen == ["initialize", "before", "next after ['clock']", "before"]
+    assert len(model.prompts[1].messages) == 1
+    seen.clear()
+    await kit.of(chain.next_call, request(Runs().tool("clock")))
+    assert seen == []
 
 
 async def test_no_tool_is_run_once_the_reader_has_left(kit: Kit) -> None:
