@@ -8,6 +8,7 @@ from . import _lazily
 from ._async.advisor import AsyncAdvisor, AsyncBaseAdvisor, AsyncMemoryAdvisor, AsyncToolAdvisor
 from ._async.chain import AsyncAdvisorChain
 from ._async.client import AsyncChatClient
+from ._async.mcp_tools import AsyncMcpServer
 from ._async.model import AsyncChatModel
 from ._async.prompt import AsyncPromptSpec
 from ._async.recall_tools import AsyncRecallTools
@@ -18,6 +19,7 @@ from ._async.tool_manager import AsyncToolCallingManager, AsyncToolManager
 from ._sync.advisor import Advisor, BaseAdvisor, MemoryAdvisor, ToolAdvisor
 from ._sync.chain import AdvisorChain
 from ._sync.client import ChatClient
+from ._sync.mcp_tools import McpServer
 from ._sync.model import ChatModel
 from ._sync.prompt import PromptSpec
 from ._sync.recall_tools import RecallTools
@@ -71,6 +73,7 @@ __all__ = [
     "AsyncBaseAdvisor",
     "AsyncChatClient",
     "AsyncChatModel",
+    "AsyncMcpServer",
     "AsyncMemoryAdvisor",
     "AsyncPromptSpec",
     "AsyncRecallTools",
@@ -93,6 +96,7 @@ __all__ = [
     "Generation",
     "InvalidChain",
     "InvalidTool",
+    "McpServer",
     "Media",
     "MemoryAdvisor",
     "Message",
