@@ -14,6 +14,7 @@ import pytest
 from recollect.cli import main as command_line
 from recollect_server.app import Running, serve
 from recollect_server.config import load_settings
+from tests.support.scratch import scratch_folder
 
 Tell = Callable[..., tuple[int, str, str]]
 
@@ -57,6 +58,13 @@ def running(**flags: Any) -> Iterator[Running]:
 
 
 ServerFactory = Callable[..., Running]
+
+
+@pytest.fixture
+def tmp_path() -> Iterator[Path]:
+    """Not pytest's own, which is on disk: what is tested here is what goes through a wire."""
+    with scratch_folder() as folder:
+        yield folder
 
 
 @pytest.fixture

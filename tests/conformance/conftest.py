@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from contextlib import AsyncExitStack
-from pathlib import Path
 
 import pytest
 import pytest_asyncio
 
 from tests.support.postgres import PostgresCluster
+from tests.support.scratch import scratch_folder
 from tests.support.serving import Nursery, nursery
 from tests.support.toolchains import require
 
@@ -28,16 +28,14 @@ def conformance_nursery() -> Iterator[Nursery]:
 
 
 @pytest_asyncio.fixture(scope="session", loop_scope="session")
-async def engine_of(
-    request: pytest.FixtureRequest, conformance_nursery: Nursery, tmp_path_factory: pytest.TempPathFactory
-) -> AsyncIterator[EngineOf]:
+async def engine_of(request: pytest.FixtureRequest, conformance_nursery: Nursery) -> AsyncIterator[EngineOf]:
     """Gives the server on an engine; the first time it is started."""
     engines: dict[str, Engine] = {}
     async with AsyncExitStack() as stack:
 
         async def engine(name: str) -> Engine:
             if name not in engines:
-                root: Path = tmp_path_factory.mktemp(f"conformance-{name}")
+                root = stack.enter_context(scratch_folder())
                 urls = _databases(request) if name == "postgresql" else None
                 engines[name] = await stack.enter_async_context(Engine(conformance_nursery, root, urls))
             return engines[name]

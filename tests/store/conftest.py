@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import shutil
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,15 +14,67 @@ from recollect_server.store.base import Store
 from recollect_server.store.memory import MemoryStore
 from recollect_server.store.sql.store import open_store
 from tests.support.codec import CODEC
+from tests.support.copies import Copies
+from tests.support.postgres import PostgresCluster
+from tests.support.scratch import scratch_folder
 
 pytest.register_assert_rewrite("tests.store.rows", "tests.store.suite")
 
 
+@pytest.fixture
+def tmp_path() -> Iterator[Path]:
+    """Not pytest's own, which is on disk: what is tested here is that it is stored, not that it outlives the machine."""
+    with scratch_folder() as folder:
+        yield folder
+
+
+@pytest.fixture(scope="package")
+def opened_sqlite() -> Iterator[Path]:
+    """A folder with the files of a SQLite database that a store was opened on and closed."""
+
+    async def once(file: Path) -> None:
+        async with open_store(f"sqlite:///{file}", CODEC):
+            pass
+
+    with scratch_folder() as folder:
+        asyncio.run(once(folder / "recollect.db"))
+        yield folder
+
+
+@pytest.fixture
+def sqlite_url(opened_sqlite: Path, tmp_path: Path) -> str:
+    """The URL of a copy of it: migrating takes longer than most tests."""
+    shutil.copytree(opened_sqlite, tmp_path, dirs_exist_ok=True)
+    return f"sqlite:///{tmp_path}/recollect.db"
+
+
+@pytest.fixture(scope="package")
+def postgres_copies(postgres: PostgresCluster) -> Copies:
+    return Copies(postgres, "store")
+
+
+@pytest.fixture
+def postgres_url(postgres_copies: Copies) -> Iterator[str]:
+    """The URL of a database that is this test's own, and that a store has once been opened on."""
+    with postgres_copies.one() as url:
+        yield url
+
+
+@pytest.fixture(scope="package")
+def pgvector_copies(pgvector_postgres: PostgresCluster) -> Copies:
+    return Copies(pgvector_postgres, "store")
+
+
+@pytest.fixture
+def pgvector_url(pgvector_copies: Copies) -> Iterator[str]:
+    """The same where pgvector can be had."""
+    with pgvector_copies.one() as url:
+        yield url
+
+
 @pytest.fixture(params=["sqlite", pytest.param("postgres", marks=pytest.mark.postgres)])
-def url(request: pytest.FixtureRequest, tmp_path: Path) -> str:
-    if request.param == "sqlite":
-        return f"sqlite:///{tmp_path}/recollect.db"
-    made: str = request.getfixturevalue("postgres_url")
+def url(request: pytest.FixtureRequest) -> str:
+    made: str = request.getfixturevalue(f"{request.param}_url")
     return made
 
 

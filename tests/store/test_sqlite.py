@@ -23,8 +23,8 @@ from tests.support.sessions import append, create, new_session, ref
 
 class TestSqlite(StoreSuite, DurableSuite):
     @pytest.fixture
-    def open_again(self, tmp_path: Path) -> Opener:
-        return partial(open_store, f"sqlite:///{tmp_path}/recollect.db", CODEC)
+    def open_again(self, sqlite_url: str) -> Opener:
+        return partial(open_store, sqlite_url, CODEC)
 
     @pytest.fixture
     async def store(self, open_again: Opener) -> AsyncIterator[Store]:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
 
 import pytest
 
 from recollect_server.store.base import Store
-from recollect_server.store.sql import postgres, sqlite
+from recollect_server.store.sql import postgres as postgres_engine
+from recollect_server.store.sql import sqlite
 from recollect_server.store.sql.engine import SqlOptions
 from recollect_server.store.sql.store import open_store
 from recollect_server.store.sql.text_index import ScopedTexts
@@ -18,6 +19,8 @@ from tests.store.rows.recall import CandidateChangeRows, CandidateRows
 from tests.store.rows.recall_scopes import CandidateLimitRows, CandidateScopeRows
 from tests.store.rows.search import SearchPagingRows, SearchRows, TextRows
 from tests.support.codec import CODEC
+from tests.support.copies import Copies
+from tests.support.postgres import PostgresCluster
 
 OFF = SqlOptions(search_index=False)
 
@@ -28,8 +31,8 @@ class RecallRows(AppSearchRows, CandidateRows, CandidateChangeRows, CandidateSco
 
 class TestSqliteWithTheIndexOff(TextRows, SearchRows, SearchPagingRows, FilterRows, RecallRows):
     @pytest.fixture
-    async def store(self, tmp_path: Path) -> AsyncIterator[Store]:
-        async with open_store(f"sqlite:///{tmp_path}/recollect.db", CODEC, options=OFF) as store:
+    async def store(self, sqlite_url: str) -> AsyncIterator[Store]:
+        async with open_store(sqlite_url, CODEC, options=OFF) as store:
             yield store
 
 
@@ -51,12 +54,22 @@ class TestPostgresWithTheIndexOff(TextRows, SearchRows, SearchPagingRows, Recall
             yield store
 
 
+@pytest.fixture(scope="module")
+def trigramless_copies(postgres: PostgresCluster) -> Copies:
+    return Copies(postgres, "without_trigrams")
+
+
 @pytest.mark.postgres
 class TestPostgresWithoutTrigrams(TextRows, SearchRows, SearchPagingRows, RecallRows):
     """A PostgreSQL without pg_trgm."""
 
     @pytest.fixture
-    async def store(self, postgres_url: str, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[Store]:
-        monkeypatch.setattr(postgres, "postgres_index", lambda connection: ScopedTexts())
-        async with open_store(postgres_url, CODEC) as store:
+    def url(self, trigramless_copies: Copies, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
+        monkeypatch.setattr(postgres_engine, "postgres_index", lambda connection: ScopedTexts())
+        with trigramless_copies.one() as url:
+            yield url
+
+    @pytest.fixture
+    async def store(self, url: str) -> AsyncIterator[Store]:
+        async with open_store(url, CODEC) as store:
             yield store
