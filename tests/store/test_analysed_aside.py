@@ -11,10 +11,12 @@ from recollect_server.domain.feed import BEGINNING, ChangeKind
 from recollect_server.domain.recall import WordQuery, Words
 from recollect_server.store.base import UserScope
 from recollect_server.store.sql.engine import SqlOptions
+from recollect_server.store.sql.memories_store import SqlMemories
 from recollect_server.store.sql.store import open_store
 from recollect_server.transport.codec import EventCodec
 from tests.support.candidates import caught_up
-from tests.support.codec import draft
+from tests.support.codec import CODEC, draft
+from tests.support.memories import candidates, memory, remember
 from tests.support.sessions import TENANT, append, session_with
 
 
@@ -29,6 +31,10 @@ class _Watching(EventCodec):
         self.threads.add(threading.get_ident())
         return super().words(body, time)
 
+    def memory_words(self, content: bytes, time: int) -> Words:
+        self.threads.add(threading.get_ident())
+        return super().memory_words(content, time)
+
 
 @pytest.mark.parametrize("indexed", [True, False])
 async def test_texts_are_analysed_beside_the_event_loop(url: str, indexed: bool) -> None:
@@ -40,6 +46,24 @@ async def test_texts_are_analysed_beside_the_event_loop(url: str, indexed: bool)
         if indexed:
             await caught_up(store)
     assert codec.threads
+    assert threading.get_ident() not in codec.threads
+
+
+async def test_memories_are_analysed_anew_beside_the_event_loop(url: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    async def nothing(_: SqlMemories) -> None:
+        return
+
+    monkeypatch.setattr(SqlMemories, "_keep_memory_words", nothing)
+    async with open_store(url, CODEC) as store:
+        await remember(store, *(memory(f"lions and {n} tigers") for n in range(5)))
+    codec = _Watching()
+    codec.words_version += 1
+    async with open_store(url, codec) as store:
+        assert len((await candidates(store, "lion")).found) == 5
+        searched = set(codec.threads)
+        while await store.renew_memory_words():
+            pass
+    assert searched
     assert threading.get_ident() not in codec.threads
 
 

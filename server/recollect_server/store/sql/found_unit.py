@@ -7,7 +7,7 @@ from operator import itemgetter
 from typing import Any
 
 import sqlalchemy as sa
-from sqlalchemy.sql import Select
+from sqlalchemy.sql import ColumnElement, Select
 
 from ...domain.filters import EventFilter
 from ...domain.model import StoredEvent
@@ -22,6 +22,7 @@ from .scopes import Place, place_of
 
 _e = events.c
 _hit = events.alias("hit")
+_start = events.alias("start")
 _COMMA: Any = sa.literal_column("','")
 _Placed = tuple[int, StoredEvent]
 """An event, and before it its position."""
@@ -30,13 +31,18 @@ _Placed = tuple[int, StoredEvent]
 def events_by_key(
     scanner: Scanner, tenant: str, scope: EventScope, keys: Sequence[int], wanted: EventFilter, neighbors: int
 ) -> Sequence[FoundEvent]:
-    """In a snapshot."""
+    """In a snapshot, where it takes more than one statement: see of_one_moment."""
     place = place_of(scanner, tenant, scope)
     rows = {row.id: row for row in _events(scanner, place, keys, wanted)}
-    around = {row.id: row for row in _around(scanner, list(rows), wanted, neighbors)} if rows else {}
+    around = {row.id: row for row in _around(scanner, list(rows), wanted, neighbors)} if rows and neighbors else {}
     near = [key for row in around.values() for key in (*_keys(row.before), *_keys(row.after))]
     beyond = {key: (position, event) for key, position, event in stored_events(scanner, near)}
-    return [found for key in keys if key in rows and (found := _found(scanner, rows[key], around[key], beyond))]
+    return [found for key in keys if key in rows and (found := _found(scanner, rows[key], around.get(key), beyond))]
+
+
+def of_one_moment(wanted: EventFilter, neighbors: int) -> bool:
+    """Whether reading events by their keys needs no snapshot: one statement tells of them, and holds all that it tells."""
+    return not neighbors and not wanted.terms
 
 
 def neighbor_keys(scanner: Scanner, keys: Sequence[int], wanted: EventFilter) -> Sequence[int]:
@@ -45,7 +51,7 @@ def neighbor_keys(scanner: Scanner, keys: Sequence[int], wanted: EventFilter) ->
     return list(dict.fromkeys(key for row in around for key in (*_keys(row.before), *_keys(row.after))))
 
 
-def _found(scanner: Scanner, row: Record, around: Record, beyond: Mapping[int, _Placed]) -> FoundEvent | None:
+def _found(scanner: Scanner, row: Record, around: Record | None, beyond: Mapping[int, _Placed]) -> FoundEvent | None:
     event = scanner.stored(row, row.session)
     if event is None:
         return None
@@ -55,9 +61,9 @@ def _found(scanner: Scanner, row: Record, around: Record, beyond: Mapping[int, _
         ref=ref_of(row),
         event=event,
         time=row.time,
-        turn=around.turn or 0,
-        before=_in_order(around.before, beyond),
-        after=_in_order(around.after, beyond),
+        turn=row.turn or 0,
+        before=() if around is None else _in_order(around.before, beyond),
+        after=() if around is None else _in_order(around.after, beyond),
     )
 
 
@@ -76,7 +82,8 @@ def _events(scanner: Scanner, place: Place, keys: Sequence[int], wanted: EventFi
 
     def build() -> Select[Any]:
         names = (sessions.c.app, sessions.c.user_id, sessions.c.session_id)
-        query = sa.select(*EVENT_COLUMNS, _e.id, _e.session, _e.time, *names).join(sessions, sessions.c.id == _e.session)
+        columns = (*EVENT_COLUMNS, _e.id, _e.session, _e.time, *names, _turn().label("turn"))
+        query = sa.select(*columns).select_from(sa.join(events, sessions, sessions.c.id == _e.session))
         return query.where(scanner.engine.among(_e.id, "keys"), *holding.where)
 
     if wanted.terms:
@@ -85,14 +92,19 @@ def _events(scanner: Scanner, place: Place, keys: Sequence[int], wanted: EventFi
     return iter(prepared.run(scanner.connection, values))
 
 
+def _turn() -> ColumnElement[Any]:
+    """The key of the start of the event's turn."""
+    starts = sa.select(_start.c.id).where(_start.c.session == _e.session, sa.text("start.turn_start"))
+    before = starts.where(_start.c.position <= _e.position).order_by(_start.c.position.desc()).limit(sa.literal_column("1"))
+    return before.correlate(events).scalar_subquery()
+
+
 def _around(scanner: Scanner, keys: Sequence[int], wanted: EventFilter, neighbors: int) -> Sequence[Record]:
-    """For each of these events the key of its turn's start, and those of its neighbours."""
+    """For each of these events the keys of its neighbours."""
     near = conditions(beside(wanted))
 
     def build() -> Select[Any]:
-        start = sa.select(_e.id).where(_e.session == _hit.c.session, sa.text("events.turn_start"))
-        start = start.where(_e.position <= _hit.c.position).order_by(_e.position.desc()).limit(1)
-        columns = [_hit.c.id, start.correlate(_hit).scalar_subquery().label("turn")]
+        columns: list[ColumnElement[Any]] = [_hit.c.id]
         for name, beyond, order in (
             ("before", _e.position < _hit.c.position, _e.position.desc()),
             ("after", _e.position > _hit.c.position, _e.position),

@@ -9,7 +9,7 @@ from ...domain.filters import ALL, EventFilter
 from ...domain.recall import Candidate, Candidates, Field, WordQuery
 from ..base import EventScope
 from ..recall import FoundEvent
-from .found_unit import events_by_key
+from .found_unit import events_by_key, of_one_moment
 from .running import Running
 from .text_index import TextIndex
 from .word_unit import candidates_beside, word_candidates
@@ -35,4 +35,4 @@ class SqlRecall(Running):
         self, tenant: str, scope: EventScope, keys: Sequence[int], wanted: EventFilter = ALL, *, neighbors: int = 0
     ) -> Sequence[FoundEvent]:
         unit = partial(events_by_key, tenant=tenant, scope=scope, keys=keys, wanted=wanted, neighbors=neighbors)
-        return await self._scan(unit, snapshot=True)
+        return await self._scan(unit, snapshot=not of_one_moment(wanted, neighbors))

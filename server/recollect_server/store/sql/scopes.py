@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import partial
-from typing import Any
 
 import sqlalchemy as sa
-from sqlalchemy.sql import ColumnElement, Select
+from sqlalchemy.sql import ColumnElement
 
 from ...domain.model import SessionRef
 from ..base import AppScope, EventScope, UserScope
@@ -46,6 +45,16 @@ class Place:
             found.add(_of_session, scope_session=self.session)
         return found
 
+    @property
+    def key(self) -> Mapping[str, str | int]:
+        """What columns of the scope's sessions hold, and of no others."""
+        return self.owner if self.session is None else {"id": self.session}
+
+    def size(self) -> ColumnElement[int]:
+        """How many events are in the scope; the parameters are those of `key`. Costs as much as the scope has sessions."""
+        total = sa.func.coalesce(sa.func.sum(sessions.c.last_seq), sa.literal_column("0"))
+        return sa.select(total).where(*map(_session_has, self.key)).scalar_subquery()
+
 
 def place_of(scanner: Scanner, tenant: str, scope: EventScope) -> Place:
     """Raises SessionNotFound, AmbiguousSession."""
@@ -53,13 +62,6 @@ def place_of(scanner: Scanner, tenant: str, scope: EventScope) -> Place:
         key = require(scanner.connection, tenant, scope, columns=sa.select(sessions.c.id)).id
         return Place(session_marker(key), key)
     return Place(scope_marker(tenant, scope), None, owner_of(tenant, scope))
-
-
-def size_of(scanner: Scanner, place: Place) -> int:
-    """How many events are in the scope, at least 1. Costs as much as it has sessions."""
-    owner = place.owner if place.session is None else {"id": place.session}
-    prepared = scanner.statements.get(("scope size", *owner), scanner.connection, lambda: _size(owner))
-    return max(1, int(prepared.rows(scanner.connection, owner)[0][0]))
 
 
 def owner_of(tenant: str, scope: UserScope | AppScope) -> dict[str, str]:
@@ -75,10 +77,6 @@ def owned(tenant: str, scope: UserScope | AppScope) -> Conditions:
 
 def _session_has(name: str) -> ColumnElement[bool]:
     return sessions.c[name] == parameter(name, sessions.c[name])
-
-
-def _size(owner: Mapping[str, str | int]) -> Select[Any]:
-    return sa.select(sa.func.coalesce(sa.func.sum(sessions.c.last_seq), 0)).where(*map(_session_has, owner))
 
 
 def _owned(owner: dict[str, str]) -> ColumnElement[bool]:

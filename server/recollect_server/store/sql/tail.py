@@ -10,6 +10,7 @@ from sqlalchemy.sql import ColumnElement, Select
 
 from .engine import Engine
 from .indexer import added_by, beyond, unfilled
+from .prepared import Record
 from .scan import Scanner
 from .schema import ADDING, changes, index_progress
 
@@ -20,9 +21,20 @@ Part = int | None
 def parts(scanner: Scanner) -> Sequence[Part]:
     """Which parts of the tail have events. To be asked before the index is: what is indexed after this is found by it then, so
     nothing falls between them; it may be found by both."""
-    statement = scanner.statements.get("search behind", scanner.connection, lambda: _behind(scanner.engine))
-    behind = statement.run(scanner.connection, {})[0]
-    return [*(ADDING if behind.changes else ()), *([None] if behind.events else ())]
+    statement = scanner.statements.get("search behind", scanner.connection, lambda: sa.select(*behind(scanner.engine)))
+    return told(statement.run(scanner.connection, {})[0])
+
+
+def behind(engine: Engine) -> Sequence[ColumnElement[Any]]:
+    """The same as columns, to be asked together with something else: see told."""
+    at = index_progress.c
+    ahead = sa.exists(sa.select(changes.c.id).where(_ahead(engine)))
+    return [ahead.label("changes"), (at.filled < at.fill).label("events")]
+
+
+def told(row: Record) -> Sequence[Part]:
+    """Which parts have events, by what a row has in these columns."""
+    return [*(ADDING if row.changes else ()), *([None] if row.events else ())]
 
 
 def within(query: Select[Any], part: Part, engine: Engine) -> Select[Any]:
@@ -36,11 +48,3 @@ def _ahead(engine: Engine) -> ColumnElement[bool]:
     """Changes that are not indexed."""
     xid, change = (sa.select(column).scalar_subquery() for column in (index_progress.c.xid, index_progress.c.change))
     return beyond(engine, xid, change)
-
-
-def _behind(engine: Engine) -> Select[Any]:
-    """Whether there are changes that are not indexed, and events of before."""
-    at = index_progress.c
-    ahead = sa.exists(sa.select(changes.c.id).where(_ahead(engine)))
-    columns: list[ColumnElement[Any]] = [ahead.label("changes"), (at.filled < at.fill).label("events")]
-    return sa.select(*columns)

@@ -286,7 +286,7 @@ class PgWords:
             rows = engine.fetch(connection, walk, params)
             if len(rows) == page.most:
                 return [id_ for (id_,) in rows]
-            if len(rows) * _FARTHER < page.most:
+            if len(rows) * _FARTHER < page.most * 2:  # not likely to be enough
                 break
         return [id_ for (id_,) in engine.fetch(connection, self._few, params)]
 

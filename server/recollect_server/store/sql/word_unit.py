@@ -19,7 +19,6 @@ from sqlalchemy.sql import ColumnElement, Select
 from ...domain.filters import EventFilter
 from ...domain.recall import ALL_FIELDS, Candidate, Candidates, Field, WordQuery
 from ..base import EventScope
-from ..recall import most_counted
 from ..words import asked, held
 from . import tail
 from .conditions import conditions
@@ -27,12 +26,14 @@ from .found_unit import neighbor_keys, stored_events
 from .prepared import Record
 from .scan import EVENT_COLUMNS, Scanner
 from .schema import event_words, events, sessions
-from .scopes import Place, place_of, size_of
+from .scopes import Place, place_of
 from .word_choice import Choice, Unindexed
 from .word_index import WordIndex
 
 T = TypeVar("T")
 R = TypeVar("R")
+Part = tail.Part | str
+"""Of the tail; or, a string, the whole log."""
 
 _e = events.c
 _EVENT = (_e.id, _e.session, _e.time, _e.role, _e.author)
@@ -50,13 +51,24 @@ def word_candidates(
     if not connection.in_transaction():
         connection.begin()  # prepared statements do not, and all of an answer is to be of one moment
     place = place_of(scanner, tenant, scope)
-    documents = size_of(scanner, place)
+    documents, parts = _standing(scanner, index, place)
     if not query.terms or query.limit < 1:
         return Candidates([], documents)
     looked = _Looking(scanner, place, query.fields, wanted)
     choice = Choice(query, place.marker, documents)
-    unindexed = looked.unindexed(index, choice.terms, most_counted(documents, query.limit))
+    unindexed = looked.unindexed(parts, choice.terms, choice.most)
     return choice.candidates(connection, scanner.engine, index, unindexed, looked.named)
+
+
+def _standing(scanner: Scanner, index: WordIndex | None, place: Place) -> tuple[int, Sequence[Part]]:
+    """How many events are in the scope, at least 1, and what is to be read. One statement: the way there costs more than it."""
+
+    def build() -> Select[Any]:
+        return sa.select(place.size().label("documents"), *(() if index is None else tail.behind(scanner.engine)))
+
+    shape = ("standing", index is None, *place.key)
+    row = scanner.statements.get(shape, scanner.connection, build).run(scanner.connection, place.key)[0]
+    return max(1, int(row.documents)), ["all"] if index is None else tail.told(row)
 
 
 def candidates_beside(
@@ -131,12 +143,11 @@ class _Looking:
 
     # --- the tail, or everything
 
-    def unindexed(self, index: WordIndex | None, terms: Sequence[str], most: int) -> Unindexed:
-        """What is not indexed. Counts are of all, keys of what satisfies the filter."""
+    def unindexed(self, parts: Sequence[Part], terms: Sequence[str], most: int) -> Unindexed:
+        """What is in these parts of the log. Counts are of all, keys of what satisfies the filter."""
         found = _Postings(most)
         wanted_terms = frozenset(terms)
         words = self._scanner.analysed.words
-        parts: Sequence[tail.Part | str] = ["all"] if index is None else tail.parts(self._scanner)
         for part in parts:
             told = self._aside(self._bodies(part), lambda row, body: held(words(body, row.time), wanted_terms, self._fields))
             for row, having in told:
@@ -146,7 +157,7 @@ class _Looking:
                         found.add(term, row.id)
         return Unindexed(found.keys, found.counts)
 
-    def _bodies(self, part: tail.Part | str) -> Iterator[tuple[Record, bytes]]:
+    def _bodies(self, part: Part) -> Iterator[tuple[Record, bytes]]:
         for row in self._unindexed(part):
             if (event := self._scanner.stored(row, row.session)) is not None:
                 yield row, event.body
@@ -154,7 +165,7 @@ class _Looking:
     def _holds(self, row: Record) -> bool:
         return not self._wanted.terms or self._scanner.decoded_matches(row, self._wanted, row.session)
 
-    def _unindexed(self, part: tail.Part | str) -> Iterator[Record]:
+    def _unindexed(self, part: Part) -> Iterator[Record]:
         reading, filtering = self._place.reading(), conditions(self._wanted)
 
         def build() -> Select[Any]:
