@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from . import loopback as openai
+from . import loopback_anthropic as anthropic
 from .kits import Kit
 from .loopback import KEY, Loopback
 
@@ -42,4 +43,12 @@ OPENAI = Vendor(
     {"error": {"type": "server_error", "message": "overloaded, sorry", "code": 503}},
     done=True,
 )
-VENDORS = (OPENAI,)
+ANTHROPIC = Vendor(
+    "anthropic",
+    "AnthropicModel",
+    "",
+    anthropic.message,
+    lambda text: anthropic.streamed(anthropic.message(text)),
+    {"type": "error", "error": {"type": "overloaded_error", "message": "overloaded, sorry"}},
+)
+VENDORS = (OPENAI, ANTHROPIC)

@@ -55,7 +55,9 @@ from .schema_tools import schema_tool
 from .tools import Tool, ToolContext, ToolDefinition, ToolOutput
 
 if TYPE_CHECKING:
+    from ._async.anthropic_model import AsyncAnthropicModel as AsyncAnthropicModel
     from ._async.openai_model import AsyncOpenAIModel as AsyncOpenAIModel
+    from ._sync.anthropic_model import AnthropicModel as AnthropicModel
     from ._sync.openai_model import OpenAIModel as OpenAIModel
 else:
 

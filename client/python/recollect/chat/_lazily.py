@@ -6,6 +6,8 @@ from importlib import import_module
 from typing import Any
 
 _MODULES = {
+    "AnthropicModel": "_sync.anthropic_model",
+    "AsyncAnthropicModel": "_async.anthropic_model",
     "AsyncOpenAIModel": "_async.openai_model",
     "OpenAIModel": "_sync.openai_model",
 }

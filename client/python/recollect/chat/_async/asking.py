@@ -24,8 +24,11 @@ what the provider's library tells in its own way."""
 class Reader(Protocol):
     """Reads the events of one stream."""
 
-    def add(self, event: Event) -> Iterator[ChatResponse]: ...
-    def finish(self) -> None: ...
+    def add(self, event: Event) -> Iterator[ChatResponse]:
+        """What an event brought. Raises Unreadable, ErrorEvent."""
+
+    def finish(self) -> Iterator[ChatResponse]:
+        """What was kept for the end. Raises Unfinished if the answer has not ended."""
 
 
 class AsyncAsking:
@@ -64,7 +67,8 @@ class AsyncAsking:
                             for chunk in reader.add(event):
                                 begun = True
                                 yield chunk
-                    reader.finish()
+                    for chunk in reader.finish():
+                        yield chunk
                     return
             except ModelFailed as error:
                 failure = error

@@ -91,10 +91,11 @@ class Chunks:
         if counted := usage(chunk.get("usage")):
             yield self._chunk((), counted)
 
-    def finish(self) -> None:
+    def finish(self) -> Iterator[ChatResponse]:
         """At the end of the stream. Raises Unfinished if the answer has not ended."""
         if not self._ended:
             raise Unfinished
+        yield from ()
 
     def _add_choice(self, choice: Json) -> Iterator[ChatResponse]:
         delta = object_in(choice, "delta")

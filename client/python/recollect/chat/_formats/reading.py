@@ -80,6 +80,17 @@ def own_content(part: Part, provider: str) -> dict[str, Any] | None:
     return parsed(part.json) if isinstance(part, Data) and part.type == provider else None
 
 
+def object_of(arguments: str) -> dict[str, Any]:
+    """A tool call's arguments for a provider that wants an object. What is none is wrapped, in the words of Anthropic's guide
+    to the streaming of tool calls, so that the model sees what it wrote."""
+    if not arguments.strip():
+        return {}
+    try:
+        return parsed(arguments)
+    except Unreadable:
+        return {"INVALID_JSON": arguments}
+
+
 def compact(value: Any) -> str:
     """JSON text without spaces."""
     return json.dumps(value, ensure_ascii=False, separators=(",", ":"))

@@ -25,8 +25,11 @@ what the provider's library tells in its own way."""
 class Reader(Protocol):
     """Reads the events of one stream."""
 
-    def add(self, event: Event) -> Iterator[ChatResponse]: ...
-    def finish(self) -> None: ...
+    def add(self, event: Event) -> Iterator[ChatResponse]:
+        """What an event brought. Raises Unreadable, ErrorEvent."""
+
+    def finish(self) -> Iterator[ChatResponse]:
+        """What was kept for the end. Raises Unfinished if the answer has not ended."""
 
 
 class Asking:
@@ -65,7 +68,8 @@ class Asking:
                             for chunk in reader.add(event):
                                 begun = True
                                 yield chunk
-                    reader.finish()
+                    for chunk in reader.finish():
+                        yield chunk
                     return
             except ModelFailed as error:
                 failure = error

@@ -1,0 +1,90 @@
+# Generated from _async by `make sync-client`. Do not edit.
+"""Anthropic, and every server that speaks its messages."""
+
+from __future__ import annotations
+
+from collections.abc import Generator
+from contextlib import contextmanager
+from typing import Any
+
+import anthropic
+import httpx2
+
+from .. import failing
+from .._formats import anthropic as format_
+from .._formats.anthropic_answers import Chunks, answer
+from .._formats.reading import Json
+from ..options import ChatOptions
+from ..requests import Prompt
+from ..responses import ChatResponse
+from .adapter import Adapter
+
+
+class AnthropicModel(Adapter):
+    """One model behind a messages endpoint; what all adapters share is told at Adapter.
+
+    `base_url`: "https://host", without a version; by default Anthropic's, or the environment's ANTHROPIC_BASE_URL. `api_key`:
+    by default the environment's ANTHROPIC_API_KEY, but for a `base_url` given here none is sent. `client`: the library's own,
+    set up by you, in place of both; it stays open.
+
+    An answer may have 4096 tokens if no `max_tokens` is given. Thinking is asked for with
+    `ChatOptions(extra={"thinking": {"type": "enabled", "budget_tokens": 2048}})`.
+    """
+
+    def __init__(
+        self,
+        model: str,
+        *,
+        api_key: str | None = None,
+        base_url: str | None = None,
+        options: ChatOptions | None = None,
+        client: anthropic.Anthropic | None = None,
+        max_retries: int = 2,
+        provider: str = format_.PROVIDER,
+    ) -> None:
+        super().__init__(model, provider=provider, options=options, max_retries=max_retries)
+        library = client or anthropic.Anthropic(api_key=_key(api_key, base_url), base_url=base_url)
+        if not (library.api_key or library.auth_token or library.credentials):
+            raise ValueError("no key for Anthropic: give api_key, or set ANTHROPIC_API_KEY in the environment")
+        self._owned = None if client else library
+        self._client = library.with_options(max_retries=0)
+        self._messages = self._client.messages  # now, for it imports half of the library, which takes a while
+
+    def close(self) -> None:
+        if self._owned is not None:
+            self._owned.close()
+
+    @property
+    def _secret(self) -> str:
+        return self._client.api_key or ""
+
+    def _body(self, prompt: Prompt, *, stream: bool) -> dict[str, Any]:
+        return format_.request(prompt, stream=stream)
+
+    @contextmanager
+    def _open(self, body: dict[str, Any], seconds: float, *, stream: bool) -> Generator[httpx2.Response, None, None]:
+        try:
+            with self._messages.with_streaming_response.create(
+                model=body["model"],
+                max_tokens=body["max_tokens"],
+                messages=body["messages"],
+                extra_body=body,
+                timeout=seconds,
+            ) as response:
+                yield response.http_response
+        except anthropic.APIStatusError as error:
+            found = error.response
+            raise failing.refused(self._provider, found.status_code, found.headers, found.content, self._secret) from None
+        except anthropic.APIConnectionError as error:
+            raise (error.__cause__ if isinstance(error.__cause__, httpx2.HTTPError) else httpx2.ReadError("")) from None
+
+    def _answer(self, body: Json) -> ChatResponse:
+        return answer(body)
+
+    def _reader(self) -> Chunks:
+        return Chunks()
+
+
+def _key(api_key: str | None, base_url: str | None) -> str | None:
+    """The environment's key is Anthropic's: it goes to no address that was given here."""
+    return "none" if api_key is None and base_url is not None else api_key
