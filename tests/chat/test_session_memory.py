@@ -198,13 +198,20 @@ async def test_what_is_not_stored_is_asked_all_the_same(talk: Talk) -> None:
 
 
 @pytest.mark.row("A-17")
+@pytest.mark.parametrize("way", ["call"], indirect=True)  # a stream is one generation
 async def test_a_filter_looks_at_each_generation(talk: Talk) -> None:
     both = ChatResponse((Generation(assistant("my SECRET")), Generation(assistant("plain"))))
-    if talk.way.streams:
-        both = ChatResponse((Generation(assistant("my SECRET"), "stop"),))  # a stream is one generation
     memory = talk.memory(message_filter=~contains_text("secret"))
     await talk.ask(talk.kit.ScriptedModel([both]), memory, "hi")
-    assert await talk.log() == ["user: hi", *([] if talk.way.streams else ["assistant: plain"])]
+    assert await talk.log() == ["user: hi", "assistant: plain"]
+
+
+@pytest.mark.row("A-17")
+async def test_a_filter_looks_at_the_text_of_each_answer(talk: Talk) -> None:
+    model, memory = talk.kit.ScriptedModel(["my SECRET", "plain"]), talk.memory(message_filter=~contains_text("secret"))
+    await talk.ask(model, memory, "hi")
+    await talk.ask(model, memory, "and?")
+    assert await talk.log() == ["user: hi", "user: and?", "assistant: plain"]
 
 
 @pytest.mark.row("A-18")

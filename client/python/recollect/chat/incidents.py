@@ -17,6 +17,6 @@ def tell(what: str, **facts: Any) -> None:
 
 
 def kind_of(error: BaseException) -> str:
-    """What may be told of an error: its class, and the server's reason if it has one. Its words may quote the conversation."""
-    reason = getattr(error, "reason", "")
-    return f"{type(error).__name__}: {reason}" if reason else type(error).__name__
+    """What may be told of an error: its class, the server's reason and the field. Its words may quote the conversation."""
+    told = (type(error).__name__, getattr(error, "reason", ""), getattr(error, "field", ""))
+    return " ".join(str(each) for each in told if each)
