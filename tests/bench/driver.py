@@ -14,7 +14,7 @@ from typing import Any
 import grpc
 import uvloop
 
-from tests.bench import echo, loads, payloads, questions, raw, subscribers, windows
+from tests.bench import echo, loads, payloads, questions, raw, subscribers, turns, windows
 from tests.recall_bench.plain import PlainFts5
 
 _CREATE_TOGETHER = 32
@@ -96,6 +96,10 @@ class Driver:
     async def do_compact(self, job: Job) -> dict[str, Any]:
         """Compacts each session once."""
         return await windows.compact(self._channel(job), job)
+
+    async def do_turns(self, job: Job) -> dict[str, Any]:
+        """Turns of conversations, through the agent kit or by hand."""
+        return await turns.turns(job)
 
     async def do_model(self, job: Job) -> dict[str, Any]:
         """A model that takes `seconds` for a summary, and where it is."""

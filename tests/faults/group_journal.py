@@ -71,7 +71,7 @@ class Journal:
         os.write(self._file, json.dumps(line).encode() + b"\n")
 
     def news(self) -> list[Line]:
-        """The lines that were written since the last time. Of a line that is being written, a reader may see a part: it waits."""
+        """The lines that were written since the last time. A line that is being written may be seen in part: it waits."""
         size = os.fstat(self._file).st_size
         written, _, _ = os.pread(self._file, size - self._read, self._read).rpartition(b"\n")
         self._read += len(written) + bool(written)

@@ -2,6 +2,7 @@
 
 from tests.bench.lines import (
     appends,
+    chat,
     flat,
     fsync,
     indexing,
@@ -37,6 +38,7 @@ MEASUREMENTS: dict[str, Measurement] = {
     "replay": Measurement("catching up with the whole feed, beside a bare stream", replay.replay),
     "idle": Measurement("memory of idle subscriptions, beside idle bare streams", subscriptions.idle),
     "sdks": Measurement("each language's SDK beside the bare stubs it is written over", sdks.sdks, ("sqlite",)),
+    "turns": Measurement("a turn through the agent kit, beside its calls by hand", chat.turns),
     "memory": Measurement("the server's memory: idle, while importing, while exporting", memory.memory),
 }
 

@@ -1,0 +1,85 @@
+"""Turns of a conversation, through the agent kit and by hand with the SDK, with a model that answers at once."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Awaitable, Callable
+from typing import Any
+
+import recollect
+from recollect import MemoryProvider, chat
+from recollect.chat import ChatOptions, ChatResponse, Generation, Prompt, Tool, ToolCall, ToolContext, ToolDefinition
+from tests.bench import loads, payloads
+
+EVENTS = 50
+"""That a turn reads back."""
+_QUESTION, _ANSWER, _FOUND = "q" * 200, "a" * 800, "r" * 400
+_DEFINITION = ToolDefinition("look_up", "Looks something up.", {"type": "object", "properties": {"what": {"type": "string"}}})
+_ARGUMENTS = '{"what": "it"}'
+_SEEN = MemoryProvider.limited_window().read_last(EVENTS)
+Job = dict[str, Any]
+
+
+async def turns(job: Job) -> dict[str, Any]:
+    """One turn after the other, in the sessions in turn, each with one round of a tool if `tools`. `by`: "kit" or "hand"."""
+    async with recollect.AsyncClient(job["target"], app=payloads.APP, user_id="u000") as client:
+        turn = (_by_kit if job["by"] == "kit" else _by_hand)(client, with_tools=job["tools"])
+        begin = time.perf_counter() + job["warmup"]
+        times: list[float] = []
+        before = time.perf_counter()
+        number = 0
+        while before < begin + job["seconds"] or not times:
+            await turn(job["sessions"][number % len(job["sessions"])], f"call-{job['run']}-{number}")
+            after = time.perf_counter()
+            if before >= begin:
+                times.append(after - before)
+            before, number = after, number + 1
+    return loads.summary(times, before - begin, 1, 0)
+
+
+def _by_kit(client: recollect.AsyncClient, *, with_tools: bool) -> Callable[[str, str], Awaitable[None]]:
+    async def found(arguments: str, context: ToolContext) -> str:
+        return _FOUND
+
+    memory = chat.AsyncSessionMemoryAdvisor(client, memory=_SEEN)
+    tools = [Tool(_DEFINITION, found)] if with_tools else []
+    model = _Model()
+    kit = chat.AsyncChatClient(model, advisors=[memory], tools=tools)
+
+    async def turn(session: str, call_id: str) -> None:
+        model.call_id = call_id if with_tools else ""
+        answer = await kit.prompt(_QUESTION).session(session).call()
+        if answer.text != _ANSWER:
+            raise ValueError(f"the turn ended with {answer.text[:100]!r}")
+
+    return turn
+
+
+def _by_hand(client: recollect.AsyncClient, *, with_tools: bool) -> Callable[[str, str], Awaitable[None]]:
+    async def turn(session: str, call_id: str) -> None:
+        await client.get_context(session, _SEEN)
+        await client.append(session, recollect.user(_QUESTION))
+        if with_tools:
+            call = recollect.tool_call(call_id, _DEFINITION.name, _ARGUMENTS)
+            await client.append(session, recollect.assistant(tool_calls=[call]))
+            await client.append(session, recollect.tool_result(call_id, _FOUND, name=_DEFINITION.name))
+        await client.append(session, recollect.assistant(_ANSWER))
+
+    return turn
+
+
+class _Model:
+    """Calls the tool first if there is a `call_id`, then answers."""
+
+    provider = "none"
+    default_options = ChatOptions(model="none")
+    call_id = ""
+
+    async def call(self, prompt: Prompt) -> ChatResponse:
+        said = chat.assistant(_ANSWER)
+        if self.call_id:
+            said, self.call_id = chat.assistant(tool_calls=[ToolCall(self.call_id, _DEFINITION.name, _ARGUMENTS)]), ""
+        return ChatResponse((Generation(said, "stop"),))
+
+    def stream(self, prompt: Prompt) -> Any:
+        raise NotImplementedError

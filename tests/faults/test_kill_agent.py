@@ -1,0 +1,131 @@
+"""An agent on the kit under kill -9: it resumes from its session, with no lost turn, no result without call and no duplicate.
+
+It is killed a third as often as RECOLLECT_KILLS says, on each engine.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import random
+import signal
+import sys
+from asyncio.subprocess import PIPE, Process
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import asdict
+from pathlib import Path
+
+import pytest
+
+import recollect
+from recollect.chat.wire import from_event
+from recollect.v1.event_pb2 import SessionEvent
+from tests.chat.serving import told
+from tests.support.model_endpoint import served
+from tests.support.serving import url_settings
+
+from .agent import APP, SESSION, USER, Settings
+from .clerk import CALLS, ROUNDS, Clerk
+from .conftest import ServerMaker
+
+KILLS = max(3, int(os.environ.get("RECOLLECT_KILLS", "10")) // 3)
+_ANSWERED_EACH_LIFE = 2
+_LIVES_AT_MOST_S = 0.15
+
+
+class Agents:
+    """One agent after the other."""
+
+    def __init__(self, parent: Process, settings: Settings) -> None:
+        self._parent = parent
+        self._settings = settings
+
+    async def begin(self) -> int:
+        """Its process id."""
+        assert self._parent.stdin is not None
+        self._parent.stdin.write(json.dumps(asdict(self._settings)).encode() + b"\n")
+        return await self._said()
+
+    async def end(self) -> int:
+        """How it ended: 0 when every question was answered."""
+        return await self._said()
+
+    async def _said(self) -> int:
+        assert self._parent.stdout is not None
+        async with asyncio.timeout(60):
+            return int(await self._parent.stdout.readline())
+
+
+@asynccontextmanager
+async def agents(settings: Settings) -> AsyncIterator[Agents]:
+    parent = await asyncio.create_subprocess_exec(
+        sys.executable, "-m", "tests.faults.agent", stdin=PIPE, stdout=PIPE, cwd=Path(__file__).parents[2]
+    )
+    try:
+        yield Agents(parent, settings)
+    finally:
+        parent.kill()
+        await parent.wait()
+
+
+@pytest.mark.timeout(KILLS * 6 + 120)
+async def test_an_agent_that_is_killed_goes_on_where_its_session_ends(
+    make_server: ServerMaker, database_url: str | None, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    server = make_server(**url_settings(database_url)).start()
+    journal = tmp_path / "agents.log"
+    killed = open_when_killed = 0
+    async with (
+        served(Clerk()) as clerk,
+        recollect.AsyncClient(server.address, app=APP, user_id=USER) as client,
+    ):
+        settings = Settings(server.address, clerk.url, str(journal), KILLS * _ANSWERED_EACH_LIFE)
+        async with agents(settings) as lives:
+            for _ in range(KILLS):
+                pid = await lives.begin()
+                clerk.asked.clear()
+                async with asyncio.timeout(30):
+                    await clerk.asked.wait()
+                await asyncio.sleep(random.uniform(0, _LIVES_AT_MOST_S))
+                os.kill(pid, signal.SIGKILL)
+                status = await lives.end()
+                assert status in (0, -signal.SIGKILL), journal.read_text()
+                killed += status != 0
+                open_when_killed += _is_open([event async for event in client.events(SESSION)])
+            await lives.begin()
+            assert await lives.end() == 0, journal.read_text()
+        events = [event async for event in client.events(SESSION)]
+    assert not clerk.problems
+    _check(events, settings.questions)
+    with capsys.disabled():
+        engine = "sqlite" if database_url is None else "postgresql"
+        print(f"\n{engine}: agent kills={killed} in the middle of a turn={open_when_killed} events={len(events)}")
+    assert open_when_killed > 0, "no kill hit a turn: the test shows nothing"
+
+
+def _is_open(events: Sequence[SessionEvent]) -> bool:
+    return bool(events) and not told_of(events)[-1].startswith("assistant: answer")
+
+
+def told_of(events: Sequence[SessionEvent]) -> list[str]:
+    return told(from_event(event) for event in events)
+
+
+def _check(events: Sequence[SessionEvent], questions: int) -> None:
+    """The log is every question once and in order, each with its rounds of calls and results, and its answer."""
+    turns = iter(events)
+    seen: set[str] = set()
+    for number in range(questions):
+        assert told_of([next(turns)]) == [f"user: question {number}"]
+        for _ in range(ROUNDS):
+            calls, results = next(turns), next(turns)
+            asked = [part.tool_call.id for part in calls.message.parts if part.HasField("tool_call")]
+            answered = [part.tool_result.call_id for part in results.message.parts if part.HasField("tool_result")]
+            assert len(asked) == CALLS
+            assert asked == answered
+            assert not seen.intersection(asked)
+            seen.update(asked)
+        assert told_of([next(turns)]) == [f"assistant: answer {number}"]
+    assert next(turns, None) is None
