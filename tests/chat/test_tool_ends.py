@@ -17,9 +17,9 @@ from recollect.chat import (
     Usage,
     user,
 )
-from recollect.chat.executions import PARTIAL_RESULTS, TOOL_ID, TOOL_ITERATIONS_EXCEEDED, TOOL_NAME
+from recollect.chat.executions import PARTIAL_RESULTS, TOOL_ID, TOOL_NAME
 from recollect.chat.keys import RESUME
-from recollect.chat.responses import RETURN_DIRECT, TOOL_CALL_LIMIT_EXCEEDED
+from recollect.chat.responses import RETURN_DIRECT, TOOL_CALL_LIMIT_EXCEEDED, TOOL_ITERATIONS_EXCEEDED
 
 from .kits import Kit, Way, text_of
 from .looping import Runs, asks, failing, loop, memory, request, says

@@ -19,8 +19,7 @@ from recollect.chat import (
     Usage,
     assistant,
 )
-from recollect.chat.executions import TOOL_ITERATIONS_EXCEEDED
-from recollect.chat.responses import RETURN_DIRECT, TOOL_CALL_LIMIT_EXCEEDED
+from recollect.chat.responses import RETURN_DIRECT, TOOL_CALL_LIMIT_EXCEEDED, TOOL_ITERATIONS_EXCEEDED
 
 from .hooks import noting, twins
 from .kits import Kit, text_of
@@ -79,6 +78,24 @@ async def test_text_and_reasoning_pass_at_once_and_what_says_nothing_after_calls
     else:
         seen += [(chunk.text or chunk.message.reasoning, len(runs.made)) for chunk in stream]
     assert seen == [("hm", 0), ("let me see", 0), ("done", 1)]
+
+
+async def test_what_is_said_in_one_chunk_with_a_call_is_not_lost(kit: Kit) -> None:
+    both = asks("clock", text="let me see", usage=Usage(1, 2, 3))
+    model = chunked(kit, [both], [says("done", Usage(10, 20, 30))])
+    chunks = await kit.all(loop(kit, model).next_stream(request(Runs().tool("clock"))))
+    assert [(chunk.text, chunk.tool_calls, chunk.response.finish_reason) for chunk in chunks] == [
+        ("let me see", (), ""),
+        ("done", (), "stop"),
+    ]
+    assert usages(chunks) == [(0, 0, 0), (11, 22, 33)]
+    left = loop(kit, chunked(kit, [both]), eligible=lambda answer: False)
+    chunks = await kit.all(left.next_stream(request(Runs().tool("clock"))))
+    assert [(chunk.text, len(chunk.tool_calls), chunk.response.finish_reason) for chunk in chunks] == [
+        ("let me see", 0, ""),
+        ("", 1, "tool_calls"),
+    ]
+    assert usages(chunks) == [(0, 0, 0), (1, 2, 3)]
 
 
 @pytest.mark.row("L-16")

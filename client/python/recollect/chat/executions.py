@@ -7,11 +7,9 @@ from dataclasses import dataclass, replace
 
 from .messages import Message, Part, Text, ToolCall, ToolResult, assistant, tool
 from .requests import ChatClientResponse
-from .responses import RETURN_DIRECT, TOOL_CALL_LIMIT_EXCEEDED, ChatResponse, Generation
+from .responses import RETURN_DIRECT, TOOL_CALL_LIMIT_EXCEEDED, TOOL_ITERATIONS_EXCEEDED, ChatResponse, Generation
 from .tools import ToolOutput
 
-TOOL_ITERATIONS_EXCEEDED = "toolIterationsExceeded"
-"""Finish reason of a turn in which the model was asked as often as it may be and still wanted tools."""
 TOOL_ID = "toolId"
 TOOL_NAME = "toolName"
 """Metadata of a generation that is a tool's own result: the id of the call and the name of the tool."""

@@ -8,7 +8,7 @@ from dataclasses import replace
 from .aggregate import Aggregator
 from .executions import ToolExecution
 from .keys import RESUME
-from .messages import Message
+from .messages import Message, ToolCall
 from .requests import ChatClientRequest, ChatClientResponse
 from .responses import ChatResponse, Usage
 
@@ -74,14 +74,15 @@ class LoopRound:
         self._whole = Aggregator()
         self._answers = False
 
-    def holds(self, chunk: ChatClientResponse) -> bool:
-        """Takes a chunk; whether it has to wait."""
+    def passing(self, chunk: ChatClientResponse) -> ChatClientResponse | None:
+        """Takes a chunk. Returns what of it may be given out: all, what it says beside its tool calls, or None."""
         self._whole.add(chunk)
         self._answers = self._answers or chunk.response is not None
-        waits = bool(chunk.tool_calls) or (bool(self.held) and not _says_something(chunk))
-        if waits:
-            self.held.append(chunk)
-        return waits
+        if not chunk.tool_calls and (not self.held or _says_something(chunk)):
+            return chunk
+        said = _without_calls(chunk)
+        self.held.append(chunk if said is None else _only_calls(chunk))
+        return said
 
     def answer(self) -> ChatClientResponse:
         """All of them together; without a response if no chunk had one."""
@@ -91,3 +92,23 @@ class LoopRound:
 
 def _says_something(chunk: ChatClientResponse) -> bool:
     return chunk.response is not None and any(each.message.parts for each in chunk.response.generations)
+
+
+def _without_calls(chunk: ChatClientResponse) -> ChatClientResponse | None:
+    """What a chunk says beside its calls, and nothing about its end; None if that is nothing."""
+    if chunk.response is None:
+        return None
+    parts = [[part for part in each.message.parts if not isinstance(part, ToolCall)] for each in chunk.response.generations]
+    if not any(parts):
+        return None
+    said = tuple(
+        replace(each, message=replace(each.message, parts=tuple(kept)), finish_reason="")
+        for each, kept in zip(chunk.response.generations, parts, strict=True)
+    )
+    return chunk.with_response(replace(chunk.response, generations=said, usage=Usage()))
+
+
+def _only_calls(chunk: ChatClientResponse) -> ChatClientResponse:
+    response = chunk.response or ChatResponse()
+    calls = tuple(replace(each, message=replace(each.message, parts=each.message.tool_calls)) for each in response.generations)
+    return chunk.with_response(replace(response, generations=calls))

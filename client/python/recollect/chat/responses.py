@@ -10,6 +10,8 @@ from .messages import Message, ToolCall, nothing
 
 RETURN_DIRECT = "returnDirect"
 TOOL_CALL_LIMIT_EXCEEDED = "toolCallLimitExceeded"
+TOOL_ITERATIONS_EXCEEDED = "toolIterationsExceeded"
+"""Finish reasons of a loop of tools that ended a turn early: results are the answer, too many calls, too many rounds."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -39,7 +39,7 @@ class ToolCallingAdvisor:
     "toolIterationsExceeded". Memories further in are told of such an end, and of an error that ends a turn, so that no call is
     stored without a result. Usage is that of the whole turn.
 
-    As a stream: chunks pass as they come but those of tool calls; tools run while the next chunk is waited for, and none is run
+    As a stream: chunks pass as they come but for tool calls; tools run while the next chunk is waited for, and none is run
     once the stream is closed. Earlier rounds' usage is added to each chunk that has one; if none of the last answer's has, a
     chunk without generations follows that tells it.
 
@@ -195,8 +195,8 @@ class ToolCallingAdvisor:
                 closing(self.after_stream(source, chain)) as chunks,
             ):
                 for chunk in chunks:
-                    if not taken.holds(chunk):
-                        yield turn.stamped_chunk(chunk)
+                    if (ready := taken.passing(chunk)) is not None:
+                        yield turn.stamped_chunk(ready)
             answer = taken.answer()
             turn.answered(answer)
             if not self._goes_on(answer):
