@@ -153,6 +153,12 @@ async def test_tools_are_joined_and_the_requests_win_by_name(kit: Kit, way: Way)
     assert dict(found.tool_context) == {"a": 1, "b": 2}
 
 
+async def test_options_may_bring_functions_as_tools(kit: Kit, way: Way) -> None:
+    asked = Asked(kit, way)
+    found = await asked.options(asked.client.prompt("Hello").options(ToolOptions(tools=(weather,))))  # type: ignore[arg-type]
+    assert [tool.name for tool in found.tools] == ["weather"]
+
+
 async def test_plain_options_may_bring_tools_by_name(kit: Kit, way: Way) -> None:
     asked = Asked(kit, way)
     found = await asked.options(asked.client.prompt("Hello").options(ChatOptions(seed=1), tools=[weather], stop="x"))
@@ -257,6 +263,7 @@ REFUSED = [
     (lambda p: p.options(zzz=0.2), TypeError, "no option 'zzz'; there are: extra, max_tokens, model"),
     (lambda p: p.options({"temperature": 0.2}), TypeError, "options are ChatOptions.*not dict"),
     (lambda p: p.options(tools=3), InvalidTool, "tools are a sequence of functions and Tools, not int"),
+    (lambda p: p.options(ToolOptions(tools=(3,))), InvalidTool, "not 3"),
     (lambda p: p.user(""), ValueError, "the user's message is empty"),
     (lambda p: p.user([]), ValueError, "the user's message is empty"),
     (lambda p: p.user(3), TypeError, "texts and parts, not int"),
@@ -295,5 +302,7 @@ def test_a_tool_that_has_to_be_awaited_needs_the_client_that_can(kit: Kit) -> No
                 prompt.tools(tool)
             with pytest.raises(InvalidTool, match="use AsyncChatClient"):
                 prompt.options(tools=[tool])
+            with pytest.raises(InvalidTool, match="use AsyncChatClient"):
+                prompt.options(ToolOptions(tools=(tool,)))
             with pytest.raises(InvalidTool, match="use AsyncChatClient"):
                 kit.ChatClient(kit.ScriptedModel(), tools=[tool])

@@ -96,6 +96,8 @@ def options_of(options: ChatOptions | None, values: Mapping[str, Any], client: s
     if options is not None and not isinstance(options, ChatOptions):
         raise TypeError(f"options are ChatOptions or ToolOptions, or given by name, not {type(options).__name__}")
     base = options or ToolOptions()
+    if isinstance(base, ToolOptions) and base.tools:
+        base = base.changed(tools=tools_of(base.tools, client))
     known = {field.name for field in fields(base)} | {field.name for field in fields(ToolOptions)}
     for name in values:
         known_name(name, known, "option", hint="; a provider's own parameters go into extra={...}")

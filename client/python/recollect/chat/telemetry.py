@@ -7,11 +7,12 @@ quote them.
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, contextmanager
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from typing import Any
 
-from opentelemetry import trace
+from opentelemetry import context, trace
+from opentelemetry.context import Context
 from opentelemetry.trace import Span, SpanKind, Status, StatusCode, TracerProvider
 
 from .aggregate import Aggregator
@@ -73,7 +74,7 @@ class Telemetry:
             "gen_ai.tool.description": (tool.definition.description if tool else "") or None,
             "gen_ai.tool.call.arguments": call.arguments if self.record_content else None,
         }
-        with self._span("execute_tool", call.name, SpanKind.INTERNAL, attributes) as span, _current(span):
+        with self._span("execute_tool", call.name, SpanKind.INTERNAL, attributes) as span, _entering(span)():
             yield ToolSpan(span, self.record_content)
 
     @contextmanager
@@ -94,14 +95,12 @@ class Telemetry:
 class AgentSpan:
     """A request that is under way."""
 
-    __slots__ = ("_span",)
+    __slots__ = ("_span", "current")
 
     def __init__(self, span: Span) -> None:
         self._span = span
-
-    def current(self) -> AbstractContextManager[Any]:
+        self.current = _entering(span)
         """Makes it the parent of what begins inside of the block."""
-        return _current(self._span)
 
     def add(self, answer: ChatClientResponse) -> None:
         """An answer, whole or a chunk. The last usage that counts anything is that of all model calls so far."""
@@ -112,18 +111,16 @@ class AgentSpan:
 class ChatSpan:
     """A call of a model that is under way."""
 
-    __slots__ = ("_began", "_quotes", "_seen", "_span")
+    __slots__ = ("_began", "_quotes", "_seen", "_span", "current")
 
     def __init__(self, span: Span, quotes: bool) -> None:
         self._span = span
         self._quotes = quotes
         self._began = time.perf_counter()
         self._seen: Aggregator | None = None
-
-    def current(self) -> AbstractContextManager[Any]:
+        self.current = _entering(span)
         """Makes it the parent of what begins inside of the block. A stream takes it for each step: between two of them the
         reader's own work is no part of the call."""
-        return _current(self._span)
 
     def answered(self, response: ChatResponse) -> None:
         """The whole answer."""
@@ -183,8 +180,30 @@ def _note(span: Span, error: BaseException, *, quote: bool) -> None:
         span.record_exception(error)
 
 
-def _current(span: Span) -> AbstractContextManager[Any]:
-    return trace.use_span(span, end_on_exit=False, record_exception=False, set_status_on_exception=False)
+class _Current:
+    """A span as the current one inside of a block. `trace.use_span` does more, and a stream enters at each of its chunks."""
+
+    __slots__ = ("_context", "_token")
+
+    def __init__(self, inside: Context) -> None:
+        self._context = inside
+
+    def __enter__(self) -> None:
+        self._token = context.attach(self._context)
+
+    def __exit__(self, *_: object) -> None:
+        context.detach(self._token)
+
+
+_Enters = Callable[[], AbstractContextManager[None]]
+
+
+def _entering(span: Span) -> _Enters:
+    """Without spans nothing has to be current."""
+    if not span.get_span_context().is_valid:
+        return nullcontext
+    inside = trace.set_span_in_context(span)
+    return lambda: _Current(inside)
 
 
 def _begun(operation: str, provider: str) -> Attributes:

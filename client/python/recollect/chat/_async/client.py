@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any, Self
 
 from opentelemetry.trace import TracerProvider
 
@@ -12,6 +12,7 @@ from ..given import check_form, known_name, options_of, tools_of
 from ..messages import Content, Message
 from ..options import ChatOptions, ToolOptions
 from ..telemetry import Telemetry
+from ..tools import Tool
 from .advisor import AsyncAdvisor
 from .model import AsyncChatModel
 from .prompt import CLIENT, AsyncAgent, AsyncPromptSpec, advisors_of
@@ -42,7 +43,7 @@ class AsyncChatClient:
         model: AsyncChatModel,
         *,
         system: str = "",
-        tools: Iterable[Any] = (),
+        tools: Iterable[Tool | Callable[..., Any]] = (),
         advisors: Sequence[AsyncAdvisor] = (),
         options: ChatOptions | None = None,
         tool_context: Mapping[str, Any] | None = None,
@@ -88,7 +89,7 @@ class AsyncChatClient:
             return self._begin
         return self._begin.messages(said) if isinstance(said, Message) else self._begin.user(said)
 
-    def mutate(self, **changes: Any) -> AsyncChatClient:
+    def mutate(self, **changes: Any) -> Self:
         """A client that differs in these arguments of its constructor. Raises TypeError for an unknown one."""
         for name in changes:
             known_name(name, self._settings, "setting of a client")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator, Mapping
+from collections.abc import AsyncGenerator, Callable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -15,6 +15,7 @@ from ..messages import Content, Message
 from ..options import ChatOptions, ToolOptions
 from ..requests import ChatClientRequest, ChatClientResponse
 from ..telemetry import Telemetry
+from ..tools import Tool
 from .advisor import AsyncAdvisor
 from .chain import AsyncAdvisorChain
 from .model import AsyncChatModel
@@ -61,7 +62,7 @@ class AsyncPromptSpec:
         """Messages of any role: of a conversation that no memory holds, or results of tools that the program ran itself."""
         return self._with(self._draft.with_messages(*messages_of(messages)))
 
-    def tools(self, *tools: Any) -> AsyncPromptSpec:
+    def tools(self, *tools: Tool | Callable[..., Any]) -> AsyncPromptSpec:
         """What the model may call: Tools and Python functions. One wins over a client's of the same name.
 
         Raises InvalidTool for what cannot be called.
@@ -80,7 +81,7 @@ class AsyncPromptSpec:
         """How the model answers: `options(temperature=0.2)`, ChatOptions, or both. Raises TypeError for an unknown name."""
         return self._with(self._draft.with_options(options_of(options, fields, CLIENT)))
 
-    def tool_context(self, **values: Any) -> AsyncPromptSpec:
+    def tool_context(self, /, **values: Any) -> AsyncPromptSpec:
         """Values for tools, which find them in `ToolContext.values`. The model does not see them."""
         return self._with(self._draft.with_options(ToolOptions(tool_context=values)))
 

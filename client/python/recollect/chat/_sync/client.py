@@ -3,8 +3,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any, Self
 
 from opentelemetry.trace import TracerProvider
 
@@ -13,6 +13,7 @@ from ..given import check_form, known_name, options_of, tools_of
 from ..messages import Content, Message
 from ..options import ChatOptions, ToolOptions
 from ..telemetry import Telemetry
+from ..tools import Tool
 from .advisor import Advisor
 from .model import ChatModel
 from .prompt import CLIENT, Agent, PromptSpec, advisors_of
@@ -43,7 +44,7 @@ class ChatClient:
         model: ChatModel,
         *,
         system: str = "",
-        tools: Iterable[Any] = (),
+        tools: Iterable[Tool | Callable[..., Any]] = (),
         advisors: Sequence[Advisor] = (),
         options: ChatOptions | None = None,
         tool_context: Mapping[str, Any] | None = None,
@@ -89,7 +90,7 @@ class ChatClient:
             return self._begin
         return self._begin.messages(said) if isinstance(said, Message) else self._begin.user(said)
 
-    def mutate(self, **changes: Any) -> ChatClient:
+    def mutate(self, **changes: Any) -> Self:
         """A client that differs in these arguments of its constructor. Raises TypeError for an unknown one."""
         for name in changes:
             known_name(name, self._settings, "setting of a client")

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator, Mapping
+from collections.abc import Generator, Callable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -16,6 +16,7 @@ from ..messages import Content, Message
 from ..options import ChatOptions, ToolOptions
 from ..requests import ChatClientRequest, ChatClientResponse
 from ..telemetry import Telemetry
+from ..tools import Tool
 from .advisor import Advisor
 from .chain import AdvisorChain
 from .model import ChatModel
@@ -62,7 +63,7 @@ class PromptSpec:
         """Messages of any role: of a conversation that no memory holds, or results of tools that the program ran itself."""
         return self._with(self._draft.with_messages(*messages_of(messages)))
 
-    def tools(self, *tools: Any) -> PromptSpec:
+    def tools(self, *tools: Tool | Callable[..., Any]) -> PromptSpec:
         """What the model may call: Tools and Python functions. One wins over a client's of the same name.
 
         Raises InvalidTool for what cannot be called.
@@ -81,7 +82,7 @@ class PromptSpec:
         """How the model answers: `options(temperature=0.2)`, ChatOptions, or both. Raises TypeError for an unknown name."""
         return self._with(self._draft.with_options(options_of(options, fields, CLIENT)))
 
-    def tool_context(self, **values: Any) -> PromptSpec:
+    def tool_context(self, /, **values: Any) -> PromptSpec:
         """Values for tools, which find them in `ToolContext.values`. The model does not see them."""
         return self._with(self._draft.with_options(ToolOptions(tool_context=values)))
 
