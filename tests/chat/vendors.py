@@ -8,6 +8,7 @@ from typing import Any
 
 from . import loopback as openai
 from . import loopback_anthropic as anthropic
+from . import loopback_gemini as gemini
 from .kits import Kit
 from .loopback import KEY, Loopback
 
@@ -51,4 +52,12 @@ ANTHROPIC = Vendor(
     lambda text: anthropic.streamed(anthropic.message(text)),
     {"type": "error", "error": {"type": "overloaded_error", "message": "overloaded, sorry"}},
 )
-VENDORS = (OPENAI, ANTHROPIC)
+GEMINI = Vendor(
+    "gemini",
+    "GeminiModel",
+    "",
+    gemini.content,
+    gemini.streamed,
+    {"error": {"code": 503, "status": "UNAVAILABLE", "message": "overloaded, sorry"}},
+)
+VENDORS = (OPENAI, ANTHROPIC, GEMINI)

@@ -56,8 +56,10 @@ from .tools import Tool, ToolContext, ToolDefinition, ToolOutput
 
 if TYPE_CHECKING:
     from ._async.anthropic_model import AsyncAnthropicModel as AsyncAnthropicModel
+    from ._async.gemini_model import AsyncGeminiModel as AsyncGeminiModel
     from ._async.openai_model import AsyncOpenAIModel as AsyncOpenAIModel
     from ._sync.anthropic_model import AnthropicModel as AnthropicModel
+    from ._sync.gemini_model import GeminiModel as GeminiModel
     from ._sync.openai_model import OpenAIModel as OpenAIModel
 else:
 

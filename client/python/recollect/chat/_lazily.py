@@ -8,7 +8,9 @@ from typing import Any
 _MODULES = {
     "AnthropicModel": "_sync.anthropic_model",
     "AsyncAnthropicModel": "_async.anthropic_model",
+    "AsyncGeminiModel": "_async.gemini_model",
     "AsyncOpenAIModel": "_async.openai_model",
+    "GeminiModel": "_sync.gemini_model",
     "OpenAIModel": "_sync.openai_model",
 }
 

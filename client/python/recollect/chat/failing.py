@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import time
 from collections.abc import Mapping
 from datetime import UTC
@@ -34,11 +35,12 @@ def refused(provider: str, status: int, headers: Mapping[str, str], body: bytes,
     them, in part or whole."""
     told = headers.get("x-should-retry")  # a spent quota is 429 too, and no wait brings it back
     retry = told == "true" or (told != "false" and (status in _RETRIED or status >= 500))
-    words = "" if status in _ABOUT_KEYS else _words(_json(body), secret)
-    verb = "answered with an error" if status >= 500 else "refused the request"
-    return ModelFailed(
-        _sentence(provider, f"{verb} ({status})", words), status=status, retry=retry, retry_after=_after(headers)
-    )
+    found = _json(body)
+    words = "" if status in _ABOUT_KEYS else _words(found, secret)
+    what = f"answered with an error ({status})" if status >= 500 else f"refused the request ({status})"
+    after = _after(headers)
+    after = _delay(found) if after is None else after
+    return ModelFailed(_sentence(provider, what, words), status=status, retry=retry, retry_after=after)
 
 
 def failed_inside(provider: str, error: Any, secret: str = "") -> ModelFailed:
@@ -84,6 +86,17 @@ def _json(body: bytes) -> Any:
     except ValueError:
         return None
     return found[0] if isinstance(found, list) and found else found  # some of Google's answers wrap it so
+
+
+def _delay(body: Any) -> float | None:
+    """Google tells how long to wait in the body: {"error": {"details": [{"retryDelay": "31s"}]}}."""
+    error = body.get("error") if isinstance(body, dict) else None
+    details = error.get("details") if isinstance(error, dict) else None
+    for each in details if isinstance(details, list) else ():
+        delay = each.get("retryDelay") if isinstance(each, dict) else None
+        if isinstance(delay, str) and re.fullmatch(r"\d+(\.\d+)?s", delay):
+            return float(delay[:-1])
+    return None
 
 
 def _number(value: object) -> int:
