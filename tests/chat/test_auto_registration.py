@@ -15,7 +15,6 @@ from recollect.chat import (
     ChatClientRequest,
     ChatOptions,
     InvalidChain,
-    Message,
     Prompt,
     ToolCall,
     ToolOptions,
@@ -25,6 +24,7 @@ from recollect.chat import (
 from recollect.chat.keys import AUTO_TOOLS, CHAT_MEMORY_ORDER, SESSION_MEMORY_ORDER, TOOL_CALLING_ORDER
 
 from .kits import Kit, Way, text_of
+from .memories import memory_at
 
 CALL = assistant(tool_calls=[ToolCall("c1", "weather", '{"city": "Oslo"}')])
 
@@ -66,34 +66,6 @@ def passing_tool_advisor(kit: Kit, name: str = "own loop") -> Any:
         runs_tools = True
 
     return Passing(name=name, order=7)
-
-
-def memory_at(kit: Kit, order: int, seen: list[list[str]]) -> Any:
-    """A memory that stores nothing and notes the roles of what each round brings."""
-
-    def note(request: ChatClientRequest) -> ChatClientRequest:
-        seen.append([message.role.value for message in request.messages])
-        return request
-
-    if kit.is_async:
-
-        class Noting(kit.BaseAdvisor):  # type: ignore[misc]
-            async def before(self, request: ChatClientRequest, chain: Any) -> ChatClientRequest:
-                return note(request)
-
-            async def record(self, request: ChatClientRequest, messages: Sequence[Message]) -> None: ...
-            async def pending(self, request: ChatClientRequest) -> None: ...
-
-        return Noting(order=order)
-
-    class NotingToo(kit.BaseAdvisor):  # type: ignore[misc]
-        def before(self, request: ChatClientRequest, chain: Any) -> ChatClientRequest:
-            return note(request)
-
-        def record(self, request: ChatClientRequest, messages: Sequence[Message]) -> None: ...
-        def pending(self, request: ChatClientRequest) -> None: ...
-
-    return NotingToo(order=order)
 
 
 @pytest.mark.row("L-30")

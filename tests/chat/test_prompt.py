@@ -9,6 +9,7 @@ import pytest
 from recollect import MemoryProvider
 from recollect.chat import (
     ChatOptions,
+    InvalidChain,
     InvalidTool,
     Media,
     MissingSession,
@@ -22,11 +23,12 @@ from recollect.chat import (
     system,
     user,
 )
-from recollect.chat.keys import MEMORY, RESUME, RUN, SESSION, USER
+from recollect.chat.keys import MEMORY, RESUME, RUN, SESSION, SESSION_MEMORY_ORDER, USER
 from recollect.v1.context_pb2 import ContextSpec
 from recollect.v1.session_pb2 import Session, SessionRef
 
 from .kits import Kit, Way
+from .memories import memory_at
 
 
 def weather(city: str) -> str:
@@ -224,7 +226,8 @@ async def test_what_was_given_may_change_afterwards(kit: Kit, way: Way) -> None:
 
 async def test_a_turn_is_resumed_without_a_new_message(kit: Kit, way: Way) -> None:
     asked = Asked(kit, way, system="Be kind.")
-    prompt = asked.client.prompt().session("s1")
+    memory = memory_at(kit, SESSION_MEMORY_ORDER, [])
+    prompt = asked.client.prompt().session("s1").advisors(memory)
     if way.streams:
         answers = await kit.all(prompt.resume_stream())
     else:
@@ -242,6 +245,8 @@ async def test_only_a_session_can_be_resumed_and_nothing_is_said_then(kit: Kit) 
         await kit.of(client.prompt("Hello").session("s1").resume)
     with pytest.raises(MissingSession):
         client.prompt().resume_stream()
+    with pytest.raises(InvalidChain, match="give a SessionMemoryAdvisor"):
+        await kit.of(client.prompt().session("s1").resume)
 
 
 async def test_nothing_said_is_refused_before_anything_runs(kit: Kit, way: Way) -> None:

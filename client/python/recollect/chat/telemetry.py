@@ -1,4 +1,4 @@
-"""Spans of what a conversation does, named as OpenTelemetry's semantic conventions for generative AI name them.
+"""Spans and metrics of what a conversation does, named as OpenTelemetry's semantic conventions for generative AI name them.
 
 What is said is never recorded unless that is asked for: neither messages, arguments and results, nor the texts of errors, which
 quote them.
@@ -13,15 +13,16 @@ from typing import Any
 
 from opentelemetry import context, trace
 from opentelemetry.context import Context
+from opentelemetry.metrics import MeterProvider
 from opentelemetry.trace import Span, SpanKind, Status, StatusCode, TracerProvider
 
 from .aggregate import Aggregator
-from .errors import ModelFailed
 from .messages import ToolCall, ToolResult
 from .options import ChatOptions, ToolOptions
 from .requests import ChatClientResponse, Prompt
 from .responses import ChatResponse, Usage
 from .telemetry_content import definitions_json, input_json, output_json
+from .telemetry_metrics import Measures, error_type
 from .tools import Tool
 
 Attributes = Mapping[str, Any]
@@ -30,15 +31,23 @@ TOOL_ERROR = "tool_error"
 
 
 class Telemetry:
-    """Begins spans. `tracer_provider`: None for the one that the program gave to OpenTelemetry's API, if it did.
+    """Begins spans, and measures calls of models. `tracer_provider`, `meter_provider`: None for those that the program gave to
+    OpenTelemetry's API, if it did.
 
     `record_content`: messages, definitions, arguments and results stand in the spans, and errors with what they say.
     """
 
-    __slots__ = ("_tracer", "record_content")
+    __slots__ = ("_measures", "_tracer", "record_content")
 
-    def __init__(self, tracer_provider: TracerProvider | None = None, *, record_content: bool = False) -> None:
+    def __init__(
+        self,
+        tracer_provider: TracerProvider | None = None,
+        *,
+        meter_provider: MeterProvider | None = None,
+        record_content: bool = False,
+    ) -> None:
         self._tracer = trace.get_tracer("recollect.chat", tracer_provider=tracer_provider)
+        self._measures = Measures(meter_provider)
         self.record_content = record_content
 
     @contextmanager
@@ -61,7 +70,9 @@ class Telemetry:
                 span.set_attribute("gen_ai.input.messages", input_json(prompt.messages))
                 if isinstance(prompt.options, ToolOptions) and prompt.options.tools:
                     span.set_attribute("gen_ai.tool.definitions", definitions_json(prompt.options.tools))
-            yield ChatSpan(span, self.record_content)
+            call = ChatSpan(span, self.record_content)
+            with self._measures.chat(provider, model, call):
+                yield call
 
     @contextmanager
     def tool_span(self, call: ToolCall, tool: Tool | None = None) -> Iterator[ToolSpan]:
@@ -111,19 +122,22 @@ class AgentSpan:
 class ChatSpan:
     """A call of a model that is under way."""
 
-    __slots__ = ("_began", "_quotes", "_seen", "_span", "current")
+    __slots__ = ("_began", "_quotes", "_seen", "_span", "current", "model", "usage")
 
     def __init__(self, span: Span, quotes: bool) -> None:
         self._span = span
         self._quotes = quotes
         self._began = time.perf_counter()
         self._seen: Aggregator | None = None
+        self.usage = Usage()
+        self.model = ""
         self.current = _entering(span)
         """Makes it the parent of what begins inside of the block. A stream takes it for each step: between two of them the
         reader's own work is no part of the call."""
 
     def answered(self, response: ChatResponse) -> None:
         """The whole answer."""
+        self._count(response)
         if self._span.is_recording():
             self._span.set_attributes(_answered(response))
             if self._quotes:
@@ -131,6 +145,7 @@ class ChatSpan:
 
     def add(self, chunk: ChatResponse) -> None:
         """A chunk of it."""
+        self._count(chunk)
         if self._span.is_recording():
             if self._seen is None:
                 self._seen = Aggregator()
@@ -141,6 +156,10 @@ class ChatSpan:
         """No more chunks are read."""
         if self._seen is not None:
             self.answered(self._seen.chat_response())
+
+    def _count(self, answer: ChatResponse) -> None:
+        self.usage = answer.usage or self.usage
+        self.model = answer.model or self.model
 
 
 class ToolSpan:
@@ -163,14 +182,6 @@ class ToolSpan:
         elif result.is_error:
             self._span.set_attribute("error.type", TOOL_ERROR)
             self._span.set_status(Status(StatusCode.ERROR, result.text if self._quotes else None))
-
-
-def error_type(error: BaseException) -> str:
-    """`error.type`: the HTTP status if a model's endpoint gave one, else the name of the class, with its module."""
-    if isinstance(error, ModelFailed) and error.status:
-        return str(error.status)
-    kind = type(error)
-    return kind.__qualname__ if kind.__module__ == "builtins" else f"{kind.__module__}.{kind.__qualname__}"
 
 
 def _note(span: Span, error: BaseException, *, quote: bool) -> None:

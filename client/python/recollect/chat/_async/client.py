@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, Self
 
+from opentelemetry.metrics import MeterProvider
 from opentelemetry.trace import TracerProvider
 
 from ..drafts import Draft
@@ -31,8 +32,8 @@ class AsyncChatClient:
     `auto_tool_calling` is False, or the request's parameter keys.AUTO_TOOLS is; then calls of tools are part of the answer. Its
     own history is off when a memory advisor stands inside of it.
 
-    Requests, model calls and tools are spans: `name` is the agent's in them, `tracer_provider` is OpenTelemetry's global one by
-    default, `record_content` puts what is said into them (it is not, by default).
+    Requests, model calls and tools are spans, and model calls are measured: `name` is the agent's in them, `tracer_provider`
+    and `meter_provider` are OpenTelemetry's global ones by default, `record_content` puts what is said into the spans.
 
     Raises TypeError or InvalidTool for what it cannot use, among that what belongs to a synchronous client, and InvalidChain
     for two tool advisors.
@@ -52,6 +53,7 @@ class AsyncChatClient:
         tool_manager: AsyncToolManager | None = None,
         name: str = "",
         tracer_provider: TracerProvider | None = None,
+        meter_provider: MeterProvider | None = None,
         record_content: bool = False,
     ) -> None:
         check_form(model, AsyncChatModel, CLIENT, ("call", "stream"))
@@ -59,7 +61,8 @@ class AsyncChatClient:
         told, shown = dict(params or {}), dict(tool_context or {})
         tool_advisor(given)
         loop = registration(auto_tool_calling, tool_manager, tracer_provider, record_content)
-        agent = AsyncAgent(name, model, loop, Telemetry(tracer_provider, record_content=record_content))
+        telemetry = Telemetry(tracer_provider, meter_provider=meter_provider, record_content=record_content)
+        agent = AsyncAgent(name, model, loop, telemetry)
         draft = Draft().with_system(system, {}).with_options(options_of(options, {}, CLIENT))
         draft = draft.with_options(ToolOptions(tools=functions, tool_context=shown)).with_context(told)
         self._model = model
@@ -76,6 +79,7 @@ class AsyncChatClient:
             "tool_manager": tool_manager,
             "name": name,
             "tracer_provider": tracer_provider,
+            "meter_provider": meter_provider,
             "record_content": record_content,
         }
 

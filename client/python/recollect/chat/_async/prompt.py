@@ -9,8 +9,9 @@ from typing import Any
 from ...memory import MemoryProvider
 from ...v1.context_pb2 import ContextSpec
 from ..drafts import Draft
+from ..errors import InvalidChain
 from ..given import SessionLike, check_form, messages_of, options_of, tools_of, user_message
-from ..keys import AUTO_TOOLS
+from ..keys import AUTO_TOOLS, RESUME
 from ..messages import Content, Message
 from ..options import ChatOptions, ToolOptions
 from ..requests import ChatClientRequest, ChatClientResponse
@@ -20,7 +21,7 @@ from .advisor import AsyncAdvisor
 from .chain import AsyncAdvisorChain
 from .model import AsyncChatModel
 from .observing import AsyncObservedModel, observed_call, observed_stream
-from .registration import AsyncRegistration
+from .registration import AsyncRegistration, has_memory
 
 CLIENT = "AsyncChatClient"
 
@@ -114,7 +115,7 @@ class AsyncPromptSpec:
         """Goes on with the session's last turn, which was interrupted: an agent that was killed between two of its rounds.
 
         Nothing new is said. Calls that nobody answered are run, the model is asked where it was not, and an answer that stands
-        already is returned. It needs a memory advisor. Raises MissingSession without a session.
+        already is returned. Raises MissingSession without a session, InvalidChain without a memory advisor.
         """
         return await self._resuming().call()
 
@@ -131,6 +132,8 @@ class AsyncPromptSpec:
     def _chain(self) -> tuple[AsyncAdvisorChain, ChatClientRequest]:
         agent, draft = self._agent, self._draft
         request = draft.request(agent.model.default_options)
+        if draft.context.get(RESUME) and not has_memory(self._advisors):
+            raise InvalidChain("only a memory knows what was interrupted: give a SessionMemoryAdvisor among the advisors")
         advisors = agent.registration.complete(self._advisors, wanted=draft.context.get(AUTO_TOOLS, True) is not False)
         model = AsyncObservedModel(agent.model, agent.telemetry, draft.conversation)
         return AsyncAdvisorChain(advisors, model), request

@@ -54,10 +54,13 @@ def tool_advisor(advisors: Sequence[AsyncAdvisor]) -> AsyncToolAdvisor | None:
     return loops[0] if loops else None
 
 
+def has_memory(advisors: Sequence[AsyncAdvisor]) -> bool:
+    return any(isinstance(each, AsyncMemoryAdvisor) for each in advisors)
+
+
 def _beside_memory(loop: AsyncToolAdvisor, advisors: Sequence[AsyncAdvisor]) -> AsyncAdvisor:
     """A memory further in gives each round its history: the loop's own would repeat it."""
     ordered = sorted(advisors, key=lambda advisor: advisor.order)
-    inner = ordered[ordered.index(loop) + 1 :]
-    if any(isinstance(each, AsyncMemoryAdvisor) for each in inner) and isinstance(loop, AsyncToolCallingAdvisor):
+    if has_memory(ordered[ordered.index(loop) + 1 :]) and isinstance(loop, AsyncToolCallingAdvisor):
         return loop.changed(internal_history=False) if loop.internal_history else loop
     return loop

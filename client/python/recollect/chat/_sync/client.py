@@ -6,6 +6,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, Self
 
+from opentelemetry.metrics import MeterProvider
 from opentelemetry.trace import TracerProvider
 
 from ..drafts import Draft
@@ -32,8 +33,8 @@ class ChatClient:
     `auto_tool_calling` is False, or the request's parameter keys.AUTO_TOOLS is; then calls of tools are part of the answer. Its
     own history is off when a memory advisor stands inside of it.
 
-    Requests, model calls and tools are spans: `name` is the agent's in them, `tracer_provider` is OpenTelemetry's global one by
-    default, `record_content` puts what is said into them (it is not, by default).
+    Requests, model calls and tools are spans, and model calls are measured: `name` is the agent's in them, `tracer_provider`
+    and `meter_provider` are OpenTelemetry's global ones by default, `record_content` puts what is said into the spans.
 
     Raises TypeError or InvalidTool for what it cannot use, among that what belongs to a synchronous client, and InvalidChain
     for two tool advisors.
@@ -53,6 +54,7 @@ class ChatClient:
         tool_manager: ToolManager | None = None,
         name: str = "",
         tracer_provider: TracerProvider | None = None,
+        meter_provider: MeterProvider | None = None,
         record_content: bool = False,
     ) -> None:
         check_form(model, ChatModel, CLIENT, ("call", "stream"))
@@ -60,7 +62,8 @@ class ChatClient:
         told, shown = dict(params or {}), dict(tool_context or {})
         tool_advisor(given)
         loop = registration(auto_tool_calling, tool_manager, tracer_provider, record_content)
-        agent = Agent(name, model, loop, Telemetry(tracer_provider, record_content=record_content))
+        telemetry = Telemetry(tracer_provider, meter_provider=meter_provider, record_content=record_content)
+        agent = Agent(name, model, loop, telemetry)
         draft = Draft().with_system(system, {}).with_options(options_of(options, {}, CLIENT))
         draft = draft.with_options(ToolOptions(tools=functions, tool_context=shown)).with_context(told)
         self._model = model
@@ -77,6 +80,7 @@ class ChatClient:
             "tool_manager": tool_manager,
             "name": name,
             "tracer_provider": tracer_provider,
+            "meter_provider": meter_provider,
             "record_content": record_content,
         }
 

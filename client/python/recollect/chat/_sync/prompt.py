@@ -10,8 +10,9 @@ from typing import Any
 from ...memory import MemoryProvider
 from ...v1.context_pb2 import ContextSpec
 from ..drafts import Draft
+from ..errors import InvalidChain
 from ..given import SessionLike, check_form, messages_of, options_of, tools_of, user_message
-from ..keys import AUTO_TOOLS
+from ..keys import AUTO_TOOLS, RESUME
 from ..messages import Content, Message
 from ..options import ChatOptions, ToolOptions
 from ..requests import ChatClientRequest, ChatClientResponse
@@ -21,7 +22,7 @@ from .advisor import Advisor
 from .chain import AdvisorChain
 from .model import ChatModel
 from .observing import ObservedModel, observed_call, observed_stream
-from .registration import Registration
+from .registration import Registration, has_memory
 
 CLIENT = "ChatClient"
 
@@ -115,7 +116,7 @@ class PromptSpec:
         """Goes on with the session's last turn, which was interrupted: an agent that was killed between two of its rounds.
 
         Nothing new is said. Calls that nobody answered are run, the model is asked where it was not, and an answer that stands
-        already is returned. It needs a memory advisor. Raises MissingSession without a session.
+        already is returned. Raises MissingSession without a session, InvalidChain without a memory advisor.
         """
         return self._resuming().call()
 
@@ -132,6 +133,8 @@ class PromptSpec:
     def _chain(self) -> tuple[AdvisorChain, ChatClientRequest]:
         agent, draft = self._agent, self._draft
         request = draft.request(agent.model.default_options)
+        if draft.context.get(RESUME) and not has_memory(self._advisors):
+            raise InvalidChain("only a memory knows what was interrupted: give a SessionMemoryAdvisor among the advisors")
         advisors = agent.registration.complete(self._advisors, wanted=draft.context.get(AUTO_TOOLS, True) is not False)
         model = ObservedModel(agent.model, agent.telemetry, draft.conversation)
         return AdvisorChain(advisors, model), request

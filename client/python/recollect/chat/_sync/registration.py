@@ -55,10 +55,13 @@ def tool_advisor(advisors: Sequence[Advisor]) -> ToolAdvisor | None:
     return loops[0] if loops else None
 
 
+def has_memory(advisors: Sequence[Advisor]) -> bool:
+    return any(isinstance(each, MemoryAdvisor) for each in advisors)
+
+
 def _beside_memory(loop: ToolAdvisor, advisors: Sequence[Advisor]) -> Advisor:
     """A memory further in gives each round its history: the loop's own would repeat it."""
     ordered = sorted(advisors, key=lambda advisor: advisor.order)
-    inner = ordered[ordered.index(loop) + 1 :]
-    if any(isinstance(each, MemoryAdvisor) for each in inner) and isinstance(loop, ToolCallingAdvisor):
+    if has_memory(ordered[ordered.index(loop) + 1 :]) and isinstance(loop, ToolCallingAdvisor):
         return loop.changed(internal_history=False) if loop.internal_history else loop
     return loop

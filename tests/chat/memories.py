@@ -1,0 +1,38 @@
+"""A memory advisor of the least kind, for tests of what stands around it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from recollect.chat import ChatClientRequest, Message
+
+from .kits import Kit
+
+
+def memory_at(kit: Kit, order: int, seen: list[list[str]]) -> Any:
+    """A memory that stores nothing and notes the roles of what each round brings."""
+
+    def note(request: ChatClientRequest) -> ChatClientRequest:
+        seen.append([message.role.value for message in request.messages])
+        return request
+
+    if kit.is_async:
+
+        class Noting(kit.BaseAdvisor):  # type: ignore[misc]
+            async def before(self, request: ChatClientRequest, chain: Any) -> ChatClientRequest:
+                return note(request)
+
+            async def record(self, request: ChatClientRequest, messages: Sequence[Message]) -> None: ...
+            async def pending(self, request: ChatClientRequest) -> None: ...
+
+        return Noting(order=order)
+
+    class NotingToo(kit.BaseAdvisor):  # type: ignore[misc]
+        def before(self, request: ChatClientRequest, chain: Any) -> ChatClientRequest:
+            return note(request)
+
+        def record(self, request: ChatClientRequest, messages: Sequence[Message]) -> None: ...
+        def pending(self, request: ChatClientRequest) -> None: ...
+
+    return NotingToo(order=order)
