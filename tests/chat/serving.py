@@ -22,7 +22,7 @@ from .kits import Kit, Way
 @pytest.fixture(scope="module", params=ENGINES)
 def server(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Running]:
     """A server for all tests of a module: they keep apart by the names of their sessions."""
-    with serving(request.param, request, tmp_path_factory.mktemp("data"), embedder="hashing", http_address="") as opened:
+    with serving(request.param, request, tmp_path_factory.mktemp("data"), http_address="") as opened:
         yield opened
 
 
