@@ -15,7 +15,9 @@ from ._async.recall_tools import AsyncRecallTools
 from ._async.scripted import AsyncScriptedModel
 from ._async.session_memory import AsyncSessionMemoryAdvisor
 from ._async.tool_calling import AsyncToolCallingAdvisor
+from ._async.tool_index import AsyncEmbeddingToolIndex, AsyncKeywordToolIndex, AsyncToolIndex
 from ._async.tool_manager import AsyncToolCallingManager, AsyncToolManager
+from ._async.tool_search import AsyncToolSearchAdvisor
 from ._sync.advisor import Advisor, BaseAdvisor, MemoryAdvisor, ToolAdvisor
 from ._sync.chain import AdvisorChain
 from ._sync.client import ChatClient
@@ -26,7 +28,9 @@ from ._sync.recall_tools import RecallTools
 from ._sync.scripted import ScriptedModel
 from ._sync.session_memory import SessionMemoryAdvisor
 from ._sync.tool_calling import ToolCallingAdvisor
+from ._sync.tool_index import EmbeddingToolIndex, KeywordToolIndex, ToolIndex
 from ._sync.tool_manager import ToolCallingManager, ToolManager
+from ._sync.tool_search import ToolSearchAdvisor
 from .aggregate import Aggregator
 from .errors import (
     ChatError,
@@ -43,6 +47,7 @@ from .errors import (
     WrongUser,
 )
 from .event_ids import EventIds, idempotent_ids, random_ids
+from .eviction import AlwaysEvict, EvictAfter, EvictByAny, Eviction, EvictLeastRecentlyUsed, NeverEvict
 from .executions import ToolExecution
 from .function_tools import function_tool
 from .limits import ToolCallLimits
@@ -72,11 +77,14 @@ __all__ = [
     "Advisor",
     "AdvisorChain",
     "Aggregator",
+    "AlwaysEvict",
     "AsyncAdvisor",
     "AsyncAdvisorChain",
     "AsyncBaseAdvisor",
     "AsyncChatClient",
     "AsyncChatModel",
+    "AsyncEmbeddingToolIndex",
+    "AsyncKeywordToolIndex",
     "AsyncMcpServer",
     "AsyncMemoryAdvisor",
     "AsyncPromptSpec",
@@ -86,7 +94,9 @@ __all__ = [
     "AsyncToolAdvisor",
     "AsyncToolCallingAdvisor",
     "AsyncToolCallingManager",
+    "AsyncToolIndex",
     "AsyncToolManager",
+    "AsyncToolSearchAdvisor",
     "BaseAdvisor",
     "ChatClient",
     "ChatClientRequest",
@@ -96,10 +106,16 @@ __all__ = [
     "ChatOptions",
     "ChatResponse",
     "Data",
+    "EmbeddingToolIndex",
     "EventIds",
+    "EvictAfter",
+    "EvictByAny",
+    "EvictLeastRecentlyUsed",
+    "Eviction",
     "Generation",
     "InvalidChain",
     "InvalidTool",
+    "KeywordToolIndex",
     "McpServer",
     "Media",
     "MemoryAdvisor",
@@ -108,6 +124,7 @@ __all__ = [
     "MissingSession",
     "ModelFailed",
     "ModelTimeout",
+    "NeverEvict",
     "NothingToResume",
     "Prompt",
     "PromptSpec",
@@ -128,10 +145,12 @@ __all__ = [
     "ToolDefinition",
     "ToolExecution",
     "ToolFailed",
+    "ToolIndex",
     "ToolManager",
     "ToolOptions",
     "ToolOutput",
     "ToolResult",
+    "ToolSearchAdvisor",
     "UnknownTool",
     "UnsupportedContent",
     "Usage",

@@ -1,0 +1,78 @@
+"""Which tools of which sessions an index knows."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from threading import Lock
+
+from ..eviction import Eviction
+from ..tool_index import fingerprint
+from ..tools import ToolDefinition
+from .tool_index import AsyncToolIndex
+
+_SETS_OF_A_SESSION = 4
+"""Agents that share a session may each have tools of their own; beyond that the set that was indexed first goes."""
+
+
+class AsyncToolCatalog:
+    """Puts a session's tools into the index when they are new or have changed, and drops them as the policy says."""
+
+    def __init__(self, index: AsyncToolIndex, eviction: Eviction) -> None:
+        self.index = index
+        self.eviction = eviction
+        self._sets: dict[str, list[str]] = {}
+        self._lock = Lock()
+
+    @property
+    def sessions(self) -> tuple[str, ...]:
+        """Those whose tools are indexed."""
+        with self._lock:
+            return tuple(self._sets)
+
+    async def hold(self, session: str, tools: Sequence[ToolDefinition]) -> str:
+        """The key of these tools in the index, where they are when this returns."""
+        same = fingerprint(tools)
+        key = f"{session} {same}"
+        with self._lock:
+            known = same in self._sets.get(session, ())
+        if not known:
+            await self.index.put(key, tools)
+        with self._lock:
+            sets = self._sets.setdefault(session, [])
+            if same not in sets:
+                sets.append(same)
+            left = [f"{session} {each}" for each in sets[:-_SETS_OF_A_SESSION]]
+            del sets[:-_SETS_OF_A_SESSION]
+            left += self._dropped(self.eviction.used(session))
+        await self._drop(left)
+        return key
+
+    async def find(self, session: str, tools: Sequence[ToolDefinition], query: str, limit: int) -> tuple[ToolDefinition, ...]:
+        """Those that fit, the best first; indexed again if they have been dropped meanwhile."""
+        by_name = {each.name: each for each in tools}
+        found = await self.index.find(await self.hold(session, tools), query, limit)
+        return tuple(by_name[name] for name in dict.fromkeys(found) if name in by_name)[:limit]
+
+    async def finished(self, session: str) -> None:
+        """A turn has ended."""
+        with self._lock:
+            left = self._dropped(self.eviction.finished(session))
+        await self._drop(left)
+
+    async def evict(self, session: str) -> None:
+        """Drops a session's tools whatever the policy says; it need not be known."""
+        with self._lock:
+            left = self._dropped([session])
+        await self._drop(left)
+
+    def _dropped(self, sessions: Iterable[str]) -> list[str]:
+        """The keys that leave with these sessions."""
+        keys: list[str] = []
+        for session in list(sessions):
+            keys += [f"{session} {each}" for each in self._sets.pop(session, ())]
+            self.eviction.dropped(session)
+        return keys
+
+    async def _drop(self, keys: Sequence[str]) -> None:
+        for key in keys:
+            await self.index.drop(key)

@@ -1,0 +1,105 @@
+"""What tests of the loop that searches for tools are made of, in the form of their kit."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from typing import Any
+
+from recollect.chat import (
+    ChatClientRequest,
+    Message,
+    Prompt,
+    Tool,
+    ToolCall,
+    ToolDefinition,
+    ToolOptions,
+    assistant,
+    keys,
+    user,
+)
+
+from .kits import Kit, Way, text_of
+from .looping import Runs
+
+NAMES = ["weather", "currency", "flights", "hotels", "trains"]
+SEARCH = "search_tools"
+
+
+def noting(kit: Kit) -> Any:
+    """The index by words, which notes what it is told."""
+    base = kit.KeywordToolIndex
+
+    class Async(base):  # type: ignore[misc, valid-type]
+        async def put(self, key: str, tools: Sequence[ToolDefinition]) -> None:
+            noted.append(("put", tuple(each.name for each in tools)))
+            await super().put(key, tools)
+
+        async def find(self, key: str, query: str, limit: int) -> tuple[str, ...]:
+            noted.append(("find", query, limit))
+            return await super().find(key, query, limit)  # type: ignore[no-any-return]
+
+        async def drop(self, key: str) -> None:
+            noted.append(("drop",))
+            await super().drop(key)
+
+    class Sync(base):  # type: ignore[misc, valid-type]
+        def put(self, key: str, tools: Sequence[ToolDefinition]) -> None:
+            noted.append(("put", tuple(each.name for each in tools)))
+            super().put(key, tools)
+
+        def find(self, key: str, query: str, limit: int) -> tuple[str, ...]:
+            noted.append(("find", query, limit))
+            return super().find(key, query, limit)  # type: ignore[no-any-return]
+
+        def drop(self, key: str) -> None:
+            noted.append(("drop",))
+            super().drop(key)
+
+    noted: list[tuple[Any, ...]] = []
+    index = (Async if kit.is_async else Sync)()
+    index.noted = noted
+    return index
+
+
+def tools(*names: str, runs: Runs | None = None) -> tuple[Tool, ...]:
+    made = runs or Runs()
+    return tuple(made.tool(name) for name in names or NAMES)
+
+
+def request(*messages: Message, given: Sequence[Tool] | None = None, session: Any = "s1", **options: Any) -> ChatClientRequest:
+    held = tools() if given is None else tuple(given)
+    return ChatClientRequest(messages or (user("hi"),), ToolOptions(tools=held, **options), {keys.SESSION: session})
+
+
+def searches(*queries: str, most: int | None = None) -> Message:
+    """A round that searches for each of these at once."""
+    asked = [{"query": query} | ({"max_results": most} if most else {}) for query in queries]
+    return assistant(tool_calls=[ToolCall(f"s{at}", SEARCH, json.dumps(each)) for at, each in enumerate(asked)])
+
+
+def shown(prompt: Prompt) -> list[str]:
+    assert isinstance(prompt.options, ToolOptions)
+    return [each.name for each in prompt.options.tools]
+
+
+class Searching:
+    """A loop that searches, around a scripted model."""
+
+    def __init__(self, kit: Kit, way: Way, *replies: Any, inner: Sequence[Any] = (), **settings: Any) -> None:
+        self.way = way
+        self.model = kit.ScriptedModel(replies)
+        self.index = noting(kit)
+        self.advisor = kit.ToolSearchAdvisor(**{"index": self.index} | settings)
+        self.chain = kit.AdvisorChain([self.advisor, *inner], self.model)
+
+    async def ask(self, asked: ChatClientRequest) -> str:
+        return text_of(await self.way.ask(self.chain, asked))
+
+    @property
+    def shown(self) -> list[list[str]]:
+        """The tools that the model saw, call by call."""
+        return [shown(prompt) for prompt in self.model.prompts]
+
+    def noted(self, what: str) -> list[tuple[Any, ...]]:
+        return [each for each in self.index.noted if each[0] == what]

@@ -1,0 +1,86 @@
+"""Which sessions' tools leave an index, and when."""
+
+from __future__ import annotations
+
+import pytest
+
+from recollect.chat import AlwaysEvict, EvictAfter, EvictByAny, Eviction, EvictLeastRecentlyUsed, NeverEvict
+
+
+def used(policy: Eviction, *sessions: str) -> list[str]:
+    """What leaves when these are used, one after the other."""
+    gone: list[str] = []
+    for each in sessions:
+        left = list(policy.used(each))
+        assert each not in left, "what is used stays"
+        for session in left:
+            policy.dropped(session)
+        gone += left
+    return gone
+
+
+@pytest.mark.row("L-70")
+def test_the_least_recently_used_go_when_there_are_too_many() -> None:
+    policy = EvictLeastRecentlyUsed(2)
+    assert used(policy, "a", "b", "a", "a") == []
+    assert used(policy, "c") == ["b"], "a was used since"
+    assert used(policy, "d", "e") == ["a", "c"]
+    assert list(policy.finished("e")) == []
+
+
+def test_a_thousand_sessions_stay_by_default() -> None:
+    policy = EvictLeastRecentlyUsed()
+    assert used(policy, *(str(each) for each in range(1000))) == []
+    assert used(policy, "one more") == ["0"]
+
+
+@pytest.mark.row("L-70")
+def test_what_was_dropped_otherwise_counts_no_more() -> None:
+    policy = EvictLeastRecentlyUsed(2)
+    used(policy, "a", "b")
+    policy.dropped("a")
+    policy.dropped("never seen")
+    assert used(policy, "c") == []
+
+
+def test_what_was_not_used_for_a_time_goes_when_another_is_used() -> None:
+    now = [0.0]
+    policy = EvictAfter(10, clock=lambda: now[0])
+    assert used(policy, "a", "b") == []
+    now[0] = 8
+    assert used(policy, "b") == []
+    now[0] = 10
+    assert used(policy, "c") == [], "exactly the time is not too long"
+    now[0] = 11
+    assert used(policy, "c") == ["a"]
+    now[0] = 50
+    assert used(policy, "b") == ["c"], "b is used anew, however old it is"
+
+
+def test_always_drops_at_the_end_of_each_turn_and_never_does_not() -> None:
+    assert list(AlwaysEvict().finished("a")) == ["a"]
+    assert used(AlwaysEvict(), "a", "b") == []
+    assert used(NeverEvict(), *map(str, range(5000))) == []
+    assert list(NeverEvict().finished("a")) == []
+
+
+def test_several_policies_drop_what_any_of_them_does_once() -> None:
+    now = [0.0]
+    policy = EvictByAny(EvictLeastRecentlyUsed(2), EvictAfter(10, clock=lambda: now[0]))
+    assert used(policy, "a", "b") == []
+    assert used(policy, "c") == ["a"]
+    now[0] = 20
+    assert sorted(used(policy, "d")) == ["b", "c"]
+    assert list(EvictByAny(NeverEvict(), AlwaysEvict()).finished("x")) == ["x"]
+    policy.dropped("d")
+    assert used(policy, "e", "f") == [], "all of them were told"
+
+
+def test_settings_that_cannot_be_are_refused_by_name() -> None:
+    with pytest.raises(ValueError, match="max_sessions: at least 1, not 0"):
+        EvictLeastRecentlyUsed(0)
+    for seconds in (0, -1, float("nan")):
+        with pytest.raises(ValueError, match="seconds: more than 0"):
+            EvictAfter(seconds)
+    with pytest.raises(ValueError, match="policies: at least one"):
+        EvictByAny()
