@@ -2,47 +2,31 @@
 
 from __future__ import annotations
 
-import asyncio
-import json
 from typing import Any
-from uuid import uuid4
 
-from tests.chat.loopback import Loopback, call, calls_in_deltas, chunk, completion, events
-from tests.support.model_endpoint import Behaviour, replies
+from tests.chat.thinking import Refused, Thinking, Thought, turn_of
 
 ROUNDS, CALLS = 2, 2
 _THINKS_S = 0.005
 
 
-class Clerk(Loopback):
+class Clerk(Thinking):
     """`problems`: what was wrong with the conversations that it was given."""
 
     def __init__(self) -> None:
-        super().__init__("openai")
+        super().__init__(self._decide, seconds=_THINKS_S)
         self.problems: list[str] = []
-        self.does(self._answer)
 
-    async def _answer(self, writer: asyncio.StreamWriter) -> None:
-        await asyncio.sleep(_THINKS_S)
-        await self._behaviour()(writer)
-
-    def _behaviour(self) -> Behaviour:
-        messages = self.body["messages"]
-        problem = _problem(messages)
+    def _decide(self, asked: dict[str, Any]) -> Thought:
+        problem = _problem(asked["messages"])
         if problem:
             self.problems.append(problem)
-            return replies({"error": {"message": problem}}, status=400)
-        last = max(at for at, message in enumerate(messages) if message["role"] == "user")
-        question = int(messages[last]["content"].split()[-1])
-        rounds = sum(message["role"] == "assistant" for message in messages[last:])
-        calls = []
-        if rounds < ROUNDS:
-            calls = [call(f"call-{uuid4().hex}", "look_up", json.dumps({"question": question})) for _ in range(CALLS)]
-        text = None if calls else f"answer {question}"
-        if not self.body.get("stream"):
-            return replies(completion(text, calls=calls))
-        said = calls_in_deltas(calls) if calls else [chunk({"role": "assistant", "content": text})]
-        return events([*said, chunk(reason="tool_calls" if calls else "stop")])
+            raise Refused(problem)
+        turn = turn_of(asked)
+        question = int(turn[0]["content"].split()[-1])
+        if sum(message["role"] == "assistant" for message in turn) < ROUNDS:
+            return [("look_up", {"question": question})] * CALLS
+        return f"answer {question}"
 
 
 def _problem(messages: list[dict[str, Any]]) -> str:

@@ -1,0 +1,64 @@
+"""An advisor that writes an audit trail: what was asked, which tools ran, what it cost. `python -m examples.chat.auditing`
+
+It stands inside of the loop of tools, so that it sees every round; one that stands outside sees only the turn.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import sys
+import time
+from typing import Any, TextIO
+
+from tests.chat.thinking import Thought, turn_of
+
+from recollect import AsyncClient, chat, new_event_id
+from recollect.chat import ChatClientRequest, ChatClientResponse, keys
+
+from .stand_in import a_model
+
+
+class Auditing(chat.AsyncBaseAdvisor):
+    """Writes a line of JSON for each round: never what was said, only that it was."""
+
+    def __init__(self, out: TextIO) -> None:
+        super().__init__(name="audit", order=keys.SESSION_MEMORY_ORDER + 1)
+        self._out = out
+
+    async def before(self, request: ChatClientRequest, chain: chat.AsyncAdvisorChain) -> ChatClientRequest:
+        # What belongs to one request stands in its context: one advisor serves many at once.
+        return request.with_context({"audit.began": time.monotonic(), "audit.messages": len(request.messages)})
+
+    async def after(self, response: ChatClientResponse, chain: chat.AsyncAdvisorChain) -> ChatClientResponse:
+        took = time.monotonic() - response.context["audit.began"]
+        line = {
+            "session": response.context[keys.SESSION].partition("-")[0],
+            "messages": response.context["audit.messages"],
+            "tools": [call.name for call in response.tool_calls],
+            "tokens": response.usage.total_tokens,
+            "slow": took > 30,
+        }
+        print(json.dumps(line), file=self._out)
+        return response
+
+
+def refund(order: int) -> str:
+    """Refund an order."""
+    return f"refunded order {order}"
+
+
+def think(asked: dict[str, Any]) -> Thought:
+    return "It is refunded." if turn_of(asked)[-1]["role"] == "tool" else [("refund", {"order": 7})]
+
+
+async def main() -> None:
+    async with AsyncClient(app="audited", user_id="ada") as memory, a_model(think) as model:
+        advisors = [chat.AsyncSessionMemoryAdvisor(memory), Auditing(sys.stdout)]
+        client = chat.AsyncChatClient(model, tools=[refund], advisors=advisors)
+        answer = await client.prompt("Refund order 7, please.").session(f"refunds-{new_event_id()}").call()
+        print(answer.text)
+
+
+if __name__ == "__main__":
+    asyncio.run(main())

@@ -1,0 +1,76 @@
+"""Two agents on one session: a planner asks researchers, each on a branch of its own. `python -m examples.chat.orchestration`
+
+A researcher sees what was said to the planner and what it found itself, and not what the other one found; what it writes is
+stamped with its branch. The planner sees what they report. All of it stands in one log, which is printed in the end.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from typing import Any
+
+from tests.chat.thinking import Thought, turn_of
+
+from recollect import AsyncClient, chat, new_event_id, text_of
+from recollect.chat import ToolContext
+
+from .stand_in import a_model
+
+FACTS = {"Lisbon": "mild, 21 degrees, a tram to the sea", "Oslo": "cold, 4 degrees, a train to the snow"}
+
+
+def look_up(city: str) -> str:
+    """What the guide book says about a city."""
+    return FACTS.get(city, "nothing")
+
+
+def think(asked: dict[str, Any]) -> Thought:
+    """The stand-in for both agents; the instructions tell it which one it is."""
+    turn = turn_of(asked)
+    answered = [str(message["content"]) for message in turn if message["role"] == "tool"]
+    if "researcher" in str(asked["messages"][0]["content"]):
+        city = str(turn[0]["content"]).rpartition(" ")[2]
+        return f"{city}: {answered[-1]}" if answered else [("look_up", {"city": city})]
+    return "Take Lisbon. " + "; ".join(answered) if answered else [("research", {"city": city}) for city in FACTS]
+
+
+async def main() -> None:
+    async with AsyncClient(app="orchestration", user_id="ada") as memory, a_model(think) as model:
+        session = f"trip-{new_event_id()}"
+
+        async def research(city: str, context: ToolContext) -> str:
+            """Have a researcher find out about one city."""
+            # Its branch and author are stamped on each event that it stores.
+            own = chat.AsyncSessionMemoryAdvisor(memory, author=f"researcher of {city}", branch=f"planner.{city.lower()}")
+            agent = chat.AsyncChatClient(model, system="You are a researcher.", tools=[look_up], advisors=[own])
+            answer = await agent.prompt(f"Find out about {city}").session(context.values["session"]).call()
+            return answer.text
+
+        planner = chat.AsyncChatClient(
+            model,
+            system="You plan trips. Ask for research on each city, then recommend one.",
+            tools=[research],
+            advisors=[chat.AsyncSessionMemoryAdvisor(memory, author="planner", branch="planner")],
+        )
+        answer = await planner.prompt("Lisbon or Oslo?").session(session).call()
+        print(f"planner says: {answer.text}\n")
+        async for event in memory.events(session):
+            print(f"{event.seq:>2}  {event.branch or '-':<15} {event.author or 'user':<21} {_told(event)}")
+        for branch in ("planner", "planner.oslo"):
+            seen = (await memory.get_context(session, branch=branch)).events
+            print(f"\non branch {branch}: {[event.seq for event in seen]}")
+
+
+def _told(event: Any) -> str:
+    calls = [part.tool_call for part in event.message.parts if part.HasField("tool_call")]
+    results = [part.tool_result for part in event.message.parts if part.HasField("tool_result")]
+    if calls:
+        return "calls " + ", ".join(f"{call.name}({', '.join(json.loads(call.arguments_json).values())})" for call in calls)
+    if results:
+        return "gets " + " | ".join(result.parts[0].text.text for result in results)
+    return text_of(event)
+
+
+if __name__ == "__main__":
+    asyncio.run(main())

@@ -1,0 +1,71 @@
+"""A chat in the terminal, streamed, that remembers: `python -m examples.chat.terminal [SESSION]`. An empty line ends it.
+
+Start it again with the same session and go on. RECOLLECT_ADDRESS names the server, OPENAI_API_KEY or OPENAI_BASE_URL the model.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import datetime
+import re
+import sys
+from contextlib import aclosing
+from typing import Any
+
+from rich.console import Console
+from rich.live import Live
+from rich.markdown import Markdown
+from tests.chat.thinking import Thought, turn_of
+
+from recollect import AsyncClient, chat
+
+from .stand_in import a_model
+
+USER = "ada"
+
+
+def today() -> str:
+    """Today's date, as YYYY-MM-DD."""
+    return datetime.datetime.now().astimezone().date().isoformat()
+
+
+def think(asked: dict[str, Any]) -> Thought:
+    """The stand-in: knows the date from a tool, and the user's name from the history."""
+    turn = turn_of(asked)
+    said = str(turn[0]["content"])
+    if turn[-1]["role"] == "tool":
+        return f"Today is **{turn[-1]['content']}**."
+    if re.search(r"\b(date|today)\b", said):
+        return [("today", {})]
+    names = [re.search(r"my name is (\w+)", str(message["content"]), re.IGNORECASE) for message in asked["messages"]]
+    known = [found.group(1) for found in names if found]
+    return f"Of course I remember you, *{known[-1]}*." if known else "I do not know your name yet. What is it?"
+
+
+async def main(session: str) -> None:
+    console = Console()
+    async with AsyncClient(app="terminal", user_id=USER) as memory, a_model(think) as model:
+        client = chat.AsyncChatClient(
+            model,
+            system="Answer in a sentence or two.",
+            tools=[today, *await chat.AsyncRecallTools(memory).all()],
+            advisors=[chat.AsyncSessionMemoryAdvisor(memory)],
+        )
+        while said := (await asyncio.to_thread(_line)).strip():
+            text = ""
+            with Live(console=console, refresh_per_second=12) as live:
+                async with aclosing(client.prompt(said).session(session).stream()) as chunks:
+                    async for chunk in chunks:
+                        text += chunk.text
+                        live.update(Markdown(text))
+
+
+def _line() -> str:
+    try:
+        return input("> ")
+    except EOFError:
+        return ""
+
+
+if __name__ == "__main__":
+    asyncio.run(main(sys.argv[1] if len(sys.argv) > 1 else "terminal"))
