@@ -165,6 +165,15 @@ async def test_a_memory_that_cannot_be_told_does_not_hide_why_the_turn_ended(kit
         await way.ask(loop(kit, kit.ScriptedModel([asks("clock")]), kept), request(Runs().tool("clock", return_direct=True)))
 
 
+async def test_a_memory_is_told_with_what_the_round_left_in_the_context(kit: Kit, way: Way) -> None:
+    kept = memory(kit)
+    marking = kit.advisor(order=1, before=lambda request: request.with_context({"mark": 1}))
+    chain = loop(kit, kit.ScriptedModel([asks("clock")]), kept, marking)
+    await way.ask(chain, request(Runs().tool("clock", return_direct=True)).with_context({"mine": 2}))
+    [(asked, _)] = kept.recorded
+    assert dict(asked.context) == {"mine": 2, "mark": 1}
+
+
 async def test_a_memory_further_out_is_not_told(kit: Kit, way: Way) -> None:
     kept = memory(kit)
     chain = kit.AdvisorChain([kept, kit.ToolCallingAdvisor(order=5)], kit.ScriptedModel([asks("clock")]))

@@ -35,16 +35,21 @@ async def run_tool(run: Run, arguments: str, context: ToolContext, timeout: floa
 
 
 async def gather(jobs: Sequence[Callable[[], Awaitable[_T]]], at_most: int) -> list[_T]:
-    """What each job returns, in order, when all have; no more than `at_most` of them run at once. Cancels all if one raises, or
-    if the caller is cancelled."""
+    """What each job returns, in order, when all have; no more than `at_most` of them run at once. Raises what a job raises.
+
+    Then, or when the caller is cancelled, the others are cancelled.
+    """
     places = asyncio.Semaphore(at_most)
 
     async def work(job: Callable[[], Awaitable[_T]]) -> _T:
         async with places:
             return await job()
 
-    async with asyncio.TaskGroup() as group:
-        tasks = [group.create_task(work(job)) for job in jobs]
+    try:
+        async with asyncio.TaskGroup() as group:
+            tasks = [group.create_task(work(job)) for job in jobs]
+    except BaseExceptionGroup as failed:
+        raise failed.exceptions[0] from None
     return [task.result() for task in tasks]
 
 
