@@ -94,7 +94,8 @@ type MemoryEntry struct {
 	SessionId string `protobuf:"bytes,5,opt,name=session_id,json=sessionId,proto3" json:"session_id,omitempty"`
 	// The event that it is from, in that session. At most 255 bytes.
 	EventId string `protobuf:"bytes,6,opt,name=event_id,json=eventId,proto3" json:"event_id,omitempty"`
-	// The caller's JSON object, verbatim; filters look at its top-level values. At most 256 KiB.
+	// The caller's JSON object, verbatim; filters look at its top-level values. At most 256 KiB. Numbers beyond a double and halves
+	// of surrogate pairs are refused.
 	MetadataJson string `protobuf:"bytes,7,opt,name=metadata_json,json=metadataJson,proto3" json:"metadata_json,omitempty"`
 	// OUTPUT_ONLY. The scope.
 	Scope *MemoryScope `protobuf:"bytes,8,opt,name=scope,proto3" json:"scope,omitempty"`

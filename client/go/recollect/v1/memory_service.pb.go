@@ -37,7 +37,7 @@ type AddSessionToMemoryRequest struct {
 	IncludeReasoning bool `protobuf:"varint,4,opt,name=include_reasoning,json=includeReasoning,proto3" json:"include_reasoning,omitempty"`
 	// Remember synthetic events (summaries) too.
 	IncludeSynthetic bool `protobuf:"varint,5,opt,name=include_synthetic,json=includeSynthetic,proto3" json:"include_synthetic,omitempty"`
-	// Metadata of every entry that is added. A JSON object, at most 256 KiB.
+	// Metadata of every entry that is added. A JSON object as that of MemoryEntry, at most 256 KiB.
 	MetadataJson  string `protobuf:"bytes,6,opt,name=metadata_json,json=metadataJson,proto3" json:"metadata_json,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -461,7 +461,8 @@ type SearchMemoryResponse struct {
 	Entries []*MemoryEntry `protobuf:"bytes,1,rep,name=entries,proto3" json:"entries,omitempty"`
 	// How the query was understood: RANKED where HYBRID was asked for and the embedder did not answer.
 	Mode SearchMode `protobuf:"varint,2,opt,name=mode,proto3,enum=recollect.v1.SearchMode" json:"mode,omitempty"`
-	// SEMANTIC and HYBRID: how many memories that the credential reaches still wait for their embedding.
+	// SEMANTIC and HYBRID: how many memories that the credential reaches still wait for their embedding, as counted within the
+	// last second.
 	SemanticLag   int64 `protobuf:"varint,3,opt,name=semantic_lag,json=semanticLag,proto3" json:"semantic_lag,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache

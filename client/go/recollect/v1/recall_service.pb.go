@@ -508,7 +508,8 @@ type SearchEventsResponse struct {
 	// True when more events match than are ranked (the best 256, by a coarser measure; 1,000 for a page that reaches beyond
 	// them): the last page is then not the last match.
 	Truncated bool `protobuf:"varint,4,opt,name=truncated,proto3" json:"truncated,omitempty"`
-	// SEMANTIC and HYBRID: how many events that the credential reaches still wait for their embedding.
+	// SEMANTIC and HYBRID: how many events that the credential reaches still wait for their embedding, as counted within the
+	// last second.
 	SemanticLag   int64 `protobuf:"varint,5,opt,name=semantic_lag,json=semanticLag,proto3" json:"semantic_lag,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache

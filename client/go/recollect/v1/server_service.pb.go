@@ -183,7 +183,8 @@ type EmbeddingStatus struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// True where an embedder is configured.
 	Enabled bool `protobuf:"varint,1,opt,name=enabled,proto3" json:"enabled,omitempty"`
-	// Events and memories that still wait for an embedding by the present model. Searches by words find them already.
+	// Events and memories that the credential reaches and that still wait for an embedding by the present model. Searches by words
+	// find them already.
 	Waiting       int64 `protobuf:"varint,2,opt,name=waiting,proto3" json:"waiting,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache

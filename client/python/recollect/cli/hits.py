@@ -69,7 +69,7 @@ def remarks(answer: SearchEventsResponse | SearchMemoryResponse, *, hybrid: bool
     if answer.semantic_lag:
         what = ("memory", "memories") if isinstance(answer, SearchMemoryResponse) else ("event", "events")
         told.append(
-            f"{counted(answer.semantic_lag, *what)} of the server cannot be found by meaning yet; run it again in a while"
+            f"{counted(answer.semantic_lag, *what)} cannot be found by meaning yet; run it again in a while"
         )
     return told
 

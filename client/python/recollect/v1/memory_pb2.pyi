@@ -63,7 +63,9 @@ class MemoryEntry(google.protobuf.message.Message):
     event_id: builtins.str
     """The event that it is from, in that session. At most 255 bytes."""
     metadata_json: builtins.str
-    """The caller's JSON object, verbatim; filters look at its top-level values. At most 256 KiB."""
+    """The caller's JSON object, verbatim; filters look at its top-level values. At most 256 KiB. Numbers beyond a double and halves
+    of surrogate pairs are refused.
+    """
     score: builtins.float
     """OUTPUT_ONLY, of SearchMemory. As SearchHit.score."""
     @property

@@ -35,7 +35,7 @@ class AddSessionToMemoryRequest(google.protobuf.message.Message):
     include_synthetic: builtins.bool
     """Remember synthetic events (summaries) too."""
     metadata_json: builtins.str
-    """Metadata of every entry that is added. A JSON object, at most 256 KiB."""
+    """Metadata of every entry that is added. A JSON object as that of MemoryEntry, at most 256 KiB."""
     @property
     def session(self) -> recollect.v1.session_pb2.SessionRef:
         """REQUIRED. Its app and user are the scope of the entries."""
@@ -228,7 +228,9 @@ class SearchMemoryResponse(google.protobuf.message.Message):
     mode: recollect.v1.recall_pb2.SearchMode.ValueType
     """How the query was understood: RANKED where HYBRID was asked for and the embedder did not answer."""
     semantic_lag: builtins.int
-    """SEMANTIC and HYBRID: how many memories that the credential reaches still wait for their embedding."""
+    """SEMANTIC and HYBRID: how many memories that the credential reaches still wait for their embedding, as counted within the
+    last second.
+    """
     @property
     def entries(self) -> google.protobuf.internal.containers.RepeatedCompositeFieldContainer[recollect.v1.memory_pb2.MemoryEntry]:
         """Entries."""

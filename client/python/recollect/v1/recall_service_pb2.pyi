@@ -268,7 +268,9 @@ class SearchEventsResponse(google.protobuf.message.Message):
     them): the last page is then not the last match.
     """
     semantic_lag: builtins.int
-    """SEMANTIC and HYBRID: how many events that the credential reaches still wait for their embedding."""
+    """SEMANTIC and HYBRID: how many events that the credential reaches still wait for their embedding, as counted within the
+    last second.
+    """
     @property
     def hits(self) -> google.protobuf.internal.containers.RepeatedCompositeFieldContainer[global___SearchHit]:
         """Hits. SUBSTRING: of one session in window order; of several by event time, then by session and seq. Otherwise best first."""

@@ -87,7 +87,9 @@ class EmbeddingStatus(google.protobuf.message.Message):
     enabled: builtins.bool
     """True where an embedder is configured."""
     waiting: builtins.int
-    """Events and memories that still wait for an embedding by the present model. Searches by words find them already."""
+    """Events and memories that the credential reaches and that still wait for an embedding by the present model. Searches by words
+    find them already.
+    """
     def __init__(
         self,
         *,

@@ -3683,7 +3683,8 @@ pub struct MemoryEntry {
     /// The event that it is from, in that session. At most 255 bytes.
     #[prost(string, tag = "6")]
     pub event_id: ::prost::alloc::string::String,
-    /// The caller's JSON object, verbatim; filters look at its top-level values. At most 256 KiB.
+    /// The caller's JSON object, verbatim; filters look at its top-level values. At most 256 KiB. Numbers beyond a double and halves
+    /// of surrogate pairs are refused.
     #[prost(string, tag = "7")]
     pub metadata_json: ::prost::alloc::string::String,
     /// OUTPUT_ONLY. The scope.
@@ -3740,7 +3741,7 @@ pub struct AddSessionToMemoryRequest {
     /// Remember synthetic events (summaries) too.
     #[prost(bool, tag = "5")]
     pub include_synthetic: bool,
-    /// Metadata of every entry that is added. A JSON object, at most 256 KiB.
+    /// Metadata of every entry that is added. A JSON object as that of MemoryEntry, at most 256 KiB.
     #[prost(string, tag = "6")]
     pub metadata_json: ::prost::alloc::string::String,
 }
@@ -3825,7 +3826,8 @@ pub struct SearchMemoryResponse {
     /// How the query was understood: RANKED where HYBRID was asked for and the embedder did not answer.
     #[prost(enumeration = "SearchMode", tag = "2")]
     pub mode: i32,
-    /// SEMANTIC and HYBRID: how many memories that the credential reaches still wait for their embedding.
+    /// SEMANTIC and HYBRID: how many memories that the credential reaches still wait for their embedding, as counted within the
+    /// last second.
     #[prost(int64, tag = "3")]
     pub semantic_lag: i64,
 }
@@ -4243,7 +4245,8 @@ pub struct SearchEventsResponse {
     /// them): the last page is then not the last match.
     #[prost(bool, tag = "4")]
     pub truncated: bool,
-    /// SEMANTIC and HYBRID: how many events that the credential reaches still wait for their embedding.
+    /// SEMANTIC and HYBRID: how many events that the credential reaches still wait for their embedding, as counted within the
+    /// last second.
     #[prost(int64, tag = "5")]
     pub semantic_lag: i64,
 }
@@ -4431,7 +4434,8 @@ pub struct EmbeddingStatus {
     /// True where an embedder is configured.
     #[prost(bool, tag = "1")]
     pub enabled: bool,
-    /// Events and memories that still wait for an embedding by the present model. Searches by words find them already.
+    /// Events and memories that the credential reaches and that still wait for an embedding by the present model. Searches by words
+    /// find them already.
     #[prost(int64, tag = "2")]
     pub waiting: i64,
 }

@@ -97,7 +97,8 @@ export type MemoryEntry = Message<"recollect.v1.MemoryEntry"> & {
   eventId: string;
 
   /**
-   * The caller's JSON object, verbatim; filters look at its top-level values. At most 256 KiB.
+   * The caller's JSON object, verbatim; filters look at its top-level values. At most 256 KiB. Numbers beyond a double and halves
+   * of surrogate pairs are refused.
    *
    * @generated from field: string metadata_json = 7;
    */

@@ -64,7 +64,7 @@ export type AddSessionToMemoryRequest = Message<"recollect.v1.AddSessionToMemory
   includeSynthetic: boolean;
 
   /**
-   * Metadata of every entry that is added. A JSON object, at most 256 KiB.
+   * Metadata of every entry that is added. A JSON object as that of MemoryEntry, at most 256 KiB.
    *
    * @generated from field: string metadata_json = 6;
    */
@@ -289,7 +289,8 @@ export type SearchMemoryResponse = Message<"recollect.v1.SearchMemoryResponse"> 
   mode: SearchMode;
 
   /**
-   * SEMANTIC and HYBRID: how many memories that the credential reaches still wait for their embedding.
+   * SEMANTIC and HYBRID: how many memories that the credential reaches still wait for their embedding, as counted within the
+   * last second.
    *
    * @generated from field: int64 semantic_lag = 3;
    */

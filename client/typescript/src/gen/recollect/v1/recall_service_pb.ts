@@ -307,7 +307,8 @@ export type SearchEventsResponse = Message<"recollect.v1.SearchEventsResponse"> 
   truncated: boolean;
 
   /**
-   * SEMANTIC and HYBRID: how many events that the credential reaches still wait for their embedding.
+   * SEMANTIC and HYBRID: how many events that the credential reaches still wait for their embedding, as counted within the
+   * last second.
    *
    * @generated from field: int64 semantic_lag = 5;
    */

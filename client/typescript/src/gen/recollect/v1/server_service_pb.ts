@@ -119,7 +119,8 @@ export type EmbeddingStatus = Message<"recollect.v1.EmbeddingStatus"> & {
   enabled: boolean;
 
   /**
-   * Events and memories that still wait for an embedding by the present model. Searches by words find them already.
+   * Events and memories that the credential reaches and that still wait for an embedding by the present model. Searches by words
+   * find them already.
    *
    * @generated from field: int64 waiting = 2;
    */

@@ -192,7 +192,7 @@ private static final long serialVersionUID = 0L;
   private volatile java.lang.Object metadataJson_ = "";
   /**
    * <pre>
-   * Metadata of every entry that is added. A JSON object, at most 256 KiB.
+   * Metadata of every entry that is added. A JSON object as that of MemoryEntry, at most 256 KiB.
    * </pre>
    *
    * <code>string metadata_json = 6 [json_name = "metadataJson"];</code>
@@ -213,7 +213,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Metadata of every entry that is added. A JSON object, at most 256 KiB.
+   * Metadata of every entry that is added. A JSON object as that of MemoryEntry, at most 256 KiB.
    * </pre>
    *
    * <code>string metadata_json = 6 [json_name = "metadataJson"];</code>
@@ -1127,7 +1127,7 @@ private static final long serialVersionUID = 0L;
     private java.lang.Object metadataJson_ = "";
     /**
      * <pre>
-     * Metadata of every entry that is added. A JSON object, at most 256 KiB.
+     * Metadata of every entry that is added. A JSON object as that of MemoryEntry, at most 256 KiB.
      * </pre>
      *
      * <code>string metadata_json = 6 [json_name = "metadataJson"];</code>
@@ -1147,7 +1147,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Metadata of every entry that is added. A JSON object, at most 256 KiB.
+     * Metadata of every entry that is added. A JSON object as that of MemoryEntry, at most 256 KiB.
      * </pre>
      *
      * <code>string metadata_json = 6 [json_name = "metadataJson"];</code>
@@ -1168,7 +1168,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Metadata of every entry that is added. A JSON object, at most 256 KiB.
+     * Metadata of every entry that is added. A JSON object as that of MemoryEntry, at most 256 KiB.
      * </pre>
      *
      * <code>string metadata_json = 6 [json_name = "metadataJson"];</code>
@@ -1185,7 +1185,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Metadata of every entry that is added. A JSON object, at most 256 KiB.
+     * Metadata of every entry that is added. A JSON object as that of MemoryEntry, at most 256 KiB.
      * </pre>
      *
      * <code>string metadata_json = 6 [json_name = "metadataJson"];</code>
@@ -1199,7 +1199,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Metadata of every entry that is added. A JSON object, at most 256 KiB.
+     * Metadata of every entry that is added. A JSON object as that of MemoryEntry, at most 256 KiB.
      * </pre>
      *
      * <code>string metadata_json = 6 [json_name = "metadataJson"];</code>

@@ -110,7 +110,7 @@ public interface AddSessionToMemoryRequestOrBuilder extends
 
   /**
    * <pre>
-   * Metadata of every entry that is added. A JSON object, at most 256 KiB.
+   * Metadata of every entry that is added. A JSON object as that of MemoryEntry, at most 256 KiB.
    * </pre>
    *
    * <code>string metadata_json = 6 [json_name = "metadataJson"];</code>
@@ -119,7 +119,7 @@ public interface AddSessionToMemoryRequestOrBuilder extends
   java.lang.String getMetadataJson();
   /**
    * <pre>
-   * Metadata of every entry that is added. A JSON object, at most 256 KiB.
+   * Metadata of every entry that is added. A JSON object as that of MemoryEntry, at most 256 KiB.
    * </pre>
    *
    * <code>string metadata_json = 6 [json_name = "metadataJson"];</code>

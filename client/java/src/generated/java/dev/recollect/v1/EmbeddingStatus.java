@@ -66,7 +66,8 @@ private static final long serialVersionUID = 0L;
   private long waiting_ = 0L;
   /**
    * <pre>
-   * Events and memories that still wait for an embedding by the present model. Searches by words find them already.
+   * Events and memories that the credential reaches and that still wait for an embedding by the present model. Searches by words
+   * find them already.
    * </pre>
    *
    * <code>int64 waiting = 2 [json_name = "waiting"];</code>
@@ -446,7 +447,8 @@ private static final long serialVersionUID = 0L;
     private long waiting_ ;
     /**
      * <pre>
-     * Events and memories that still wait for an embedding by the present model. Searches by words find them already.
+     * Events and memories that the credential reaches and that still wait for an embedding by the present model. Searches by words
+     * find them already.
      * </pre>
      *
      * <code>int64 waiting = 2 [json_name = "waiting"];</code>
@@ -458,7 +460,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Events and memories that still wait for an embedding by the present model. Searches by words find them already.
+     * Events and memories that the credential reaches and that still wait for an embedding by the present model. Searches by words
+     * find them already.
      * </pre>
      *
      * <code>int64 waiting = 2 [json_name = "waiting"];</code>
@@ -474,7 +477,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Events and memories that still wait for an embedding by the present model. Searches by words find them already.
+     * Events and memories that the credential reaches and that still wait for an embedding by the present model. Searches by words
+     * find them already.
      * </pre>
      *
      * <code>int64 waiting = 2 [json_name = "waiting"];</code>

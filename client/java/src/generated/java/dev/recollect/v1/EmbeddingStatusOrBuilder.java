@@ -22,7 +22,8 @@ public interface EmbeddingStatusOrBuilder extends
 
   /**
    * <pre>
-   * Events and memories that still wait for an embedding by the present model. Searches by words find them already.
+   * Events and memories that the credential reaches and that still wait for an embedding by the present model. Searches by words
+   * find them already.
    * </pre>
    *
    * <code>int64 waiting = 2 [json_name = "waiting"];</code>

@@ -323,7 +323,8 @@ private static final long serialVersionUID = 0L;
   private volatile java.lang.Object metadataJson_ = "";
   /**
    * <pre>
-   * The caller's JSON object, verbatim; filters look at its top-level values. At most 256 KiB.
+   * The caller's JSON object, verbatim; filters look at its top-level values. At most 256 KiB. Numbers beyond a double and halves
+   * of surrogate pairs are refused.
    * </pre>
    *
    * <code>string metadata_json = 7 [json_name = "metadataJson"];</code>
@@ -344,7 +345,8 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * The caller's JSON object, verbatim; filters look at its top-level values. At most 256 KiB.
+   * The caller's JSON object, verbatim; filters look at its top-level values. At most 256 KiB. Numbers beyond a double and halves
+   * of surrogate pairs are refused.
    * </pre>
    *
    * <code>string metadata_json = 7 [json_name = "metadataJson"];</code>
@@ -1853,7 +1855,8 @@ private static final long serialVersionUID = 0L;
     private java.lang.Object metadataJson_ = "";
     /**
      * <pre>
-     * The caller's JSON object, verbatim; filters look at its top-level values. At most 256 KiB.
+     * The caller's JSON object, verbatim; filters look at its top-level values. At most 256 KiB. Numbers beyond a double and halves
+     * of surrogate pairs are refused.
      * </pre>
      *
      * <code>string metadata_json = 7 [json_name = "metadataJson"];</code>
@@ -1873,7 +1876,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The caller's JSON object, verbatim; filters look at its top-level values. At most 256 KiB.
+     * The caller's JSON object, verbatim; filters look at its top-level values. At most 256 KiB. Numbers beyond a double and halves
+     * of surrogate pairs are refused.
      * </pre>
      *
      * <code>string metadata_json = 7 [json_name = "metadataJson"];</code>
@@ -1894,7 +1898,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The caller's JSON object, verbatim; filters look at its top-level values. At most 256 KiB.
+     * The caller's JSON object, verbatim; filters look at its top-level values. At most 256 KiB. Numbers beyond a double and halves
+     * of surrogate pairs are refused.
      * </pre>
      *
      * <code>string metadata_json = 7 [json_name = "metadataJson"];</code>
@@ -1911,7 +1916,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The caller's JSON object, verbatim; filters look at its top-level values. At most 256 KiB.
+     * The caller's JSON object, verbatim; filters look at its top-level values. At most 256 KiB. Numbers beyond a double and halves
+     * of surrogate pairs are refused.
      * </pre>
      *
      * <code>string metadata_json = 7 [json_name = "metadataJson"];</code>
@@ -1925,7 +1931,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The caller's JSON object, verbatim; filters look at its top-level values. At most 256 KiB.
+     * The caller's JSON object, verbatim; filters look at its top-level values. At most 256 KiB. Numbers beyond a double and halves
+     * of surrogate pairs are refused.
      * </pre>
      *
      * <code>string metadata_json = 7 [json_name = "metadataJson"];</code>

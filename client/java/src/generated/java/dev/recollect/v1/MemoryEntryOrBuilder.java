@@ -146,7 +146,8 @@ public interface MemoryEntryOrBuilder extends
 
   /**
    * <pre>
-   * The caller's JSON object, verbatim; filters look at its top-level values. At most 256 KiB.
+   * The caller's JSON object, verbatim; filters look at its top-level values. At most 256 KiB. Numbers beyond a double and halves
+   * of surrogate pairs are refused.
    * </pre>
    *
    * <code>string metadata_json = 7 [json_name = "metadataJson"];</code>
@@ -155,7 +156,8 @@ public interface MemoryEntryOrBuilder extends
   java.lang.String getMetadataJson();
   /**
    * <pre>
-   * The caller's JSON object, verbatim; filters look at its top-level values. At most 256 KiB.
+   * The caller's JSON object, verbatim; filters look at its top-level values. At most 256 KiB. Numbers beyond a double and halves
+   * of surrogate pairs are refused.
    * </pre>
    *
    * <code>string metadata_json = 7 [json_name = "metadataJson"];</code>

@@ -206,7 +206,8 @@ private static final long serialVersionUID = 0L;
   private long semanticLag_ = 0L;
   /**
    * <pre>
-   * SEMANTIC and HYBRID: how many events that the credential reaches still wait for their embedding.
+   * SEMANTIC and HYBRID: how many events that the credential reaches still wait for their embedding, as counted within the
+   * last second.
    * </pre>
    *
    * <code>int64 semantic_lag = 5 [json_name = "semanticLag"];</code>
@@ -1187,7 +1188,8 @@ private static final long serialVersionUID = 0L;
     private long semanticLag_ ;
     /**
      * <pre>
-     * SEMANTIC and HYBRID: how many events that the credential reaches still wait for their embedding.
+     * SEMANTIC and HYBRID: how many events that the credential reaches still wait for their embedding, as counted within the
+     * last second.
      * </pre>
      *
      * <code>int64 semantic_lag = 5 [json_name = "semanticLag"];</code>
@@ -1199,7 +1201,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * SEMANTIC and HYBRID: how many events that the credential reaches still wait for their embedding.
+     * SEMANTIC and HYBRID: how many events that the credential reaches still wait for their embedding, as counted within the
+     * last second.
      * </pre>
      *
      * <code>int64 semantic_lag = 5 [json_name = "semanticLag"];</code>
@@ -1215,7 +1218,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * SEMANTIC and HYBRID: how many events that the credential reaches still wait for their embedding.
+     * SEMANTIC and HYBRID: how many events that the credential reaches still wait for their embedding, as counted within the
+     * last second.
      * </pre>
      *
      * <code>int64 semantic_lag = 5 [json_name = "semanticLag"];</code>

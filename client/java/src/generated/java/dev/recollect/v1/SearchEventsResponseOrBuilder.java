@@ -108,7 +108,8 @@ public interface SearchEventsResponseOrBuilder extends
 
   /**
    * <pre>
-   * SEMANTIC and HYBRID: how many events that the credential reaches still wait for their embedding.
+   * SEMANTIC and HYBRID: how many events that the credential reaches still wait for their embedding, as counted within the
+   * last second.
    * </pre>
    *
    * <code>int64 semantic_lag = 5 [json_name = "semanticLag"];</code>

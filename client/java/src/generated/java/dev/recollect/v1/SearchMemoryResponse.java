@@ -140,7 +140,8 @@ private static final long serialVersionUID = 0L;
   private long semanticLag_ = 0L;
   /**
    * <pre>
-   * SEMANTIC and HYBRID: how many memories that the credential reaches still wait for their embedding.
+   * SEMANTIC and HYBRID: how many memories that the credential reaches still wait for their embedding, as counted within the
+   * last second.
    * </pre>
    *
    * <code>int64 semantic_lag = 3 [json_name = "semanticLag"];</code>
@@ -929,7 +930,8 @@ private static final long serialVersionUID = 0L;
     private long semanticLag_ ;
     /**
      * <pre>
-     * SEMANTIC and HYBRID: how many memories that the credential reaches still wait for their embedding.
+     * SEMANTIC and HYBRID: how many memories that the credential reaches still wait for their embedding, as counted within the
+     * last second.
      * </pre>
      *
      * <code>int64 semantic_lag = 3 [json_name = "semanticLag"];</code>
@@ -941,7 +943,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * SEMANTIC and HYBRID: how many memories that the credential reaches still wait for their embedding.
+     * SEMANTIC and HYBRID: how many memories that the credential reaches still wait for their embedding, as counted within the
+     * last second.
      * </pre>
      *
      * <code>int64 semantic_lag = 3 [json_name = "semanticLag"];</code>
@@ -957,7 +960,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * SEMANTIC and HYBRID: how many memories that the credential reaches still wait for their embedding.
+     * SEMANTIC and HYBRID: how many memories that the credential reaches still wait for their embedding, as counted within the
+     * last second.
      * </pre>
      *
      * <code>int64 semantic_lag = 3 [json_name = "semanticLag"];</code>

@@ -75,7 +75,8 @@ public interface SearchMemoryResponseOrBuilder extends
 
   /**
    * <pre>
-   * SEMANTIC and HYBRID: how many memories that the credential reaches still wait for their embedding.
+   * SEMANTIC and HYBRID: how many memories that the credential reaches still wait for their embedding, as counted within the
+   * last second.
    * </pre>
    *
    * <code>int64 semantic_lag = 3 [json_name = "semanticLag"];</code>
