@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 from recollect.chat import (
@@ -27,7 +27,7 @@ SEARCH = "search_tools"
 
 
 def noting(kit: Kit) -> Any:
-    """The index by words, which notes what it is told."""
+    """The index by words, which notes what it is told; `before_drop` happens while it drops a set."""
     base = kit.KeywordToolIndex
 
     class Async(base):  # type: ignore[misc, valid-type]
@@ -41,6 +41,8 @@ def noting(kit: Kit) -> Any:
 
         async def drop(self, key: str) -> None:
             noted.append(("drop",))
+            if (meanwhile := self.before_drop()) is not None:
+                await meanwhile
             await super().drop(key)
 
     class Sync(base):  # type: ignore[misc, valid-type]
@@ -54,11 +56,13 @@ def noting(kit: Kit) -> Any:
 
         def drop(self, key: str) -> None:
             noted.append(("drop",))
+            self.before_drop()
             super().drop(key)
 
     noted: list[tuple[Any, ...]] = []
     index = (Async if kit.is_async else Sync)()
     index.noted = noted
+    index.before_drop = lambda: None
     return index
 
 
@@ -67,7 +71,7 @@ def tools(*names: str, runs: Runs | None = None) -> tuple[Tool, ...]:
     return tuple(made.tool(name) for name in names or NAMES)
 
 
-def request(*messages: Message, given: Sequence[Tool] | None = None, session: Any = "s1", **options: Any) -> ChatClientRequest:
+def request(*messages: Message, given: Iterable[Tool] | None = None, session: Any = "s1", **options: Any) -> ChatClientRequest:
     held = tools() if given is None else tuple(given)
     return ChatClientRequest(messages or (user("hi"),), ToolOptions(tools=held, **options), {keys.SESSION: session})
 

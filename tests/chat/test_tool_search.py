@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 from collections.abc import Callable
 from typing import Any
@@ -27,7 +28,7 @@ from recollect.chat import (
     user,
 )
 from recollect.chat.executions import result_of
-from recollect.chat.tool_finds import GUIDANCE, found_output
+from recollect.chat.tool_finds import GUIDANCE, found_output, session_key
 
 from .kits import Kit, Way, text_of
 from .looping import Runs, asks, memory
@@ -107,6 +108,28 @@ async def test_what_is_dropped_at_the_end_of_a_turn_is_there_for_the_next(kit: K
     assert loop.advisor.sessions == (), "however the turn ends"
     await loop.ask(request())
     assert len(loop.noted("put")) == 3
+
+
+async def test_tools_that_come_back_while_they_are_dropped_stay(kit: Kit, way: Way) -> None:
+    """Another turn of the session may begin while the end of one takes its time."""
+    loop = Searching(kit, way, "a", searches("weather"), "b")
+    await loop.ask(request())
+    definitions = [each.definition for each in tools()]
+    again = [lambda: loop.advisor._catalog.hold(session_key("s1"), definitions)]
+
+    loop.index.before_drop = lambda: again.pop()() if again else None
+    await kit.of(loop.advisor.evict, "s1")
+    assert not again
+    await loop.ask(request())
+    assert loop.shown[-1] == [SEARCH, "weather"]
+    assert len(loop.noted("put")) == 2
+
+
+async def test_requests_that_begin_at_once_share_one_set(kit: Kit, way: Way) -> None:
+    loop = Searching(kit, way, *["ok"] * 20)
+    await asyncio.gather(*(loop.ask(request(session=f"s{at % 2}")) for at in range(20)))
+    assert len(loop.noted("put")) - len(loop.noted("drop")) == 2
+    assert len(loop.advisor.sessions) == 2
 
 
 @pytest.mark.row("L-71")

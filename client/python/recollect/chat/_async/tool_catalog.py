@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from itertools import count
 from threading import Lock
 
 from ..eviction import Eviction
@@ -20,30 +21,29 @@ class AsyncToolCatalog:
     def __init__(self, index: AsyncToolIndex, eviction: Eviction) -> None:
         self.index = index
         self.eviction = eviction
-        self._sets: dict[str, list[str]] = {}
+        self._keys: dict[str, dict[str, str]] = {}  # by session and fingerprint
+        self._numbers = count()
         self._lock = Lock()
 
     @property
     def sessions(self) -> tuple[str, ...]:
         """Those whose tools are indexed."""
         with self._lock:
-            return tuple(self._sets)
+            return tuple(self._keys)
 
     async def hold(self, session: str, tools: Sequence[ToolDefinition]) -> str:
         """The key of these tools in the index, where they are when this returns."""
         same = fingerprint(tools)
-        key = f"{session} {same}"
         with self._lock:
-            known = same in self._sets.get(session, ())
-        if not known:
-            await self.index.put(key, tools)
-        with self._lock:
-            sets = self._sets.setdefault(session, [])
-            if same not in sets:
-                sets.append(same)
-            left = [f"{session} {each}" for each in sets[:-_SETS_OF_A_SESSION]]
-            del sets[:-_SETS_OF_A_SESSION]
-            left += self._dropped(self.eviction.used(session))
+            key = self._keys.get(session, {}).get(same)
+            left = self._used(session) if key else []
+            # Never used again: who drops an older key of these tools, which may take its time, does not drop these.
+            new = f"{session} {same} {next(self._numbers)}"
+        if key is None:
+            await self.index.put(new, tools)
+            with self._lock:
+                key = self._keys.setdefault(session, {}).setdefault(same, new)
+                left = self._used(session) + ([new] if key != new else [])
         await self._drop(left)
         return key
 
@@ -65,11 +65,17 @@ class AsyncToolCatalog:
             left = self._dropped([session])
         await self._drop(left)
 
+    def _used(self, session: str) -> list[str]:
+        """The keys that leave as the session is used."""
+        keys = self._keys[session]
+        oldest = [keys.pop(same) for same in list(keys)[:-_SETS_OF_A_SESSION]]
+        return oldest + self._dropped(self.eviction.used(session))
+
     def _dropped(self, sessions: Iterable[str]) -> list[str]:
         """The keys that leave with these sessions."""
         keys: list[str] = []
         for session in list(sessions):
-            keys += [f"{session} {each}" for each in self._sets.pop(session, ())]
+            keys += self._keys.pop(session, {}).values()
             self.eviction.dropped(session)
         return keys
 
