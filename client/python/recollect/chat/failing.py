@@ -83,7 +83,7 @@ def _words(body: Any, secret: str) -> str:
 def _json(body: bytes) -> Any:
     try:
         found = json.loads(body)
-    except ValueError:
+    except (ValueError, RecursionError):
         return None
     return found[0] if isinstance(found, list) and found else found  # some of Google's answers wrap it so
 

@@ -7,7 +7,7 @@ from typing import Any
 
 from ..messages import Message, Part, Reasoning, Role, Text, ToolCall, nothing
 from ..responses import ChatResponse, Generation, Usage
-from .reading import ErrorEvent, Json, Unfinished, Unreadable, count_in, object_in, objects_in, parsed, text_in
+from .reading import ErrorEvent, Json, Unfinished, Unreadable, compact, count_in, object_in, objects_in, parsed, text_in
 from .sse import Event
 
 _DONE = "[DONE]"
@@ -43,7 +43,14 @@ def _said(message: Json) -> tuple[list[Part], bool]:
     reasoning = text_in(message, "reasoning_content") or text_in(message, "reasoning")
     refusal = text_in(message, "refusal")
     parts: list[Part] = [Reasoning(reasoning)] if reasoning else []
-    return parts + [Text(text) for text in (text_in(message, "content"), refusal) if text], bool(refusal)
+    return parts + [Text(text) for text in (_content(message), refusal) if text], bool(refusal)
+
+
+def _content(message: Json) -> str:
+    """Some servers answer with a list of contents, as they are asked with one."""
+    if isinstance(message.get("content"), list):
+        return "".join(text_in(each, "text") for each in objects_in(message, "content"))
+    return text_in(message, "content")
 
 
 def usage(found: Any) -> Usage:
@@ -152,7 +159,9 @@ class _Call:
         name = text_in(function, "name")
         if not (repeats and name == self._name):  # who repeats the id repeats the name
             self._name += name
-        self._arguments.append(text_in(function, "input" if "custom" in delta else "arguments"))
+        written = "input" if "custom" in delta else "arguments"
+        whole = function.get(written)  # some servers write an object and not its text
+        self._arguments.append(compact(whole) if isinstance(whole, dict) else text_in(function, written))
 
     def whole(self) -> ToolCall:
         return ToolCall(self.id or self._own_id, self._name, "".join(self._arguments), self._kind)

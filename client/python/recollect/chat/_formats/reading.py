@@ -32,7 +32,7 @@ def parsed(text: str | bytes) -> dict[str, Any]:
     """A JSON object. Raises Unreadable."""
     try:
         found = json.loads(text)
-    except ValueError:
+    except (ValueError, RecursionError):
         raise Unreadable("no JSON") from None
     if not isinstance(found, dict):
         raise Unreadable("no JSON object")
