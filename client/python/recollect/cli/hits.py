@@ -68,9 +68,7 @@ def remarks(answer: SearchEventsResponse | SearchMemoryResponse, *, hybrid: bool
         told.append("the embedder did not answer: this was found by words alone; run it again to search by meaning too")
     if answer.semantic_lag:
         what = ("memory", "memories") if isinstance(answer, SearchMemoryResponse) else ("event", "events")
-        told.append(
-            f"{counted(answer.semantic_lag, *what)} cannot be found by meaning yet; run it again in a while"
-        )
+        told.append(f"{counted(answer.semantic_lag, *what)} cannot be found by meaning yet; run it again in a while")
     return told
 
 
