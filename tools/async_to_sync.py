@@ -40,7 +40,7 @@ RULES = (
     (r"\basynccontextmanager\b, contextmanager\b", "contextmanager"),
     (r"\basynccontextmanager\b", "contextmanager"),
     (r"\benter_async_context\b", "enter_context"),
-    (r"\bAbstractAsync(?=ContextManager\b)", "Abstract"),
+    (r"\b(Abstract|Default)Async(?=ContextManager\b|HttpxClient\b)", r"\1"),
     (r"\.a(?=(close|read|iter_bytes)\()", "."),
     (r"\bAsyncGenerator\[([\w.]+), None\]", r"Generator[\1, None, None]"),
     (r"\bAsync(?=[A-Z])", ""),

@@ -68,3 +68,25 @@ def test_everything_public_is_documented() -> None:
 def test_a_step_of_a_stream_is_taken_in_both_forms(tool: ModuleType) -> None:
     source = "async def f(items):\n    return await anext(items, None)\n"
     assert tool.to_sync(source, "x.py") == tool.HEADER + "def f(items):\n    return next(items, None)\n"
+
+
+@pytest.mark.parametrize(
+    ("source", "expected"),
+    [
+        (
+            "@asynccontextmanager\nasync def f(s, r) -> AsyncGenerator[http.Answer, None]:\n"
+            "    yield await s.enter_async_context(r), await r.aread()\n",
+            "@contextmanager\ndef f(s, r) -> Generator[http.Answer, None, None]:\n    yield s.enter_context(r), r.read()\n",
+        ),
+        (
+            "x: AbstractAsyncContextManager[A] = lib.DefaultAsyncHttpxClient()\n",
+            "x: AbstractContextManager[A] = lib.DefaultHttpxClient()\n",
+        ),
+        (
+            "async for each in response.aiter_bytes():\n    await client.aclose()\n",
+            "for each in response.iter_bytes():\n    client.close()\n",
+        ),
+    ],
+)
+def test_what_holds_a_response_has_both_forms(tool: ModuleType, source: str, expected: str) -> None:
+    assert tool.to_sync(source, "x.py") == tool.HEADER + expected

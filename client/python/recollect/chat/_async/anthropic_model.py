@@ -42,7 +42,12 @@ class AsyncAnthropicModel(AsyncAdapter):
         provider: str = format_.PROVIDER,
     ) -> None:
         super().__init__(model, provider=provider, options=options, max_retries=max_retries)
-        library = client or anthropic.AsyncAnthropic(api_key=_key(api_key, base_url), base_url=base_url)
+        library = client or anthropic.AsyncAnthropic(
+            api_key=_key(api_key, base_url),
+            base_url=base_url,
+            # Neither key nor conversation goes where nobody pointed.
+            http_client=anthropic.DefaultAsyncHttpxClient(follow_redirects=False),
+        )
         if not (library.api_key or library.auth_token or library.credentials):
             raise ValueError("no key for Anthropic: give api_key, or set ANTHROPIC_API_KEY in the environment")
         self._owned = None if client else library

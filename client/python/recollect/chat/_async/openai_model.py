@@ -47,7 +47,12 @@ class AsyncOpenAIModel(AsyncAdapter):
         provider: str = format_.PROVIDER,
     ) -> None:
         super().__init__(model, provider=provider, options=options, max_retries=max_retries)
-        library = client or openai.AsyncOpenAI(api_key=_key(api_key, base_url), base_url=base_url)
+        library = client or openai.AsyncOpenAI(
+            api_key=_key(api_key, base_url),
+            base_url=base_url,
+            # Neither key nor conversation goes where nobody pointed.
+            http_client=openai.DefaultAsyncHttpxClient(follow_redirects=False),
+        )
         self._owned = None if client else library
         self._client = library.with_options(max_retries=0)
         own = (urlsplit(str(self._client.base_url)).hostname or "").endswith(_OWN_DOMAINS)
