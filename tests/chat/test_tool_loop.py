@@ -242,6 +242,31 @@ async def test_options_start_anew_in_each_round(kit: Kit, way: Way) -> None:
     assert seen == [2, 2]
 
 
+async def test_what_a_hook_does_to_the_messages_stays_in_the_turn(kit: Kit, way: Way) -> None:
+    """With internal history; without it each round begins from what the next instructions are."""
+
+    def hinted(asked: ChatClientRequest) -> ChatClientRequest:
+        return asked.with_messages(*asked.messages, user(f"hint {len(asked.messages)}"))
+
+    class Hinting(kit.ToolCallingAdvisor):  # type: ignore[misc, name-defined]
+        if kit.is_async:
+
+            async def before_call(self, request: ChatClientRequest, chain: object) -> ChatClientRequest:
+                return hinted(request)
+
+        else:
+
+            def before_call(self, request: ChatClientRequest, chain: object) -> ChatClientRequest:
+                return hinted(request)
+
+    runs = Runs()
+    model = kit.ScriptedModel([asks("clock"), asks("clock"), "done"])
+    await way.ask(kit.AdvisorChain([Hinting()], model), request(runs.tool("clock"), text="hi"))
+    said = [[message.text for message in context.history if message.role is Role.USER] for context in runs.contexts]
+    assert said == [["hi", "hint 1"], ["hi", "hint 1", "hint 4"]]
+    assert [message.text for message in model.prompts[2].messages if message.role is Role.USER][-1] == "hint 7"
+
+
 async def test_the_context_of_a_round_goes_into_the_next(kit: Kit, way: Way) -> None:
     counting = kit.advisor(before=lambda request: request.with_context({"rounds": request.context.get("rounds", 0) + 1}))
     model = kit.ScriptedModel([asks("clock"), asks("clock"), "done"])

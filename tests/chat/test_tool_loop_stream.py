@@ -68,7 +68,8 @@ async def test_only_the_chunks_of_the_last_round_pass(kit: Kit) -> None:
 
 async def test_text_and_reasoning_pass_at_once_and_what_says_nothing_after_calls_does_not(kit: Kit) -> None:
     thought = ChatResponse((Generation(assistant([Reasoning("hm")])),))
-    first = [thought, says("let me see"), asks("clock"), ChatResponse((Generation(assistant(), "tool_calls"),), Usage(1, 1, 2))]
+    ending = ChatResponse((Generation(assistant(), "tool_calls"),), Usage(1, 1, 2))
+    first = [thought, says("let me see"), asks("clock"), says("one moment"), ending]
     runs = Runs()
     model = chunked(kit, first, [says("done", Usage(2, 2, 4))])
     stream = loop(kit, model).next_stream(request(runs.tool("clock")))
@@ -77,7 +78,7 @@ async def test_text_and_reasoning_pass_at_once_and_what_says_nothing_after_calls
         seen += [(chunk.text or chunk.message.reasoning, len(runs.made)) async for chunk in stream]
     else:
         seen += [(chunk.text or chunk.message.reasoning, len(runs.made)) for chunk in stream]
-    assert seen == [("hm", 0), ("let me see", 0), ("done", 1)]
+    assert seen == [("hm", 0), ("let me see", 0), ("one moment", 0), ("done", 1)]
 
 
 async def test_what_is_said_in_one_chunk_with_a_call_is_not_lost(kit: Kit) -> None:

@@ -78,7 +78,7 @@ async def test_a_tool_that_is_not_listed_is_refused_unless_a_resolver_knows_it(k
     with pytest.raises(UnknownTool, match="'hidden'") as unknown:
         await execute(kit, asks("clock", "hidden"), runs.tool("clock"))
     assert (unknown.value.name, runs.made) == ("hidden", [])
-    resolver = {"hidden": hidden}.get
+    resolver = {"hidden": hidden, "clock": runs.tool("another clock")}.get
     await execute(kit, asks("clock", "hidden"), runs.tool("clock"), resolver=resolver)
     assert runs.made == ["clock", "hidden"]
     with pytest.raises(UnknownTool, match="has: none"):

@@ -28,8 +28,8 @@ class LoopState:
 
     @property
     def resumes(self) -> bool:
-        """Nothing was asked yet, and an interrupted turn is to go on."""
-        return self.rounds == 0 and bool(self.request.context.get(RESUME))
+        """An interrupted turn is to go on, and nothing was asked yet: see `answered`."""
+        return bool(self.request.context.get(RESUME))
 
     def history(self, asked: ChatClientRequest) -> tuple[Message, ...]:
         """The whole turn up to the last answer."""
