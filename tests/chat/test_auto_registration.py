@@ -59,13 +59,14 @@ def model_with(kit: Kit, replies: Sequence[Any], options: ChatOptions) -> Any:
     return Configured(replies)
 
 
-def passing_tool_advisor(kit: Kit, name: str = "own loop") -> Any:
+def passing_tool_advisor(kit: Kit, runs_tools: bool = True) -> Any:
     """One that says that it runs tools, and runs none."""
 
     class Passing(kit.BaseAdvisor):  # type: ignore[misc]
-        runs_tools = True
+        pass
 
-    return Passing(name=name, order=7)
+    Passing.runs_tools = runs_tools
+    return Passing(name="own loop", order=7)
 
 
 @pytest.mark.row("L-30")
@@ -114,9 +115,19 @@ async def test_the_loop_is_not_added_when_it_is_not_wanted(kit: Kit, way: Way, w
 
 
 @pytest.mark.row("L-31")
-async def test_a_request_may_want_the_loop_that_its_clients_params_do_not(kit: Kit, way: Way, weather: Weather) -> None:
+@pytest.mark.parametrize("wanted", [True, None])
+async def test_a_request_may_want_the_loop_that_its_clients_params_do_not(
+    kit: Kit, way: Way, weather: Weather, wanted: bool | None
+) -> None:
     client = kit.ChatClient(kit.ScriptedModel([CALL, "4"]), tools=[weather.tool], params={AUTO_TOOLS: False})
-    assert text_of(await way.ask(client.prompt("And in Oslo?").params({AUTO_TOOLS: True}))) == "4"
+    assert text_of(await way.ask(client.prompt("And in Oslo?").params({AUTO_TOOLS: wanted}))) == "4"
+
+
+@pytest.mark.row("L-31")
+async def test_an_advisor_that_says_it_runs_no_tools_is_no_loop(kit: Kit, way: Way, weather: Weather) -> None:
+    idle = passing_tool_advisor(kit, runs_tools=False)
+    client = kit.ChatClient(kit.ScriptedModel([CALL, "4"]), tools=[weather.tool], advisors=[idle])
+    assert text_of(await way.ask(client.prompt("And in Oslo?"))) == "4"
 
 
 @pytest.mark.row("L-31")

@@ -140,6 +140,22 @@ async def test_a_request_wins_over_its_client_and_that_over_the_model(kit: Kit, 
     assert [tool.name for tool in found.tools] == ["weather"]
 
 
+async def test_each_of_them_wins_over_what_is_below_it(kit: Kit, way: Way) -> None:
+    """A field that all three give, one that two give, and one that only the model gives."""
+
+    class Configured(kit.ScriptedModel):  # type: ignore[misc]
+        @property
+        def default_options(self) -> ChatOptions:
+            return ChatOptions(model="small", temperature=0.1, top_p=0.1, seed=1, extra={"a": 1, "b": 1})
+
+    model = Configured(["fine"])
+    client = kit.ChatClient(model, options=ChatOptions(temperature=0.2, top_p=0.2, extra={"b": 2}))
+    await way.ask(client.prompt("Hello").options(temperature=0.3))
+    found = model.prompts[0].options
+    assert (found.model, found.temperature, found.top_p, found.seed) == ("small", 0.3, 0.2, 1)
+    assert dict(found.extra) == {"a": 1, "b": 2}
+
+
 async def test_options_are_for_tools_even_when_there_are_none(kit: Kit, way: Way) -> None:
     asked = Asked(kit, way)
     assert (await asked.options(asked.client.prompt("Hello"))).tools == ()

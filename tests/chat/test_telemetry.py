@@ -132,6 +132,20 @@ async def test_a_request_is_a_span_above_its_model_calls_and_below_the_programs_
     assert (about["gen_ai.usage.input_tokens"], about["gen_ai.usage.output_tokens"]) == (11, 7)
 
 
+async def test_what_a_model_does_to_answer_is_below_its_span(kit: Kit, way: Way, spans: Spans) -> None:
+    """As the requests over HTTP are that its vendor's library makes, also in the middle of a stream."""
+    tracer = spans.provider.get_tracer("library")
+
+    class Telling(kit.ScriptedModel):  # type: ignore[misc]
+        def _next(self, prompt: Prompt) -> ChatResponse:
+            tracer.start_span("POST").end()
+            answer: ChatResponse = super()._next(prompt)
+            return answer
+
+    await way.ask(kit.ChatClient(Telling([WHOLE]), tracer_provider=spans.provider).prompt("Hello"))
+    assert parent_of(spans.one("POST")) == id_of(spans.one("chat scripted"))
+
+
 async def test_the_reader_of_a_stream_does_not_work_inside_of_its_spans(kit: Kit, spans: Spans) -> None:
     stream = client(kit, spans, WHOLE).prompt("Hello").stream()
     tracer = spans.provider.get_tracer("program")
@@ -197,7 +211,9 @@ async def test_contents_stand_in_no_span(kit: Kit, way: Way, spans: Spans) -> No
     telemetry = Telemetry(spans.provider)
     with telemetry.tool_span(CALL) as span:
         span.answered(ToolResult("c1", parts=(Text(SECRET),), is_error=True), RuntimeError(SECRET))
-    assert spans.names == ["chat scripted", "invoke_agent", "execute_tool open_door"]
+    with telemetry.tool_span(CALL) as span:
+        span.answered(ToolResult("c1", parts=(Text(SECRET),), is_error=True))
+    assert spans.names == ["chat scripted", "invoke_agent", *["execute_tool open_door"] * 2]
     assert SECRET not in spans.text()
 
 
