@@ -120,6 +120,9 @@ def places(text: str, wanted: AbstractSet[str]) -> Iterator[tuple[int, int]]:
 
 
 def _places_in(chunk: str, wanted: AbstractSet[str]) -> Sequence[tuple[int, int]]:
+    # Most words are known from being indexed, and are not wanted.
+    if chunk[0] < _FIRST_UNSPACED and len(chunk) <= _REMEMBERED and wanted.isdisjoint(_known_terms(chunk)):
+        return ()
     if _PLAIN_RUN.fullmatch(chunk):
         run = chunk[:MOST_OF_CHUNK]
         return [
