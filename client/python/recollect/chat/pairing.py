@@ -54,6 +54,8 @@ def paired(messages: Sequence[Message]) -> Paired:
 
     They are apart where others wrote in between: agents on branches of the session, or a user who did not wait.
     """
+    if _in_order(messages):
+        return Paired(tuple(messages), 0)
     calls = _Calls(messages)
     dropped = calls.orphans
     kept: list[Message] = []
@@ -71,6 +73,21 @@ def paired(messages: Sequence[Message]) -> Paired:
             kept.append(shown)
         kept += _results(messages, calls.claims.get(at, ()))
     return Paired(tuple(kept), dropped)
+
+
+def _in_order(messages: Iterable[Message]) -> bool:
+    """Whether nothing needs to be done, which is nearly always and is found out faster than the rest."""
+    waiting: list[str] = []
+    for message in messages:
+        if waiting:
+            if [each.call_id for each in message.parts if isinstance(each, ToolResult)] != waiting:
+                return False
+            waiting = []
+        elif message.role is Role.ASSISTANT:
+            waiting = [each.id for each in message.parts if isinstance(each, ToolCall)]
+        elif message.role is Role.TOOL:
+            return False
+    return not waiting
 
 
 def answers(messages: Sequence[Message]) -> dict[int, list[tuple[int, ToolResult]]]:

@@ -6,32 +6,41 @@ import json
 from types import MappingProxyType
 from typing import Any
 
-from ..messages import data, event, media, reasoning, text, tool_call, tool_result_part
+from .._convert import json_text
+from ..messages import data, media, reasoning, text, tool_call, tool_result_part
 from ..v1.event_pb2 import SessionEvent
+from ..v1.message_pb2 import ChatMessage
 from ..v1.message_pb2 import Part as StoredPart
 from ..v1.message_pb2 import Role as StoredRole
 from .messages import Data, Media, Message, Part, Reasoning, Role, Text, ToolCall, ToolResult, nothing
 
-_ROLES = {StoredRole.Value(f"ROLE_{role.name}"): role for role in Role}
+_NUMBERS = {role: StoredRole.Value(f"ROLE_{role.name}") for role in Role}
+_ROLES = {number: role for role, number in _NUMBERS.items()}
 
 
-def to_event(message: Message, *, event_id: str = "", branch: str = "", author: str = "", **fields: Any) -> SessionEvent:
-    """What is appended for a message. `fields` are those of `recollect.EventFields`."""
+def to_event(message: Message, **fields: Any) -> SessionEvent:
+    """What is appended for a message. `fields` are others of SessionEvent's: `event_id`, `author`, `branch`.
+
+    It is made here and not by `recollect.event`, whose questions about types cost more than all else that a turn stores.
+    """
     parts = [_stored(part) for part in message.parts]
-    about = dict(message.metadata) or None
-    return event(message.role.value, parts, event_id=event_id, branch=branch, author=author, metadata=about, **fields)
+    about = json_text(dict(message.metadata), "metadata") if message.metadata else ""
+    return SessionEvent(message=ChatMessage(role=_NUMBERS[message.role], parts=parts), metadata_json=about, **fields)
 
 
 def from_event(stored: SessionEvent) -> Message:
     """The message of an event. A role that the kit does not know speaks as the user."""
-    role = _ROLES.get(stored.message.role, Role.USER)
-    about = _metadata(stored.metadata_json)
-    parts = tuple(part for each in stored.message.parts if (part := _said(each)) is not None)
-    return Message(role, parts, about, stored.event_id, stored.author, stored.branch)
+    message = stored.message
+    written = message.parts
+    # By place: protobuf's iterator of messages ends with an exception, which costs more than most events do.
+    said = [_said(written[at]) for at in range(len(written))]
+    about = _metadata(stored.metadata_json) if stored.metadata_json else nothing()
+    parts = tuple([part for part in said if part is not None])
+    return Message(_ROLES.get(message.role, Role.USER), parts, about, stored.event_id, stored.author, stored.branch)
 
 
 def _metadata(text: str) -> Any:
-    return MappingProxyType(json.loads(text)) if text else nothing()
+    return MappingProxyType(json.loads(text))
 
 
 def _stored(part: Part) -> StoredPart:

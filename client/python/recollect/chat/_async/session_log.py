@@ -12,7 +12,7 @@ from ...errors import AmbiguousSession, InvalidField, PermissionDenied, SessionN
 from ...memory import MemoryProvider
 from ...v1.event_pb2 import SessionEvent
 from ...v1.event_service_pb2 import AppendEventsResponse
-from ...v1.session_pb2 import Session, SessionRef, WindowCounters
+from ...v1.session_pb2 import Session, SessionRef, TokenUsage, WindowCounters
 from ..errors import MissingSession, WrongUser
 from ..keys import RUN, SESSION, USER
 from ..messages import Message, Role
@@ -108,21 +108,15 @@ class AsyncSessionLog:
         return ref, await self._client.append(ref, *events, ignore_existing=True, create=create)
 
     def _event(self, draft: Draft, run: str) -> SessionEvent:
-        usage = draft.usage or Usage()
-        counted = {
-            "input_tokens": usage.input_tokens,
-            "output_tokens": usage.output_tokens,
-            "total_tokens": usage.total_tokens,
-            "cached_tokens": usage.cache_read_tokens,
-            "reasoning_tokens": usage.reasoning_tokens,
-        }
-        return to_event(
-            draft.message,
-            event_id=draft.event_id,
-            usage=counted if usage else None,
-            invocation_id=run,
-            **self._stamp,
+        usage = draft.usage
+        counted = usage and TokenUsage(
+            input_tokens=usage.input_tokens,
+            output_tokens=usage.output_tokens,
+            total_tokens=usage.total_tokens,
+            cached_tokens=usage.cache_read_tokens,
+            reasoning_tokens=usage.reasoning_tokens,
         )
+        return to_event(draft.message, event_id=draft.event_id, usage=counted or None, invocation_id=run, **self._stamp)
 
     def _named(self, context: Mapping[str, Any]) -> SessionRef:
         """The session that a request is about."""
@@ -156,7 +150,9 @@ class AsyncSessionLog:
 def _spoken(event: SessionEvent) -> Message:
     """A summary is no event of somebody: it bears no id, and no turn is resumed at it."""
     message = from_event(event)
-    return replace(message, id="") if event.synthetic and message.role is not Role.TOOL else message
+    if event.synthetic and message.role is not Role.TOOL:
+        return replace(message, id="")
+    return message
 
 
 def _wrong(ref: SessionRef, user_id: str) -> WrongUser:

@@ -190,17 +190,18 @@ class SessionMemoryAdvisor:
 
     def _store_asked(self, taken: Round, request: ChatClientRequest) -> Round:
         drafts = {at: self._results_draft(results) for at, results in taken.results.items()}
-        asked = taken.question
-        if asked is not None and self._is_kept(message := taken.turn.said[asked]):
-            drafts[asked] = Draft(message, self._request_ids(message, request.context))
+        question = taken.question
+        if question is not None and self._is_kept(message := taken.turn.said[question]):
+            drafts[question] = Draft(message, self._request_ids(message, request.context))
         if not drafts:
             return taken
         places = sorted(drafts)
         stored = self._log.append(taken.turn, [drafts[at] for at in places], request.context)
         said = list(taken.turn.said)
         for at, message in zip(places, stored.messages, strict=True):
-            ours = message.says_the_same(drafts[at].message)
-            said[at] = replace(said[at], id=message.id) if ours else message
+            asked = drafts[at].message
+            partly = asked is not said[at] and message.says_the_same(asked)
+            said[at] = replace(said[at], id=message.id) if partly else message
         return replace(taken, turn=replace(stored.turn, said=tuple(said)))
 
     def _leave(
