@@ -98,6 +98,14 @@ def test_events_are_the_same_wherever_their_bytes_are_cut(data: st.DataObject, s
     assert events_of(stream, cuts) == [Event(f"{line}\nmore", "e") for line in lines]
 
 
+@pytest.mark.parametrize("end", ["\n", "\r\n", "\r"])
+def test_a_cut_at_any_byte_changes_nothing(end: str) -> None:
+    stream = f"event: e{end}data: å{end}data: b{end}{end}data: c{end}{end}".encode()
+    for cut in range(len(stream)):
+        assert events_of(stream, [cut]) == [Event("å\nb", "e"), Event("c")]
+    assert events_of(stream, range(len(stream))) == [Event("å\nb", "e"), Event("c")]
+
+
 def test_an_event_that_only_the_end_ends_counts() -> None:
     assert events_of(b"data: a\n\ndata: b") == [Event("a"), Event("b")]
     assert events_of(b"data: a\n\n\n\nevent: x\n\n") == [Event("a")]
