@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 import json
+import socket
 from typing import Any
 
 import pytest
@@ -101,9 +102,14 @@ def test_a_schema_that_is_none_is_refused_when_the_tool_is_made(schema: Any, sai
 
 
 def test_references_reach_no_further_than_the_schema() -> None:
-    tool = schema_tool("it", {"properties": {"a": {"$ref": "http://127.0.0.1:1/schema.json"}}}, lambda arguments: "")
-    with pytest.raises(InvalidTool, match=r"refers to 'http://127\.0\.0\.1:1/schema\.json', which it does not hold"):
-        ran(tool, {"a": 1})
+    with socket.create_server(("127.0.0.1", 0)) as elsewhere:
+        url = f"http://127.0.0.1:{elsewhere.getsockname()[1]}/schema.json"
+        tool = schema_tool("it", {"properties": {"a": {"$ref": url}}}, lambda arguments: "")
+        with pytest.raises(InvalidTool, match=f"refers to '{url}', which it does not hold"):
+            ran(tool, {"a": 1})
+        elsewhere.settimeout(0.2)
+        with pytest.raises(TimeoutError):
+            elsewhere.accept()
 
 
 def test_names_and_functions_are_checked() -> None:

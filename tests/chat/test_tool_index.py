@@ -40,7 +40,7 @@ def test_the_best_match_stands_first() -> None:
 
 
 def test_a_word_of_the_name_counts_more_than_one_of_the_description() -> None:
-    tools = [ToolDefinition("a", "ship and more words"), ToolDefinition("ship", "and more words"), ToolDefinition("b", "")]
+    tools = [ToolDefinition("a", "ship and more"), ToolDefinition("ship", "and more words"), ToolDefinition("b", "")]
     assert KeywordRanking(tools).best("ship", 5) == ("ship", "a")
 
 
@@ -172,6 +172,14 @@ async def test_queries_and_tools_must_have_vectors_of_one_length(kit: Kit) -> No
         await kit.of(index.find, "s", "weather", 5)
     with pytest.raises(ValueError, match="threshold: between -1 and 1"):
         kit.EmbeddingToolIndex(Hashing(), threshold=2)
+
+
+@pytest.mark.parametrize("kind", ["keyword", "embedding"])
+async def test_equal_sets_are_held_once(kit: Kit, kind: str) -> None:
+    index: Any = kit.KeywordToolIndex() if kind == "keyword" else kit.EmbeddingToolIndex(Hashing())
+    for key, tools in (("one", TOOLS), ("two", [*reversed(TOOLS)]), ("three", TOOLS[1:])):
+        await kit.of(index.put, key, tools)
+    assert len({id(index._sets[key]) for key in ("one", "two", "three")}) == 2
 
 
 @pytest.mark.parametrize("kind", ["keyword", "embedding"])

@@ -207,6 +207,16 @@ async def test_without_accumulation_the_last_searches_count(kit: Kit, way: Way) 
 
 
 @pytest.mark.row("L-72")
+@pytest.mark.parametrize(("accumulate", "names"), [(True, ["flights", "trains"]), (False, ["trains"])])
+async def test_searches_of_earlier_turns_count_alike(kit: Kit, way: Way, accumulate: bool, names: list[str]) -> None:
+    said = [tool(result_of(ToolCall("s0", SEARCH), found_output([ToolDefinition(name)]))) for name in ("flights", "trains")]
+    other = tool(result_of(ToolCall("x0", "trains"), "late"))
+    loop = Searching(kit, way, "ok", accumulate=accumulate)
+    await loop.ask(request(user("a"), searches("x"), said[0], searches("y"), said[1], asks("trains").message, other, user("c")))
+    assert loop.shown == [[SEARCH, *names]]
+
+
+@pytest.mark.row("L-72")
 @pytest.mark.parametrize("accumulate", [True, False])
 async def test_searches_that_are_made_at_once_all_count(kit: Kit, way: Way, accumulate: bool) -> None:
     loop = Searching(kit, way, searches("weather", "currency", "trains"), "done", accumulate=accumulate)
