@@ -340,3 +340,17 @@ async def test_what_a_memory_knows_of_a_turn_does_not_outlive_it(talk: Talk) -> 
     [*_, last] = await talk.ask(talk.kit.ScriptedModel(["x"]), talk.memory(), "hi", context=given)
     assert dict(last.context) == {keys.SESSION: talk.session, "mine": 1}
     assert told([last.message] if last.message else []) in (["assistant: x"], ["assistant: "])
+
+
+@pytest.mark.parametrize("way", ["stream"], indirect=True)
+async def test_an_answer_that_is_not_read_to_its_end_is_not_stored(talk: Talk) -> None:
+    """The question is: it was asked, and can be resumed."""
+    chain = talk.kit.AdvisorChain([talk.memory()], talk.kit.ScriptedModel(["one two three"]))
+    stream = chain.next_stream(talk.request("hi"))
+    if talk.kit.is_async:
+        assert (await anext(stream)).text == "one "
+        await stream.aclose()
+    else:
+        assert (await asyncio.to_thread(next, stream)).text == "one "
+        await asyncio.to_thread(stream.close)
+    assert await talk.log() == ["user: hi"]

@@ -90,8 +90,13 @@ def _in_order(messages: Iterable[Message]) -> bool:
     return not waiting
 
 
-def answers(messages: Sequence[Message]) -> dict[int, list[tuple[int, ToolResult]]]:
-    """By the place of a TOOL message, its results, each with the place of the message that made the call."""
+def answers(messages: Sequence[Message], *, since: int = 0) -> dict[int, list[tuple[int, ToolResult]]]:
+    """By the place of a TOOL message, its results, each with the place of the message that made the call.
+
+    `since`: what stands before this place may be left out. Results nearly always stand right behind their calls.
+    """
+    if 0 < since == len(messages) - 1 and _in_order(messages[since - 1 :]):
+        return {since: [(since - 1, result) for result in messages[since].tool_results]}
     found: dict[int, list[tuple[int, ToolResult]]] = {}
     for asked, claims in _Calls(messages).claims.items():
         for claim in claims:

@@ -83,10 +83,11 @@ def results_of(said: Sequence[Message], new: int, *, unknown_calls: bool = False
 
     `unknown_calls`: also of calls of which nobody knows whether they are, because the memory is not read.
     """
-    if not any(message.role is Role.TOOL for message in said[new:]):
+    places = [at for at in range(new, len(said)) if said[at].role is Role.TOOL]
+    if not places:
         return {}
     found: dict[int, Results] = {}
-    for at, pairs in answers(said).items():
+    for at, pairs in answers(said, since=places[0]).items():
         known = [(said[asked].id, result) for asked, result in pairs if said[asked].id or unknown_calls]
         if at >= new and known:
             found[at] = _results(said[at], known)

@@ -1,0 +1,70 @@
+"""Calls and results, put together from whatever a log holds."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from recollect.chat import Message, Role, Text, ToolCall, ToolResult, assistant, pairing, tool, user
+
+IDS = st.lists(st.sampled_from("abc"), min_size=1, max_size=3)
+MESSAGES = st.lists(
+    st.one_of(
+        st.just(user("hi")),
+        st.just(assistant("hello")),
+        st.builds(lambda text, ids: assistant(text, tool_calls=[ToolCall(each, "look") for each in ids]), st.just("x"), IDS),
+        st.builds(lambda ids: assistant(tool_calls=[ToolCall(each, "look") for each in ids]), IDS),
+        st.builds(lambda ids: tool(*(ToolResult(each, parts=(Text("found"),)) for each in ids)), IDS),
+    ),
+    max_size=9,
+)
+
+
+def halves(messages: Sequence[Message]) -> int:
+    return sum(len(message.tool_calls) + len(message.tool_results) for message in messages)
+
+
+@pytest.mark.row("A-25")
+@given(MESSAGES)
+def test_every_call_has_its_result_right_behind_it_and_nothing_else_has_one(messages: list[Message]) -> None:
+    shown, dropped = pairing.paired(messages)
+    assert halves(messages) - halves(shown) == dropped
+    waiting: list[str] = []
+    for message in shown:
+        if message.role is Role.TOOL:
+            for result in message.tool_results:
+                waiting.remove(result.call_id)
+        else:
+            assert waiting == []
+            waiting = [call.id for call in message.tool_calls]
+    assert waiting == []
+    texts = [message.text for message in messages if message.text]
+    assert [message.text for message in shown if message.text] == texts, "what is said stays, in order"
+    assert pairing.paired(shown) == (shown, 0)
+
+
+@given(MESSAGES)
+def test_what_is_in_order_is_left_as_it_is(messages: list[Message]) -> None:
+    shown, _ = pairing.paired(messages)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(pairing, "_in_order", lambda messages: False)
+        assert pairing.paired(shown) == (shown, 0)
+        assert pairing.paired(messages).messages == shown
+        slowly = pairing.answers(messages)
+    last = len(messages) - 1
+    found = pairing.answers(messages, since=last)
+    assert found.get(last, []) == slowly.get(last, [])
+
+
+@given(MESSAGES)
+def test_what_is_left_open_at_the_end(messages: list[Message]) -> None:
+    asked = pairing.unanswered(messages)
+    while messages and messages[-1].role is Role.TOOL:
+        messages.pop()
+    if asked is not None:
+        assert messages[-1].role is Role.ASSISTANT
+        assert set(asked.tool_calls) <= set(messages[-1].tool_calls)
+        assert asked.text == messages[-1].text
