@@ -14,7 +14,7 @@ from typing import Annotated, Any, Literal
 import pytest
 from pydantic import BaseModel, Field
 
-from recollect.chat import InvalidTool, Media, Text, Tool, ToolContext, ToolOutput, _tools_aio, _tools_threads, function_tool
+from recollect.chat import InvalidTool, Media, Text, Tool, ToolContext, ToolOutput, function_tool
 
 from .kits import Kit
 
@@ -350,15 +350,14 @@ def test_who_cannot_await_refuses_coroutine_functions(kit: Kit) -> None:
     async def later(text: str) -> str:
         return text
 
-    as_tool: Any = _tools_aio.as_tool if kit.is_async else _tools_threads.as_tool
-    assert as_tool(everything).name == "everything"
-    tool = function_tool(everything)
-    assert as_tool(tool) is tool
-    with pytest.raises(InvalidTool, match="not a int"):
-        as_tool(3)
-    if kit.is_async:
-        assert as_tool(later).name == "later"
-        return
-    for each in (later, function_tool(later), functools.partial(later, text="x")):
-        with pytest.raises(InvalidTool, match=r"'later' is a coroutine function.*use AsyncChatClient"):
-            as_tool(each)
+    class Later:
+        async def __call__(self, text: str) -> str:
+            return text
+
+    model = kit.ScriptedModel()
+    for each in (later, function_tool(later), functools.partial(later, text="x"), function_tool(Later(), name="later")):
+        if kit.is_async:
+            kit.ChatClient(model, tools=[each])
+        else:
+            with pytest.raises(InvalidTool, match=r"'later' is a coroutine function.*use AsyncChatClient"):
+                kit.ChatClient(model, tools=[each])

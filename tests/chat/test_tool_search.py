@@ -94,7 +94,7 @@ async def test_a_session_can_be_dropped_by_hand(kit: Kit, way: Way) -> None:
     ref = recollect.SessionRef(app="shop", user_id="alice", session_id="s9")
     await loop.ask(request(session=ref))
     await loop.ask(request(session="s9").with_context({keys.USER: "bob"}))
-    await kit.of(loop.advisor.evict, ref)
+    await kit.of(loop.advisor.evict, recollect.Session(ref=ref))
     await kit.of(loop.advisor.evict, "s9", "bob")
     assert len(loop.advisor.sessions) == 1
 

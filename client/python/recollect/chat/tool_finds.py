@@ -48,7 +48,8 @@ class ToolsShown:
 
 
 def session_key(session: Any, user_id: str | None = None) -> str:
-    """A session's name among all: a SessionRef has its app and user in it, an id is one of the user's."""
+    """A session's name among all: a Session or SessionRef has its app and user in it, an id is one of the user's."""
+    session = getattr(session, "ref", session)
     parts = [getattr(session, part, "") for part in ("app", "user_id", "session_id")]
     return json.dumps(["", user_id or "", session] if isinstance(session, str) else parts)
 

@@ -105,7 +105,7 @@ class AsyncToolSearchAdvisor(AsyncToolCallingAdvisor):
             self._catalog = AsyncToolCatalog(self._index, self._eviction)
 
     async def evict(self, session: Any, user_id: str | None = None) -> None:
-        """Drops a session's tools from the index; its next request puts them there again."""
+        """Drops a session's tools from the index; its next request puts them there again. Name it as its requests do."""
         await self._catalog.evict(session_key(session, user_id))
 
     async def before_call(self, request: ChatClientRequest, chain: AsyncAdvisorChain) -> ChatClientRequest:

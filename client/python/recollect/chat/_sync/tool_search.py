@@ -106,7 +106,7 @@ class ToolSearchAdvisor(ToolCallingAdvisor):
             self._catalog = ToolCatalog(self._index, self._eviction)
 
     def evict(self, session: Any, user_id: str | None = None) -> None:
-        """Drops a session's tools from the index; its next request puts them there again."""
+        """Drops a session's tools from the index; its next request puts them there again. Name it as its requests do."""
         self._catalog.evict(session_key(session, user_id))
 
     def before_call(self, request: ChatClientRequest, chain: AdvisorChain) -> ChatClientRequest:
