@@ -9,15 +9,18 @@ from recollect.chat import (
     Message,
     Role,
     Text,
+    ToolCall,
     ToolCallLimitExceeded,
     ToolCallLimits,
     ToolFailed,
     ToolOutput,
+    ToolResult,
     UnknownTool,
     Usage,
+    tool,
     user,
 )
-from recollect.chat.executions import PARTIAL_RESULTS, TOOL_ID, TOOL_NAME
+from recollect.chat.executions import PARTIAL_RESULTS, TOOL_ID, TOOL_NAME, closed
 from recollect.chat.keys import RESUME
 from recollect.chat.responses import RETURN_DIRECT, TOOL_CALL_LIMIT_EXCEEDED, TOOL_ITERATIONS_EXCEEDED
 
@@ -172,6 +175,17 @@ async def test_a_memory_is_told_with_what_the_round_left_in_the_context(kit: Kit
     await way.ask(chain, request(Runs().tool("clock", return_direct=True)).with_context({"mine": 2}))
     [(asked, _)] = kept.recorded
     assert dict(asked.context) == {"mine": 2, "mark": 1}
+
+
+def test_every_call_gets_one_result_even_if_ids_come_twice() -> None:
+    calls = [ToolCall("a", "clock"), ToolCall("a", "clock"), ToolCall("a", "weather"), ToolCall("b", "clock")]
+    done = tool(ToolResult("a", "weather", (Text("rain"),)), ToolResult("a", "clock", (Text("9:10"),)))
+    assert told((closed(calls, done, "no time"),)) == [
+        ("a", "9:10", False),
+        ("a", "not run: no time", True),
+        ("a", "rain", False),
+        ("b", "not run: no time", True),
+    ]
 
 
 async def test_a_memory_further_out_is_not_told(kit: Kit, way: Way) -> None:

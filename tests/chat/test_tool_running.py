@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import asyncio
+import subprocess
+import sys
 import threading
 import time
+from contextvars import ContextVar
 from dataclasses import replace
 from typing import Any
 
@@ -52,6 +55,7 @@ class Meeting:
                 if self._now == self._of:
                     self._met.set()
             met = self._met.wait(5)
+            time.sleep(0.05)  # long enough for others to come, if they may
             with self._lock:
                 self._now -= 1
             return "met" if met else "alone"
@@ -116,6 +120,23 @@ async def test_a_tool_that_blocks_is_given_up_where_others_await() -> None:
     finally:
         release.set()
     assert found.results[0].is_error
+
+
+STUCK = """
+import asyncio, time
+from recollect.chat import *
+
+tool = Tool(ToolDefinition("stuck"), lambda arguments, context: time.sleep(600))
+prompt = Prompt((user("hi"),), ToolOptions(tools=(tool,)))
+response = ChatResponse((Generation(assistant(tool_calls=[ToolCall("c1", "stuck")])),))
+print(ToolCallingManager(tool_timeout=0.01).execute(prompt, response).results[0].is_error)
+print(asyncio.run(AsyncToolCallingManager(tool_timeout=0.01).execute(prompt, response)).results[0].is_error)
+"""
+
+
+def test_a_tool_that_never_ends_does_not_keep_the_program_from_ending() -> None:
+    ended = subprocess.run([sys.executable, "-c", STUCK], capture_output=True, text=True, timeout=120, check=True)
+    assert ended.stdout.split() == ["True", "True"]
 
 
 @pytest.mark.parametrize("error", [StopIteration("no more"), asyncio.CancelledError()])
@@ -191,6 +212,17 @@ def test_a_job_that_raises_keeps_those_that_wait_from_beginning() -> None:
     with pytest.raises(LookupError, match="no exporter"):
         _running_threads.gather([failing(LookupError("no exporter")), lambda: begun.append("next")], 1)
     assert begun == []
+
+
+def test_jobs_of_one_thread_have_context_variables_of_their_own() -> None:
+    mark: ContextVar[int] = ContextVar("mark", default=0)
+
+    def job() -> int:
+        mark.set(mark.get() + 1)
+        return mark.get()
+
+    mark.set(5)
+    assert _running_threads.gather([job, job, job], 1) == [6, 6, 6]
 
 
 async def test_two_turns_over_one_advisor_do_not_mix(kit: Kit, way: Way) -> None:
