@@ -8,8 +8,20 @@ from typing import Any
 
 import pytest
 
-from recollect.chat import ChatOptions, Prompt, Reasoning, Text, ToolCall, ToolOptions, UnsupportedContent, assistant, user
-from recollect.chat.messages import Media
+from recollect.chat import (
+    ChatOptions,
+    Media,
+    Prompt,
+    Reasoning,
+    Text,
+    ToolCall,
+    ToolOptions,
+    ToolResult,
+    UnsupportedContent,
+    assistant,
+    tool,
+    user,
+)
 
 from .kits import Kit, Way
 from .loopback import KEY, Loopback, call, calls_in_deltas, chunk, completion, events, loopback, replies
@@ -246,3 +258,38 @@ async def test_a_client_that_was_given_is_used_and_left_open(endpoint: Loopback,
     assert endpoint.requests[-1].headers["x-team"] == "blue"
     assert not library.is_closed()
     await kit.of(library.close)
+
+
+@pytest.mark.parametrize(
+    ("media", "sent"),
+    [
+        (Media("image/png", uri="https://e.org/a.png"), {"type": "image_url", "image_url": {"url": "https://e.org/a.png"}}),
+        (Media("audio/wav", data=b"RIFF"), {"type": "input_audio", "input_audio": {"data": "UklGRg==", "format": "wav"}}),
+        (
+            Media("application/pdf", data=b"%PDF", name="a.pdf"),
+            {"type": "file", "file": {"filename": "a.pdf", "file_data": "data:application/pdf;base64,JVBERg=="}},
+        ),
+        (Media("application/pdf", file_id="f1"), {"type": "file", "file": {"file_id": "f1"}}),
+    ],
+)
+async def test_media_in_messages_and_results(endpoint: Loopback, model: Any, kit: Kit, media: Media, sent: Any) -> None:
+    endpoint.does(replies(completion("Fine")))
+    called = assistant(tool_calls=[ToolCall("a", "look"), ToolCall("b", "go", "north", kind="custom")])
+    results = tool(ToolResult("a", "look", (Text("See"), media)), ToolResult("b", "go", structured_json='{"at": 1}'))
+    await kit.of(model.call, Prompt((user([media]), called, results)))
+    first, second, *answers, shown = endpoint.body["messages"]
+    assert first == {"role": "user", "content": [sent]}
+    assert second["content"] is None
+    assert second["tool_calls"] == [
+        call("a", "look", "{}"),
+        {"id": "b", "type": "custom", "custom": {"name": "go", "input": "north"}},
+    ]
+    assert [(each["tool_call_id"], each["content"]) for each in answers] == [("a", "See"), ("b", '{"at": 1}')]
+    assert shown == {"role": "user", "content": [{"type": "text", "text": "What the call a returned beside its text:"}, sent]}
+
+
+async def test_openai_itself_is_told_the_limit_by_its_newer_name(kit: Kit) -> None:
+    model = kit.OpenAIModel("small", api_key=KEY, base_url="https://api.openai.com/v1")
+    body = model._body(Prompt(HELLO.messages, ChatOptions(model="small", max_tokens=9)), stream=False)
+    assert (body.get("max_completion_tokens"), body.get("max_tokens")) == (9, None)
+    await kit.of(model.close)

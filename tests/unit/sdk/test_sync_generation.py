@@ -74,8 +74,8 @@ def test_a_step_of_a_stream_is_taken_in_both_forms(tool: ModuleType) -> None:
     ("source", "expected"),
     [
         (
-            "@asynccontextmanager\nasync def f() -> AsyncGenerator[a.B, None]:\n    yield await s.enter_async_context(r.aread())\n",
-            "@contextmanager\ndef f() -> Generator[a.B, None, None]:\n    yield s.enter_context(r.read())\n",
+            "@asynccontextmanager\nasync def f() -> AsyncGenerator[a.B, None]:\n    await s.enter_async_context(r.aread())\n",
+            "@contextmanager\ndef f() -> Generator[a.B, None, None]:\n    s.enter_context(r.read())\n",
         ),
         (
             "x: AbstractAsyncContextManager[A] = lib.DefaultAsyncHttpxClient()\n",
