@@ -99,6 +99,14 @@ async def test_what_is_said_in_one_chunk_with_a_call_is_not_lost(kit: Kit) -> No
     assert usages(chunks) == [(0, 0, 0), (1, 2, 3)]
 
 
+async def test_after_a_call_the_end_of_the_answer_waits_even_if_it_comes_with_a_text(kit: Kit) -> None:
+    ending = says("one moment", Usage(1, 2, 3))
+    model = chunked(kit, [asks("clock"), ending], [says("done", Usage(10, 20, 30))])
+    chunks = await kit.all(loop(kit, model).next_stream(request(Runs().tool("clock"))))
+    assert [(chunk.text, chunk.response.finish_reason) for chunk in chunks] == [("one moment", ""), ("done", "stop")]
+    assert usages(chunks) == [(0, 0, 0), (11, 22, 33)]
+
+
 @pytest.mark.row("L-16")
 async def test_earlier_usage_is_added_only_to_the_chunk_that_has_one(kit: Kit) -> None:
     final = [says("ten "), says("past ", Usage(1, 2, 3)), says("nine")]

@@ -64,8 +64,8 @@ class LoopState:
 
 
 class LoopRound:
-    """The chunks of one answer: those that may be given out at once, and those that wait until it is known how the turn goes
-    on, which are tool calls, and what says nothing after them."""
+    """The chunks of one answer: what may be given out at once, and what waits until it is known how the turn goes on, which
+    is tool calls, and how the answer ends after them."""
 
     __slots__ = ("_answers", "_whole", "held")
 
@@ -75,10 +75,10 @@ class LoopRound:
         self._answers = False
 
     def passing(self, chunk: ChatClientResponse) -> ChatClientResponse | None:
-        """Takes a chunk. Returns what of it may be given out: all, what it says beside its tool calls, or None."""
+        """Takes a chunk. Returns what of it may be given out: all, from the first tool call on only what it says, or None."""
         self._whole.add(chunk)
         self._answers = self._answers or chunk.response is not None
-        if not chunk.tool_calls and (not self.held or _says_something(chunk)):
+        if not chunk.tool_calls and not self.held:
             return chunk
         said = _without_calls(chunk)
         self.held.append(chunk if said is None else _only_calls(chunk))
@@ -88,10 +88,6 @@ class LoopRound:
         """All of them together; without a response if no chunk had one."""
         whole = self._whole.response()
         return whole if self._answers else whole.with_response(None)
-
-
-def _says_something(chunk: ChatClientResponse) -> bool:
-    return chunk.response is not None and any(each.message.parts for each in chunk.response.generations)
 
 
 def _without_calls(chunk: ChatClientResponse) -> ChatClientResponse | None:
