@@ -317,6 +317,18 @@ async def test_what_a_round_is_told_beside_results_is_stored(talk: Talk) -> None
     assert await talk.log() == [*ROUND, "user: be quick", "assistant: done"]
 
 
+async def test_a_session_that_is_deleted_during_a_turn_is_not_made_again(talk: Talk) -> None:
+    def delete(arguments: str, context: Any) -> str:
+        with recollect.Client(talk.sdk.address, app="shop", user_id="alice") as other:
+            other.delete_session(talk.session)
+        return "deleted"
+
+    model = talk.kit.ScriptedModel([calls("c1"), "done"])
+    with pytest.raises(recollect.errors.SessionNotFound):
+        await talk.ask_with_tools(model, talk.memory(), "hi", tools=[Tool(ToolDefinition("look"), delete)])
+    assert await talk.log() == []
+
+
 async def test_a_model_that_fails_in_the_middle_leaves_what_was_done(talk: Talk) -> None:
     model = talk.kit.ScriptedModel([calls("c1"), RuntimeError("overloaded")])
     with pytest.raises(RuntimeError, match="overloaded"):

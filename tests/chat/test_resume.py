@@ -12,7 +12,7 @@ import pytest
 
 import recollect
 from recollect import MemoryProvider
-from recollect.chat import NothingToResume, Role, ToolCall, assistant, keys, system
+from recollect.chat import NothingToResume, Role, Tool, ToolCall, ToolDefinition, assistant, keys, system
 from recollect.v1.event_pb2 import SessionEvent
 
 from .kits import text_of
@@ -121,9 +121,18 @@ class Together(Counted):
         return reads if inspect.iscoroutinefunction(method) else reads_blocking
 
 
-async def at_once(talk: Talk, models: list[Any]) -> list[Any]:
+async def at_once(talk: Talk, models: list[Any], ran: list[str] | None = None) -> list[Any]:
+    """What each answers. `ran`: takes the ids of the calls that are run."""
     memory = talk.kit.SessionMemoryAdvisor(Together(talk.sdk, len(models)))
-    turns = (resumed(talk, model, memory=memory, answer=f"found {n}") for n, model in enumerate(models))
+
+    def look(number: int) -> Tool:
+        def run(arguments: str, context: Any) -> str:
+            (ran if ran is not None else []).append(context.call_id)
+            return f"found {number}"
+
+        return Tool(ToolDefinition("look"), run)
+
+    turns = (talk.ask_with_tools(model, memory, tools=[look(n)], context=RESUME) for n, model in enumerate(models))
     return await asyncio.gather(*turns)
 
 
@@ -151,22 +160,31 @@ async def test_twice_at_once_with_more_rounds(talk: Talk) -> None:
         return assistant(f"I look {number}", tool_calls=[ToolCall(f"c{number}", "look", "{}")])
 
     models = [talk.kit.ScriptedModel([calls(n), f"done {n}"]) for n in range(4)]
-    await at_once(talk, models)
+    ran: list[str] = []
+    await at_once(talk, models, ran)
     log = await talk.log()
     assert [each.partition(":")[0] for each in log] == ["user", "assistant", "tool", "assistant"]
     [call] = [number for number in range(4) if f"[look c{number}]" in log[1]]
     assert log[2].startswith(f"tool: c{call}=found")
+    assert ran == [f"c{call}"] * 4
 
 
-async def test_a_second_look_with_other_words_is_another_answer(talk: Talk) -> None:
-    """An advisor that asks again in a turn that is resumed does not get its first answer back."""
+async def test_who_is_asked_again_with_other_words_answers_again(talk: Talk) -> None:
+    """An advisor that is not content with an answer in a turn that is resumed does not get it back."""
     await talk.append(question())
-    memory, model = talk.memory(), talk.kit.ScriptedModel(["no JSON", "{}"])
+    model = talk.kit.ScriptedModel(["no JSON", "{}"])
     for said in ((), ("Once more, as JSON.",)):
-        chain = talk.kit.AdvisorChain([memory], model)
-        request = talk.request(*said, context={keys.RESUME: not said})
-        await talk.way.ask(chain, request)
-    assert await talk.log() == ["user: hi", "assistant: no JSON", "user: Once more, as JSON.", "assistant: {}"]
+        await resumed(talk, model, *said)
+    assert asked(model) == ["user: hi", "assistant: no JSON", "user: Once more, as JSON."]
+    assert await talk.log() == [*asked(model), "assistant: {}"]
+
+
+async def test_who_says_something_new_does_not_resume(talk: Talk) -> None:
+    await talk.append(question(), calling("c1"))
+    model = talk.kit.ScriptedModel(["fine"])
+    await resumed(talk, model, "never mind")
+    assert asked(model) == ["user: hi", "user: never mind"]
+    assert (await talk.log())[2:] == ["user: never mind", "assistant: fine"]
 
 
 async def test_a_program_that_runs_the_tools_itself_gets_the_calls(talk: Talk) -> None:
@@ -203,7 +221,10 @@ async def test_where_there_is_nothing_to_resume(talk: Talk) -> None:
     model = talk.kit.ScriptedModel()
     with refused():
         await resumed(talk, model)
-    await talk.append(question(), recollect.assistant("a summary", synthetic=True), recollect.system("Be brief."))
+    await talk.append(recollect.assistant("a summary", synthetic=True), recollect.system("Be brief."))
+    with refused():
+        await resumed(talk, model)
+    await talk.append(question())
     with refused():
         await resumed(talk, model, memory=talk.memory(branch="other"))
     with refused():

@@ -256,6 +256,16 @@ async def test_the_history_is_not_told_twice_to_who_brings_it_along(talk: Talk) 
     assert await talk.log() == [*asked(model), "assistant: three"], "only the newest was new"
 
 
+@pytest.mark.row("A-20")
+async def test_what_is_said_again_is_stored_again_and_told_once(talk: Talk) -> None:
+    model = talk.kit.ScriptedModel([RuntimeError("no model"), "hello"])
+    with pytest.raises(RuntimeError, match="no model"):
+        await talk.ask(model, talk.memory(), "hi")
+    await talk.ask(model, talk.memory(), "hi")
+    assert asked(model) == ["user: hi"]
+    assert await talk.log() == ["user: hi", "user: hi", "assistant: hello"]
+
+
 async def test_only_the_last_of_what_is_asked_is_stored(talk: Talk) -> None:
     model = talk.kit.ScriptedModel(["x", "y"])
     await talk.ask(model, talk.memory(), "an example", assistant("its answer"), "the question")

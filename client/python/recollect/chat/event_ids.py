@@ -48,12 +48,9 @@ def results_id(answered: Sequence[tuple[str, str]]) -> str:
     return digest_id(Role.TOOL, ["answers", [list(each) for each in answered]])
 
 
-def answer_id(anchor: str, instructions: Sequence[Message], index: int) -> str:
-    """Of the answer to what `anchor` stores, for a turn that several may resume at once: they give it the same id.
-
-    `instructions`: what came with this request alone; who asks again with other words gets another answer.
-    """
-    return digest_id(Role.ASSISTANT, ["answer", anchor, [_told(each) for each in instructions], index])
+def answer_id(anchor: str, index: int) -> str:
+    """Of the answer to what `anchor` stores, for a turn that several may resume at once: they give it the same id."""
+    return digest_id(Role.ASSISTANT, ["answer", anchor, index])
 
 
 def _told(message: Message) -> list[Any]:

@@ -161,7 +161,8 @@ class AsyncSessionMemoryAdvisor:
 
         Its context is to go with the next round's request: the history is in it.
         """
-        return self._left_open(await self._turn(request), request)
+        turn = await self._turn(request)
+        return self._left_open(turn, request) if turn.resumed else None
 
     # --- a round
 
@@ -176,7 +177,8 @@ class AsyncSessionMemoryAdvisor:
             return known
         chosen = _provider(request.context.get(MEMORY), MEMORY) or self._memory or MemoryProvider.limited_window()
         turn = await self._log.read(request.context, chosen)
-        return replace(turn, resumed=True) if request.context.get(RESUME) else turn
+        says_nothing = all(message.role is Role.SYSTEM for message in request.messages)
+        return replace(turn, resumed=True) if request.context.get(RESUME) and says_nothing else turn
 
     async def _enter(self, turn: Turn, request: ChatClientRequest) -> tuple[ChatClientRequest, Turn]:
         """What the model is asked; what is new of it is stored first."""
@@ -276,8 +278,7 @@ class AsyncSessionMemoryAdvisor:
         if not turn.resumed:
             return Draft(message, self._response_ids(message, request.context), usage)
         anchor = next((each.id for each in reversed(turn.said) if each.id), "")
-        instructions = [each for each in request.messages if each.role not in (Role.SYSTEM, Role.TOOL)]
-        return Draft(message, answer_id(anchor, instructions, index), usage, shared=True)
+        return Draft(message, answer_id(anchor, index), usage, shared=True)
 
 
 def _provider(memory: object, argument: str) -> MemoryProvider | None:
