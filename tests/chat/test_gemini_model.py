@@ -125,6 +125,30 @@ async def test_an_answer_without_a_candidate_has_no_generation(endpoint: Loopbac
     assert found.usage.total_tokens == 62
 
 
+CONTENTS = [
+    {
+        "role": "user",
+        "parts": [{"text": "Where is this?"}, {"inlineData": {"mimeType": "image/png", "data": "iVBORw=="}}],
+    },
+    {
+        "role": "model",
+        "parts": [
+            {"text": "I look it up.", "thoughtSignature": "YzJsbg=="},
+            {"functionCall": {"id": "a", "name": "weather", "args": {"city": "Oslo"}}},
+            {"functionCall": {"id": "b", "name": "weather", "args": {"INVALID_JSON": "{broken"}}},
+        ],
+    },
+    {
+        "role": "user",
+        "parts": [
+            {"functionResponse": {"id": "a", "name": "weather", "response": {"output": "Rain"}}},
+            {"functionResponse": {"id": "b", "name": "weather", "response": {"error": "no such city"}}},
+        ],
+    },
+]
+"""The conversation in this language."""
+
+
 async def test_the_request_for_a_whole_conversation(endpoint: Loopback, model: Any, way: Way) -> None:
     endpoint.does(says(way, "Fine"))
     options = ToolOptions(
@@ -140,27 +164,7 @@ async def test_the_request_for_a_whole_conversation(endpoint: Loopback, model: A
     await answer_of(way, model, Prompt(conversation(), options))
     assert endpoint.body == {
         "systemInstruction": {"parts": [{"text": "Be short."}]},
-        "contents": [
-            {
-                "role": "user",
-                "parts": [{"text": "Where is this?"}, {"inlineData": {"mimeType": "image/png", "data": "iVBORw=="}}],
-            },
-            {
-                "role": "model",
-                "parts": [
-                    {"text": "I look it up.", "thoughtSignature": "YzJsbg=="},
-                    {"functionCall": {"id": "a", "name": "weather", "args": {"city": "Oslo"}}},
-                    {"functionCall": {"id": "b", "name": "weather", "args": {"INVALID_JSON": "{broken"}}},
-                ],
-            },
-            {
-                "role": "user",
-                "parts": [
-                    {"functionResponse": {"id": "a", "name": "weather", "response": {"output": "Rain"}}},
-                    {"functionResponse": {"id": "b", "name": "weather", "response": {"error": "no such city"}}},
-                ],
-            },
-        ],
+        "contents": CONTENTS,
         "generationConfig": {
             "temperature": 0.7,
             "topP": 0.9,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import time
 from collections.abc import AsyncIterator
 from typing import Any
 
@@ -144,6 +145,29 @@ async def test_an_answer_without_a_choice_has_no_generation(endpoint: Loopback, 
     assert found.usage.input_tokens > 0
 
 
+MESSAGES = [
+    {"role": "system", "content": "Be short."},
+    {
+        "role": "user",
+        "content": [
+            {"type": "text", "text": "Where is this?"},
+            {"type": "image_url", "image_url": {"url": "data:image/png;base64,iVBORw==", "detail": "low"}},
+        ],
+    },
+    {
+        "role": "assistant",
+        "content": "I look it up.",
+        "tool_calls": [
+            {"id": "a", "type": "function", "function": {"name": "weather", "arguments": '{"city": "Oslo"}'}},
+            {"id": "b", "type": "function", "function": {"name": "weather", "arguments": "{broken"}},
+        ],
+    },
+    {"role": "tool", "tool_call_id": "a", "content": "Rain"},
+    {"role": "tool", "tool_call_id": "b", "content": "no such city"},
+]
+"""The conversation in this language."""
+
+
 async def test_the_request_for_a_whole_conversation(endpoint: Loopback, model: Any, way: Way) -> None:
     endpoint.does(says(way, "Fine"))
     options = ToolOptions(
@@ -163,26 +187,7 @@ async def test_the_request_for_a_whole_conversation(endpoint: Loopback, model: A
         endpoint.body
         == {
             "model": "small",
-            "messages": [
-                {"role": "system", "content": "Be short."},
-                {
-                    "role": "user",
-                    "content": [
-                        {"type": "text", "text": "Where is this?"},
-                        {"type": "image_url", "image_url": {"url": "data:image/png;base64,iVBORw==", "detail": "low"}},
-                    ],
-                },
-                {
-                    "role": "assistant",
-                    "content": "I look it up.",
-                    "tool_calls": [
-                        {"id": "a", "type": "function", "function": {"name": "weather", "arguments": '{"city": "Oslo"}'}},
-                        {"id": "b", "type": "function", "function": {"name": "weather", "arguments": "{broken"}},
-                    ],
-                },
-                {"role": "tool", "tool_call_id": "a", "content": "Rain"},
-                {"role": "tool", "tool_call_id": "b", "content": "no such city"},
-            ],
+            "messages": MESSAGES,
             "temperature": 0.7,
             "top_p": 0.9,
             "max_tokens": 100,
@@ -293,3 +298,13 @@ async def test_openai_itself_is_told_the_limit_by_its_newer_name(kit: Kit) -> No
     body = model._body(Prompt(HELLO.messages, ChatOptions(model="small", max_tokens=9)), stream=False)
     assert (body.get("max_completion_tokens"), body.get("max_tokens")) == (9, None)
     await kit.of(model.close)
+
+
+async def test_messages_cost_little_beside_their_bytes(endpoint: Loopback, model: Any, way: Way) -> None:
+    """The library of OpenAI looks at each message that it is given, which took seconds for so many."""
+    endpoint.does(says(way, "Fine"))
+    messages = tuple(user(str(number)) if number % 2 == 0 else assistant(str(number)) for number in range(10_001))
+    began = time.process_time()
+    await answer_of(way, model, Prompt(messages))
+    assert time.process_time() - began < 0.7
+    assert [each["content"] for each in endpoint.body["messages"][-2:]] == ["9999", "10000"]

@@ -68,12 +68,9 @@ class AsyncAnthropicModel(AsyncAdapter):
     @asynccontextmanager
     async def _open(self, body: dict[str, Any], seconds: float, *, stream: bool) -> AsyncGenerator[httpx2.Response, None]:
         try:
+            # No messages here: the library would look at each of them. The body's win.
             async with self._messages.with_streaming_response.create(
-                model=body["model"],
-                max_tokens=body["max_tokens"],
-                messages=body["messages"],
-                extra_body=body,
-                timeout=seconds,
+                model=body["model"], max_tokens=body["max_tokens"], messages=(), extra_body=body, timeout=seconds
             ) as response:
                 yield response.http_response
         except anthropic.APIStatusError as error:
