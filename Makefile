@@ -66,6 +66,10 @@ test-store: setup postgres ## Run the store suite on memory, SQLite and PostgreS
 test-api: setup ## Run the tests through the SDK, HTTP and the command line
 	$(PYTEST) tests/api $(ARGS)
 
+.PHONY: test-chat
+test-chat: setup postgres ## Run the tests of the agent kit: both forms, whole and streamed, on both engines
+	$(PYTEST) tests/chat $(ARGS)
+
 .PHONY: test-feed
 test-feed: setup postgres ## Run the six words of subscriptions against real servers (RECOLLECT_SEED=7)
 	$(PYTEST) tests/feed $(ARGS)
