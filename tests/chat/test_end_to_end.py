@@ -245,7 +245,7 @@ async def test_who_leaves_a_stream_ends_the_request_and_resumes_later(agent: Age
 
     def read() -> str:
         with closing(stream) as chunks:
-            return next(each.text for each in chunks if each.text)
+            return next(str(each.text) for each in chunks if each.text)
 
     if talk.kit.is_async:
         async with aclosing(stream) as chunks:

@@ -88,7 +88,7 @@ def think(asked: dict[str, Any]) -> Thought:
         homes = re.findall(r"I live in (\w+)", " ".join(_text(each["content"]) for each in asked["messages"][:-1]))
         return f"You live in {homes[-1]}." if homes else "You did not say."
     [thoughts] = [thoughts for pattern, thoughts in RULES if pattern.search(said)]
-    thought = thoughts[sum(each["role"] == "assistant" for each in turn)]
+    thought: Thought = thoughts[sum(each["role"] == "assistant" for each in turn)]
     results = [str(each["content"]) for each in turn if each["role"] == "tool"]
     if not isinstance(thought, str):
         known = {each["function"]["name"] for each in asked["tools"]}
@@ -164,3 +164,12 @@ def test_every_block_that_prints_says_what() -> None:
         block.line for blocks in SECTIONS.values() for block in blocks if "print(" in block.code and block.printed is None
     ]
     assert silent == []
+
+
+def test_the_readme_names_every_example() -> None:
+    text = (ROOT / "README.md").read_text("utf-8")
+    commands = re.findall(r"^\.venv/bin/python -m examples\.chat\.(\w+)$", text, re.MULTILINE)
+    programs = {path.stem for path in (ROOT / "examples" / "chat").glob("*.py") if "__main__" in path.read_text("utf-8")}
+    assert (len(commands), set(commands)) == (4, programs)
+    tests = (Path(__file__).parent / "test_examples.py").read_text("utf-8")
+    assert all(f'run("{name}"' in tests for name in commands)
