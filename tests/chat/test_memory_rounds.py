@@ -201,7 +201,7 @@ async def test_results_are_shown_right_behind_their_calls(talk: Talk) -> None:
     assert "user: research" not in asked(model)
 
 
-async def test_an_agent_that_calls_another_on_a_branch_of_the_session(talk: Talk) -> None:
+async def test_an_agent_that_calls_another_on_a_branch_of_the_session(talk: Talk, caplog: pytest.LogCaptureFixture) -> None:
     """Both write to one session at once; each is told what is its own, and the log has every pair."""
     helper_model = talk.kit.ScriptedModel([calls("h1"), "it is 42"])
     helper_memory = talk.memory(author="helper", branch="chief.helper")
@@ -222,6 +222,7 @@ async def test_an_agent_that_calls_another_on_a_branch_of_the_session(talk: Talk
     assert text_of(await talk.ask_with_tools(model, memory, "ask them", tools=[ask])) == "the answer is 42"
     assert asked(model) == ["user: ask them", "assistant: [ask c1]", "tool: c1=it is 42"]
     assert asked(helper_model) == ["user: ask them", "user: what is it?", "assistant: [look h1]", "tool: h1=found"]
+    assert not caplog.records, "that the chief waits for the helper is no defect of the history"
     branches = [event.branch for event in await talk.events()]
     assert branches == ["chief"] * 2 + ["chief.helper"] * 4 + ["chief"] * 2
     await talk.ask(model, memory, "once more")

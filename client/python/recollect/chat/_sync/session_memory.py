@@ -21,7 +21,7 @@ from ..incidents import tell
 from ..keys import MEMORY, RESUME, SESSION_MEMORY_ORDER
 from ..message_filters import skip_empty
 from ..messages import Message, Role
-from ..pairing import unanswered
+from ..pairing import paired, unanswered
 from ..requests import ChatClientRequest, ChatClientResponse
 from ..responses import ChatResponse, Generation, Usage
 from ..turns import Results, Round, Turn, entered, results_of
@@ -185,10 +185,15 @@ class SessionMemoryAdvisor:
         """What the model is asked; what is new of it is stored first."""
         taken = self._store_asked(entered(turn, request.messages), request)
         messages, dropped = taken.prompt()
-        if dropped and not turn.begun:
-            tell("tool calls without result, or results without call, are not shown", count=dropped)
+        if dropped and not turn.begun and (count := self._dropped(taken.turn)):
+            tell("tool calls without result, or results without call, are not shown", count=count)
         inner = replace(request, messages=messages, context=_without(request.context, self._key))
         return inner, taken.turn
+
+    def _dropped(self, turn: Turn) -> int:
+        """Of this agent's branch: that agents on others still wait for their tools, which may be this one, is no defect."""
+        branch = self._log.branch
+        return paired([message for message in turn.said if message.branch == branch or not message.id]).dropped
 
     def _store_asked(self, taken: Round, request: ChatClientRequest) -> Round:
         drafts = {at: self._results_draft(results) for at, results in taken.results.items()}
