@@ -122,11 +122,11 @@ def events(items: Iterable[Any], *, done: bool = True, cut: int = 0, then: str =
     return behave
 
 
-def drips(body: bytes, *, every: float = 0.05) -> Behaviour:
+def drips(body: bytes, *, every: float = 0.05, status: str = "200 OK") -> Behaviour:
     """An answer byte by byte, which no timeout of a single read ends."""
 
     async def behave(writer: asyncio.StreamWriter) -> None:
-        writer.write(b"HTTP/1.1 200 OK\r\ncontent-type: application/json\r\nconnection: close\r\n\r\n")
+        writer.write(f"HTTP/1.1 {status}\r\ncontent-type: application/json\r\nconnection: close\r\n\r\n".encode())
         for at in range(len(body)):
             writer.write(body[at : at + 1])
             await writer.drain()

@@ -10,6 +10,7 @@ from datetime import UTC
 from email.utils import parsedate_to_datetime
 from typing import Any
 
+from .endpoint import without_key
 from .errors import ModelFailed, ModelTimeout
 
 _RETRIED = frozenset({408, 409, 429})
@@ -77,7 +78,7 @@ def _words(body: Any, secret: str) -> str:
     words = error.get("message", "") if isinstance(error, dict) else error
     if not isinstance(words, str):
         return ""
-    return (words.replace(secret, "***") if secret else words)[:_MAX_DETAIL]
+    return without_key(words, secret)[:_MAX_DETAIL]
 
 
 def _json(body: bytes) -> Any:

@@ -10,6 +10,7 @@ from .errors import ModelFailed
 
 DEFAULT_TIMEOUT = 600.0
 """Seconds of one model call whose options name no timeout."""
+_LONGEST_TIMEOUT = 1_000_000.0  # sockets and timers refuse more, each at another bound
 _LONGEST_WAIT = 60.0
 
 
@@ -33,3 +34,14 @@ class Patience:
             return None
         wait = max(failure.retry_after or 0.0, self.backoff * 2.0 ** min(attempt - 1, 10) * (0.5 + self.jitter() / 2))
         return None if wait > _LONGEST_WAIT or wait >= left else wait
+
+
+def seconds_of(timeout: float | None) -> float:
+    """Of one model call. Raises TypeError or ValueError for a timeout that nobody can keep."""
+    if timeout is None:
+        return DEFAULT_TIMEOUT
+    if isinstance(timeout, bool) or not isinstance(timeout, int | float):
+        raise TypeError(f"timeout: seconds, not {timeout!r}")
+    if not 0 < timeout <= _LONGEST_TIMEOUT:
+        raise ValueError(f"timeout: above 0 and at most {_LONGEST_TIMEOUT:,.0f} seconds, not {timeout}")
+    return timeout

@@ -8,21 +8,25 @@ from typing import Any
 from pydantic_core import PydanticSerializationError, to_json
 
 from .messages import Data, Media, Text
+from .texts import sound
 from .tools import ToolOutput
 
 _PARTS = (Text, Media, Data)
 
 
 def output_of(value: Any) -> str | ToolOutput:
-    """A text and a ToolOutput are themselves, None is the empty text, parts (one, or a list of them) are a ToolOutput of them.
+    """A text (see `texts.sound`) and a ToolOutput are themselves, None is the empty text, parts (one, or a list of them) are a
+    ToolOutput of them.
 
     All else is written as JSON: pydantic models, dataclasses, enums, times (ISO 8601), bytes (base64), mappings, sequences.
     Raises TypeError for what JSON cannot hold.
     """
     if value is None:
         return ""
-    if isinstance(value, str | ToolOutput):
-        return str(value.value) if hasattr(value, "value") else value
+    if isinstance(value, ToolOutput):
+        return value
+    if isinstance(value, str):
+        return sound(str(value.value) if hasattr(value, "value") else value)
     if isinstance(value, _PARTS):
         return ToolOutput((value,))
     if isinstance(value, list | tuple) and value and all(isinstance(each, _PARTS) for each in value):

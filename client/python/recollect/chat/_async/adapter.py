@@ -11,18 +11,20 @@ from typing import Any, Self
 import httpx2
 
 from .._formats.reading import Json
+from ..errors import ChatError
 from ..options import ChatOptions
-from ..patience import DEFAULT_TIMEOUT, Patience
+from ..patience import Patience, seconds_of
 from ..requests import Prompt
 from ..responses import ChatResponse
 from .asking import AsyncAsking, Reader
 
 
 class AsyncAdapter(ABC):
-    """One model behind an endpoint. Safe to share. Close it, or use it as a context manager.
+    """One model behind an endpoint. Safe to share. Close it, or use it as a context manager; then it raises ChatError.
 
     `options`: the defaults of all requests. `timeout` of the options bounds a whole call from its first attempt to the last
-    byte of the answer, the time included in which a stream is not read; without one it is 600 s. `max_retries`: after a
+    byte of the answer, the time included in which a stream is not read; without one it is 600 s. A caller that blocks waits
+    that long for each step before the answer begins: to connect, to send, for a piece of the headers. `max_retries`: after a
     connection that fails, 408, 409, 429 and 5xx, with growing waits; a stream is asked for again only until it begins.
     `provider`: what telemetry and errors call it.
     """
@@ -31,6 +33,7 @@ class AsyncAdapter(ABC):
         self._patience = Patience(max_retries=max_retries)
         self._provider = provider
         self._options = ChatOptions(model=model).over(options)
+        self._is_closed = False
 
     @property
     def provider(self) -> str:
@@ -52,15 +55,20 @@ class AsyncAdapter(ABC):
             async for chunk in chunks:
                 yield chunk
 
-    @abstractmethod
     async def close(self) -> None:
         """Gives up the connections, but not those of a client that was given."""
+        self._is_closed = True
+        await self._release()
 
     async def __aenter__(self) -> Self:
         return self
 
     async def __aexit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
         await self.close()
+
+    @abstractmethod
+    async def _release(self) -> None:
+        """Closes the client, unless it was given."""
 
     @property
     @abstractmethod
@@ -84,12 +92,14 @@ class AsyncAdapter(ABC):
         """Reads a stream."""
 
     def _asking(self, prompt: Prompt, *, stream: bool) -> AsyncAsking:
+        if self._is_closed:
+            raise ChatError(f"this model of {self._provider} was closed, and is asked again")
         options = (prompt.options or ChatOptions()).over(self._options)
         body = self._body(Prompt(prompt.messages, options), stream=stream)
         return AsyncAsking(
             self._provider,
             lambda seconds: self._open(body, seconds, stream=stream),
             patience=self._patience,
-            timeout=options.timeout or DEFAULT_TIMEOUT,
+            timeout=seconds_of(options.timeout),
             secret=self._secret,
         )

@@ -12,7 +12,7 @@ from .. import failing
 from .._deadline_aio import AsyncDeadline
 from .._formats.reading import ErrorEvent, Json, Unfinished, Unreadable, parsed
 from .._formats.sse import Event, EventReader
-from ..errors import ModelFailed
+from ..errors import ModelFailed, UnsupportedContent
 from ..patience import Patience
 from ..responses import ChatResponse
 
@@ -89,9 +89,9 @@ class AsyncAsking:
         async with AsyncExitStack() as stack:
             async with self._deadline.bound():
                 response = await stack.enter_async_context(self._open(max(self._deadline.left, 0.001)))
-                if not response.is_success:
-                    body = await response.aread()
             if not response.is_success:
+                async with aclosing(self._deadline.body(response)) as chunks:
+                    body = b"".join([chunk async for chunk in chunks])
                 raise failing.refused(self._provider, response.status_code, response.headers, body, self._secret)
             yield response
 
@@ -107,6 +107,8 @@ class AsyncAsking:
             raise failing.unreadable(self._provider, "it is packed badly") from None
         except httpx2.TransportError:
             raise failing.broken_off(self._provider) from None
+        except UnicodeEncodeError:
+            raise UnsupportedContent("a text holds half of a surrogate pair, which UTF-8 cannot say: leave it out") from None
         except Unreadable as error:
             raise failing.unreadable(self._provider, str(error)) from None
         except Unfinished:

@@ -16,6 +16,7 @@ import httpx2
 from .._formats import gemini as format_
 from .._formats.gemini_answers import Chunks, answer
 from .._formats.reading import Json
+from ..endpoint import checked_address, checked_key
 from ..options import ChatOptions
 from ..requests import Prompt
 from ..responses import ChatResponse
@@ -46,12 +47,12 @@ class AsyncGeminiModel(AsyncAdapter):
         provider: str = "gcp.gemini",
     ) -> None:
         super().__init__(model, provider=provider, options=options, max_retries=max_retries)
-        self._key = api_key if api_key is not None else _key(base_url)
-        self._models = f"{(base_url or _OWN_ADDRESS).rstrip('/')}/{_VERSION}"
+        self._key = checked_key(api_key if api_key is not None else _key(base_url))
+        self._models = f"{(checked_address(base_url) or _OWN_ADDRESS).rstrip('/')}/{_VERSION}"
         self._client = client or httpx2.AsyncClient()
         self._is_owned = client is None
 
-    async def close(self) -> None:
+    async def _release(self) -> None:
         if self._is_owned:
             await self._client.aclose()
 

@@ -4,12 +4,18 @@ from __future__ import annotations
 
 import base64
 import json
+import math
+import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from ..errors import UnsupportedContent
 from ..messages import Data, Media, Part
+from ..texts import all_sound
 
 Json = Mapping[str, Any]
+_HALF = re.compile(r"\\u[dD][89a-fA-F]|[\ud800-\udfff]")
+"""Of a surrogate pair, perhaps: whole pairs are written so too."""
 
 
 class Unreadable(ValueError):
@@ -28,15 +34,29 @@ class ErrorEvent(Exception):
         self.error = error
 
 
-def parsed(text: str | bytes) -> dict[str, Any]:
-    """A JSON object. Raises Unreadable."""
+def parsed(text: str | bytes, **reading: Any) -> dict[str, Any]:
+    """A JSON object, of texts that UTF-8 can say. `reading`: what `json.loads` takes beside the text. Raises Unreadable."""
     try:
-        found = json.loads(text)
+        whole = text.decode("utf-8-sig") if isinstance(text, bytes) else text
+        found = json.loads(whole, **reading)
+        if _HALF.search(whole):
+            found = all_sound(found)
     except (ValueError, RecursionError):
         raise Unreadable("no JSON") from None
     if not isinstance(found, dict):
         raise Unreadable("no JSON object")
     return found
+
+
+def _written(text: str) -> dict[str, Any]:
+    """A JSON object that can be written again: Python reads NaN and 1e999 too, which no JSON has. Raises Unreadable."""
+    return parsed(text, parse_constant=_finite, parse_float=_finite)
+
+
+def _finite(text: str) -> float:
+    if not math.isfinite(number := float(text)):
+        raise ValueError(f"JSON has no {text}")
+    return number
 
 
 def text_in(holder: Json, name: str) -> str:
@@ -76,8 +96,16 @@ def data_url(media: Media) -> str:
 
 
 def own_content(part: Part, provider: str) -> dict[str, Any] | None:
-    """The content that a Data part of this provider's type holds: it goes as it is. None for any other part."""
-    return parsed(part.json) if isinstance(part, Data) and part.type == provider else None
+    """The content that a Data part of this provider's type holds: it goes as it is. None for any other part.
+
+    Raises UnsupportedContent if it holds something else than a JSON object.
+    """
+    if not isinstance(part, Data) or part.type != provider:
+        return None
+    try:
+        return _written(part.json)
+    except Unreadable as error:
+        raise UnsupportedContent(f"Data of type {provider!r} must hold a JSON object of that provider: {error}") from None
 
 
 def object_of(arguments: str) -> dict[str, Any]:
@@ -86,7 +114,7 @@ def object_of(arguments: str) -> dict[str, Any]:
     if not arguments.strip():
         return {}
     try:
-        return parsed(arguments)
+        return _written(arguments)
     except Unreadable:
         return {"INVALID_JSON": arguments}
 

@@ -14,6 +14,7 @@ from .. import failing
 from .._formats import anthropic as format_
 from .._formats.anthropic_answers import Chunks, answer
 from .._formats.reading import Json
+from ..endpoint import checked_address, checked_key, key_for
 from ..options import ChatOptions
 from ..requests import Prompt
 from ..responses import ChatResponse
@@ -44,8 +45,8 @@ class AnthropicModel(Adapter):
     ) -> None:
         super().__init__(model, provider=provider, options=options, max_retries=max_retries)
         library = client or anthropic.Anthropic(
-            api_key=_key(api_key, base_url),
-            base_url=base_url,
+            api_key=key_for(api_key, base_url),
+            base_url=checked_address(base_url),
             # Neither key nor conversation goes where nobody pointed.
             http_client=anthropic.DefaultHttpxClient(follow_redirects=False),
         )
@@ -53,15 +54,16 @@ class AnthropicModel(Adapter):
             raise ValueError("no key for Anthropic: give api_key, or set ANTHROPIC_API_KEY in the environment")
         self._owned = None if client else library
         self._client = library.with_options(max_retries=0)
+        checked_key(self._secret)
         self._messages = self._client.messages  # now, for it imports half of the library, which takes a while
 
-    def close(self) -> None:
+    def _release(self) -> None:
         if self._owned is not None:
             self._owned.close()
 
     @property
     def _secret(self) -> str:
-        return self._client.api_key or ""
+        return self._client.api_key or self._client.auth_token or ""
 
     def _body(self, prompt: Prompt, *, stream: bool) -> dict[str, Any]:
         return format_.request(prompt, stream=stream)
@@ -85,8 +87,3 @@ class AnthropicModel(Adapter):
 
     def _reader(self) -> Chunks:
         return Chunks()
-
-
-def _key(api_key: str | None, base_url: str | None) -> str | None:
-    """The environment's key is Anthropic's: it goes to no address that was given here."""
-    return "none" if api_key is None and base_url is not None else api_key

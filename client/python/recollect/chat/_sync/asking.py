@@ -13,7 +13,7 @@ from .. import failing
 from .._deadline_threads import Deadline
 from .._formats.reading import ErrorEvent, Json, Unfinished, Unreadable, parsed
 from .._formats.sse import Event, EventReader
-from ..errors import ModelFailed
+from ..errors import ModelFailed, UnsupportedContent
 from ..patience import Patience
 from ..responses import ChatResponse
 
@@ -90,9 +90,9 @@ class Asking:
         with ExitStack() as stack:
             with self._deadline.bound():
                 response = stack.enter_context(self._open(max(self._deadline.left, 0.001)))
-                if not response.is_success:
-                    body = response.read()
             if not response.is_success:
+                with closing(self._deadline.body(response)) as chunks:
+                    body = b"".join([chunk for chunk in chunks])
                 raise failing.refused(self._provider, response.status_code, response.headers, body, self._secret)
             yield response
 
@@ -108,6 +108,8 @@ class Asking:
             raise failing.unreadable(self._provider, "it is packed badly") from None
         except httpx2.TransportError:
             raise failing.broken_off(self._provider) from None
+        except UnicodeEncodeError:
+            raise UnsupportedContent("a text holds half of a surrogate pair, which UTF-8 cannot say: leave it out") from None
         except Unreadable as error:
             raise failing.unreadable(self._provider, str(error)) from None
         except Unfinished:

@@ -15,6 +15,7 @@ from .. import failing
 from .._formats import openai as format_
 from .._formats.openai_answers import Chunks, answer
 from .._formats.reading import Json
+from ..endpoint import checked_address, checked_key, key_for
 from ..options import ChatOptions
 from ..requests import Prompt
 from ..responses import ChatResponse
@@ -49,19 +50,20 @@ class OpenAIModel(Adapter):
     ) -> None:
         super().__init__(model, provider=provider, options=options, max_retries=max_retries)
         library = client or openai.OpenAI(
-            api_key=_key(api_key, base_url),
-            base_url=base_url,
+            api_key=key_for(api_key, base_url),
+            base_url=checked_address(base_url),
             # Neither key nor conversation goes where nobody pointed.
             http_client=openai.DefaultHttpxClient(follow_redirects=False),
         )
         self._owned = None if client else library
         self._client = library.with_options(max_retries=0)
+        checked_key(self._secret)
         own = (urlsplit(str(self._client.base_url)).hostname or "").endswith(_OWN_DOMAINS)
         limit = "max_completion_tokens" if own else "max_tokens"
         self._dialect = format_.Dialect(limit, reasoning_field, stream_usage)
         self._completions = self._client.chat.completions  # now, for it imports half of the library, which takes a while
 
-    def close(self) -> None:
+    def _release(self) -> None:
         if self._owned is not None:
             self._owned.close()
 
@@ -91,8 +93,3 @@ class OpenAIModel(Adapter):
 
     def _reader(self) -> Chunks:
         return Chunks()
-
-
-def _key(api_key: str | None, base_url: str | None) -> str | None:
-    """The environment's key is OpenAI's: it goes to no address that was given here."""
-    return "none" if api_key is None and base_url is not None else api_key
