@@ -76,6 +76,7 @@ RULES = [
     rule("Orders 7 and 8", [ORDER, ("order", {"number": 8})], "Order 7: {}; Order 8: {}"),
     rule("I live in", "Noted."),
     rule("Search our talk", [("conversation_search", {"query": "we met"})], "{found}"),
+    rule("Search for", [("conversation_search", {"innerThought": "said", "query": "we MET"})], "{found}"),
     rule("lamp cost", [("search_tools", {"query": "lamp price"})], [("lamp_price", {"model_name": "Arc"})], "{}"),
 ]
 
@@ -95,7 +96,8 @@ def think(asked: dict[str, Any]) -> Thought:
         assert {name for name, _ in thought} <= known, "a model calls what it is shown"
         return thought
     if thought == "{found}":
-        return str(json.loads(results[-1])["results"][0]["text"])
+        rows = json.loads(results[-1])
+        return str((rows["results"] if isinstance(rows, dict) else rows)[0]["text"])
     return thought.format(*results[-thought.count("{}") :])
 
 

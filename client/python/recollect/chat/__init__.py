@@ -13,6 +13,7 @@ from ._async.model import AsyncChatModel
 from ._async.prompt import AsyncPromptSpec
 from ._async.recall_tools import AsyncRecallTools
 from ._async.scripted import AsyncScriptedModel
+from ._async.search_tools import AsyncSearchTools
 from ._async.session_memory import AsyncSessionMemoryAdvisor
 from ._async.tool_calling import AsyncToolCallingAdvisor
 from ._async.tool_index import AsyncEmbeddingToolIndex, AsyncKeywordToolIndex, AsyncToolIndex
@@ -26,6 +27,7 @@ from ._sync.model import ChatModel
 from ._sync.prompt import PromptSpec
 from ._sync.recall_tools import RecallTools
 from ._sync.scripted import ScriptedModel
+from ._sync.search_tools import SearchTools
 from ._sync.session_memory import SessionMemoryAdvisor
 from ._sync.tool_calling import ToolCallingAdvisor
 from ._sync.tool_index import EmbeddingToolIndex, KeywordToolIndex, ToolIndex
@@ -90,6 +92,7 @@ __all__ = [
     "AsyncPromptSpec",
     "AsyncRecallTools",
     "AsyncScriptedModel",
+    "AsyncSearchTools",
     "AsyncSessionMemoryAdvisor",
     "AsyncToolAdvisor",
     "AsyncToolCallingAdvisor",
@@ -132,6 +135,7 @@ __all__ = [
     "RecallTools",
     "Role",
     "ScriptedModel",
+    "SearchTools",
     "SessionMemoryAdvisor",
     "Text",
     "Tool",
