@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import aclosing, closing
 from dataclasses import dataclass
 from typing import Any
@@ -317,3 +318,32 @@ async def test_options_of_a_request_reach_the_endpoint_and_its_key_no_log(agent:
     assert agent.told() == [("system", "Be brief."), ("user", "How is it?")]
     assert not any(KEY.encode() in event.SerializeToString() for event in await agent.talk.events())
     assert await agent.talk.log() == [QUESTION, "assistant: Rain."], "instructions are the program's"
+
+
+async def test_one_client_serves_many_sessions_at_once(agent: Agent) -> None:
+    """Every answer is of its own session, and so is all that is stored."""
+    talk, asked = agent.talk, agent.endpoint
+
+    def thinks(writer: asyncio.StreamWriter) -> Awaitable[None]:  # at once, before another asks
+        messages = asked.body["messages"]
+        city = messages[0]["content"].rpartition(" ")[2]
+        found = messages[-1]["role"] == "tool"
+        answer = says(talk.way, f"{messages[-1]['content']}.") if found else asks(talk.way, _call_for(city))
+        return answer(writer)
+
+    asked.does(thinks)
+    client = agent.client()
+
+    async def one(number: int) -> str:
+        return text_of(await talk.way.ask(client.prompt(f"How is City{number}").session(f"{talk.session}-{number}")))
+
+    numbers = range(20)
+    assert await asyncio.gather(*map(one, numbers)) == [f"rain in City{number}." for number in numbers]
+    for number in numbers:
+        turn = [f"user: How is City{number}", f"assistant: [weather City{number}]"]
+        found = [f"tool: City{number}=rain in City{number}", f"assistant: rain in City{number}."]
+        assert await talk.log(f"{talk.session}-{number}") == [*turn, *found]
+
+
+def _call_for(city: str) -> dict[str, Any]:
+    return call(city, "weather", json.dumps({"city": city}))

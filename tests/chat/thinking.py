@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from typing import Any
 from uuid import uuid4
 
@@ -31,9 +31,12 @@ class Thinking(Loopback):
         self._seconds = seconds
         self.does(self._answer)
 
-    async def _answer(self, writer: asyncio.StreamWriter) -> None:
+    def _answer(self, writer: asyncio.StreamWriter) -> Awaitable[None]:
+        return self._later(self.body, writer)  # now: others may ask before it is answered
+
+    async def _later(self, asked: dict[str, Any], writer: asyncio.StreamWriter) -> None:
         await asyncio.sleep(self._seconds)
-        await self._behaviour(self.body)(writer)
+        await self._behaviour(asked)(writer)
 
     def _behaviour(self, asked: dict[str, Any]) -> Behaviour:
         try:
