@@ -9,9 +9,10 @@ from typing import Any
 from ..memory import MemoryProvider
 from ..v1.context_pb2 import ContextSpec
 from .errors import MissingSession
-from .given import session_of, filled, session_id
+from .frozen import nothing
+from .given import filled, session_id, session_of
 from .keys import MEMORY, RESUME, RUN, SESSION, USER
-from .messages import Message, nothing, system
+from .messages import Message, system
 from .options import ChatOptions, ToolOptions
 from .requests import ChatClientRequest
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import difflib
 import inspect
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import fields
 from typing import Any
 
@@ -101,18 +101,10 @@ def options_of(options: ChatOptions | None, values: Mapping[str, Any], client: s
     known = {field.name for field in fields(base)} | {field.name for field in fields(ToolOptions)}
     for name in values:
         known_name(name, known, "option", hint="; a provider's own parameters go into extra={...}")
-    made = {name: _FORMS[name](value, client) if name in _FORMS else value for name, value in values.items()}
+    made: dict[str, Any] = {name: tools_of(value, client) if name == "tools" else value for name, value in values.items()}
     if made.keys() <= {field.name for field in fields(base)}:
         return base.changed(**made)
     return ToolOptions(**made).over(base)
-
-
-def _stop(value: Any, client: str) -> tuple[str, ...] | None:
-    return (value,) if isinstance(value, str) else None if value is None else tuple(value)
-
-
-_FORMS: Mapping[str, Callable[[Any, str], Any]] = {"stop": _stop, "tools": tools_of}
-"""Fields that may be given in a handier form."""
 
 
 def known_name(name: str, known: Iterable[str], what: str, *, hint: str = "") -> None:

@@ -5,15 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
-from types import MappingProxyType
 from typing import Any, TypeVar
 
-_NOTHING: Mapping[str, Any] = MappingProxyType({})
-
-
-def nothing() -> Mapping[str, Any]:
-    """An empty mapping, always the same."""
-    return _NOTHING
+from .frozen import Frozen, frozen, nothing
 
 
 class Role(StrEnum):
@@ -54,7 +48,7 @@ class Media:
     """Media of an IANA type, from exactly one of `data`, `uri` and the provider's `file_id`."""
 
     mime_type: str
-    data: bytes | None = None
+    data: bytes | None = field(default=None, repr=False)
     uri: str | None = None
     file_id: str | None = None
     name: str = ""
@@ -90,6 +84,7 @@ class ToolResult:
 
 
 Part = Text | Reasoning | ToolCall | ToolResult | Media | Data
+_PARTS = frozenset((Text, Reasoning, ToolCall, ToolResult, Media, Data))
 _P = TypeVar("_P", bound=Part)
 Content = str | Part | Sequence[str | Part]
 """What may be said: a text, a part, or several of both."""
@@ -109,6 +104,15 @@ class Message:
     id: str = field(default="", compare=False)
     author: str = field(default="", compare=False)
     branch: str = field(default="", compare=False)
+
+    def __post_init__(self) -> None:
+        """Raises ValueError for an unknown role, TypeError for parts that are none; a text alone is a part."""
+        if type(self.role) is not Role:
+            object.__setattr__(self, "role", Role(self.role))
+        if type(self.parts) is not tuple or not _PARTS.issuperset(map(type, self.parts)):
+            object.__setattr__(self, "parts", parts_of(self.parts))
+        if type(self.metadata) is not Frozen:
+            object.__setattr__(self, "metadata", frozen(self.metadata))
 
     @property
     def text(self) -> str:
@@ -141,7 +145,7 @@ class Message:
         return self.role is other.role and self.parts == other.parts
 
     def with_metadata(self, **values: Any) -> Message:
-        return replace(self, metadata=MappingProxyType({**self.metadata, **values}))
+        return replace(self, metadata=frozen({**self.metadata, **values}))
 
     def _of(self, kind: type[_P]) -> tuple[_P, ...]:
         return tuple(part for part in self.parts if isinstance(part, kind))

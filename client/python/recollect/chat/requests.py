@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from types import MappingProxyType
 from typing import Any
 
-from .messages import Message, ToolCall, nothing
+from .frozen import frozen, nothing
+from .messages import Message, ToolCall
 from .options import ChatOptions
 from .responses import ChatResponse, Usage
 
@@ -78,8 +78,3 @@ class ChatClientResponse:
 
     def with_context(self, values: Mapping[str, Any]) -> ChatClientResponse:
         return replace(self, context={**self.context, **values})
-
-
-def frozen(values: Mapping[str, Any]) -> Mapping[str, Any]:
-    """A copy that nobody can change."""
-    return values if isinstance(values, MappingProxyType) else MappingProxyType(dict(values))

@@ -6,7 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from .messages import Message, ToolCall, nothing
+from .frozen import nothing
+from .messages import Message, ToolCall
 
 RETURN_DIRECT = "returnDirect"
 TOOL_CALL_LIMIT_EXCEEDED = "toolCallLimitExceeded"

@@ -6,7 +6,8 @@ from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from .messages import Data, Media, Message, Text, nothing
+from .frozen import nothing
+from .messages import Data, Media, Message, Text
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,7 +28,7 @@ class ToolContext:
     the call that is run.
     """
 
-    values: Mapping[str, Any] = field(default_factory=nothing, hash=False)
+    values: Mapping[str, Any] = field(default_factory=nothing, hash=False, repr=False)
     history: tuple[Message, ...] = ()
     call_id: str = ""
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from types import MappingProxyType
 from typing import Any
 
 from .._convert import json_text
@@ -12,7 +11,8 @@ from ..v1.event_pb2 import SessionEvent
 from ..v1.message_pb2 import ChatMessage
 from ..v1.message_pb2 import Part as StoredPart
 from ..v1.message_pb2 import Role as StoredRole
-from .messages import Data, Media, Message, Part, Reasoning, Role, Text, ToolCall, ToolResult, nothing
+from .frozen import frozen, nothing
+from .messages import Data, Media, Message, Part, Reasoning, Role, Text, ToolCall, ToolResult
 
 _NUMBERS = {role: StoredRole.Value(f"ROLE_{role.name}") for role in Role}
 _ROLES = {number: role for role, number in _NUMBERS.items()}
@@ -40,7 +40,7 @@ def from_event(stored: SessionEvent) -> Message:
 
 
 def _metadata(text: str) -> Any:
-    return MappingProxyType(json.loads(text))
+    return frozen(json.loads(text))
 
 
 def _stored(part: Part) -> StoredPart:

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from ..messages import Data, Message, Part, Reasoning, Role, Text, ToolCall, nothing
+from ..frozen import nothing
+from ..messages import Data, Message, Part, Reasoning, Role, Text, ToolCall
 from ..responses import ChatResponse, Generation, Usage
 from . import signatures
 from .anthropic import PROVIDER

@@ -7,7 +7,8 @@ import binascii
 import uuid
 from collections.abc import Iterator
 
-from ..messages import Data, Media, Message, Part, Reasoning, Role, Text, ToolCall, nothing
+from ..frozen import nothing
+from ..messages import Data, Media, Message, Part, Reasoning, Role, Text, ToolCall
 from ..responses import ChatResponse, Generation, Usage
 from . import signatures
 from .gemini import PROVIDER

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from types import MappingProxyType
 from typing import Any
 
-from ..messages import Message, Part, Reasoning, nothing
+from ..frozen import frozen, nothing
+from ..messages import Message, Part, Reasoning
 
 REASONING_OF = "reasoning_of"
 """Of a message's metadata: the provider that signed or encrypted its reasoning."""
@@ -15,7 +15,7 @@ REASONING_OF = "reasoning_of"
 def about(parts: Sequence[Part], provider: str) -> Mapping[str, Any]:
     """The metadata of a message with these parts."""
     signed = any(isinstance(part, Reasoning) and (part.signature or part.encrypted) for part in parts)
-    return MappingProxyType({REASONING_OF: provider}) if signed else nothing()
+    return frozen({REASONING_OF: provider}) if signed else nothing()
 
 
 def is_own(message: Message, provider: str) -> bool:
