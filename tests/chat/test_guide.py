@@ -6,6 +6,7 @@ import asyncio
 import io
 import json
 import re
+import sys
 from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 from contextlib import redirect_stdout
 from dataclasses import dataclass
@@ -118,7 +119,7 @@ async def run(server: Running, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator
             "OPENAI_API_KEY": "none",
             "ANTHROPIC_API_KEY": "none",
             "GEMINI_API_KEY": "none",
-            "PATH": f"{ROOT / '.venv' / 'bin'}:/usr/bin:/bin",
+            "PATH": f"{Path(sys.executable).parent}:/usr/bin:/bin",
         }.items():
             monkeypatch.setenv(name, value)
         yield lambda blocks: asyncio.to_thread(_run, blocks)
