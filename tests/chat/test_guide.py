@@ -67,7 +67,7 @@ ORDER = ("order", {"number": 7})
 RULES = [
     rule("weather in Oslo", [("weather", {"city": "Oslo"})], "It is {}."),
     rule("Which city", "You asked about Oslo."),
-    rule("What did I ask first", "You asked about the weather in Oslo."),
+    rule("What was the weather", "It was 4 degrees and rain in Oslo."),
     rule("Good morning", "Bonjour !"),
     rule("good night", "Bonne nuit !"),
     rule("Where is this", "That is Oslo."),
