@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from recollect.chat import Message, Role, Text, ToolCall, ToolResult, assistant, pairing, tool, user
+from recollect.chat.event_ids import results_id
 
 IDS = st.lists(st.sampled_from("abc"), min_size=1, max_size=3)
 MESSAGES = st.lists(
@@ -68,3 +70,32 @@ def test_what_is_left_open_at_the_end(messages: list[Message]) -> None:
         assert messages[-1].role is Role.ASSISTANT
         assert set(asked.tool_calls) <= set(messages[-1].tool_calls)
         assert asked.text == messages[-1].text
+
+
+def calling(call_id: str, event_id: str, branch: str = "") -> Message:
+    return replace(assistant(tool_calls=[ToolCall(call_id, "look")]), id=event_id, branch=branch)
+
+
+def finding(call_id: str, text: str, **stored: str) -> Message:
+    return replace(tool(ToolResult(call_id, parts=(Text(text),))), **stored)
+
+
+@pytest.mark.parametrize("turned", [False, True])
+def test_agents_that_wrote_at_once_keep_their_results_though_call_ids_are_the_same(turned: bool) -> None:
+    """Of two processes on one branch the ids of the events tell, of other writers the branch."""
+    one, other = calling("0", "e1"), calling("0", "e2")
+    found = [finding("0", f"of {each.id}", id=results_id([(each.id, "0")])) for each in (one, other)]
+    shown, dropped = pairing.paired([one, other, *(found[::-1] if turned else found)])
+    assert (shown, dropped) == ((one, found[0], other, found[1]), 0)
+
+    one, other = calling("0", "e1", "writer"), calling("0", "e2", "researcher")
+    found = [finding("0", f"of {each.branch}", id="x", branch=each.branch) for each in (one, other)]
+    shown, dropped = pairing.paired([one, other, *(found[::-1] if turned else found)])
+    assert (shown, dropped) == ((one, found[0], other, found[1]), 0)
+
+
+def test_a_result_that_is_not_stored_yet_answers_the_latest_call_of_its_id() -> None:
+    """A helper's: its chief waits with a call of the same id."""
+    chief, helper, found = calling("0", "e1"), calling("0", "e2", "helper"), finding("0", "found")
+    assert pairing.paired([chief, user("go"), helper, found]) == ((user("go"), helper, found), 1)
+    assert pairing.answers([chief, user("go"), helper, found]) == {3: [(2, found.tool_results[0])]}

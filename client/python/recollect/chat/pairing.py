@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from typing import NamedTuple
 
+from .event_ids import results_id
 from .messages import Message, Role, ToolCall, ToolResult
 
 
@@ -24,9 +25,11 @@ class _Claim(NamedTuple):
 
 
 class _Calls:
-    """Which result answers which call. Ids need not be unique: a result answers the latest open call of its id."""
+    """Which result answers which call. Ids need not be unique: of open calls of one id a result answers the one that the id of
+    its event is made of, else the latest of its branch, else the latest."""
 
-    def __init__(self, messages: Iterable[Message]) -> None:
+    def __init__(self, messages: Sequence[Message]) -> None:
+        self._messages = messages
         self.open: dict[str, list[tuple[int, int]]] = {}
         self.claims: dict[int, list[_Claim]] = {}
         self.answered: set[tuple[int, int]] = set()
@@ -44,9 +47,25 @@ class _Calls:
         if not waiting:
             self.orphans += 1
             return
-        found = waiting.pop()
+        found = self._meant(self._messages[at], waiting) if len(waiting) > 1 else waiting[0]
+        waiting.remove(found)
         self.answered.add(found)
         self.claims.setdefault(found[0], []).append(_Claim(at, result))
+
+    def _meant(self, results: Message, waiting: Sequence[tuple[int, int]]) -> tuple[int, int]:
+        """Agents that wrote at once may have made calls of one id; within a message, the last first."""
+        latest = waiting[-1]
+        if not results.id:  # of the turn that goes on here, whose call is the latest
+            return latest
+        ids = [result.call_id for result in results.tool_results]
+        of_branch = None
+        for call in reversed(waiting):
+            made = self._messages[call[0]]
+            if made.id and results.id == results_id([(made.id, each) for each in ids]):
+                return call
+            if of_branch is None and made.branch == results.branch:
+                of_branch = call
+        return of_branch or latest
 
 
 def paired(messages: Sequence[Message]) -> Paired:
