@@ -344,3 +344,19 @@ async def test_several_generations_with_calls(talk: Talk) -> None:
     await talk.ask_with_tools(model, talk.memory(), "hi", tools=[looks()])
     assert asked(model) == ["user: hi", "assistant: I look", "assistant: [look c1]", "tool: c1=found"]
     assert await talk.log() == [*asked(model), "assistant: done"]
+
+
+@pytest.mark.parametrize("way", ["call"], indirect=True)
+@pytest.mark.parametrize("beside", [calls("b"), assistant("or so"), assistant("or so", tool_calls=calls("b").tool_calls)])
+async def test_of_several_generations_only_the_calls_that_are_run_are_stored(talk: Talk, beside: Any) -> None:
+    """They come last: what a turn that is interrupted here goes on with."""
+    both = ChatResponse((Generation(calls("a"), "tool_calls"), Generation(beside, "stop")))
+    said = [f"assistant: {beside.text}"] if beside.text else []
+    model = talk.kit.ScriptedModel([both, RuntimeError("overloaded"), "done"])
+    with pytest.raises(RuntimeError, match="overloaded"):
+        await talk.ask_with_tools(model, talk.memory(), "hi", tools=[looks()])
+    told = ["user: hi", *said, "assistant: [look a]", "tool: a=found"]
+    assert asked(model) == await talk.log() == told
+    await talk.ask_with_tools(model, talk.memory(), tools=[looks()], context={keys.RESUME: True})
+    assert asked(model) == told
+    assert await talk.log() == [*told, "assistant: done"]

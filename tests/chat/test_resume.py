@@ -13,6 +13,7 @@ import pytest
 import recollect
 from recollect import MemoryProvider
 from recollect.chat import NothingToResume, Role, Tool, ToolCall, ToolDefinition, assistant, keys, system
+from recollect.chat.wire import from_event
 from recollect.v1.event_pb2 import SessionEvent
 
 from .kits import text_of
@@ -212,6 +213,28 @@ async def test_each_agent_resumes_on_its_branch(talk: Talk) -> None:
     assert asked(chief) == ["user: go", "assistant: [look c1]", "tool: c1=researched"]
     branches = [event.branch for event in await talk.events()]
     assert branches[5:] == ["chief.helper", "chief.helper", "chief", "chief"]
+
+
+async def test_agents_on_other_branches_resume_at_once(talk: Talk) -> None:
+    """One sees what the other was asked, and still gives an answer of its own."""
+    await talk.append(question("go"), question("research", branch="helper"))
+    sdk = Together(talk.sdk, 2)
+    memories = [talk.kit.SessionMemoryAdvisor(sdk, branch=branch) for branch in ("", "helper")]
+    models = [talk.kit.ScriptedModel([answer]) for answer in ("done", "researched")]
+    both = await asyncio.gather(*(resumed(talk, model, memory=each) for model, each in zip(models, memories, strict=True)))
+    assert [text_of(answers) for answers in both] == ["done", "researched"]
+    stored = {(event.branch, from_event(event).text) for event in (await talk.events())[2:]}
+    assert stored == {("", "done"), ("helper", "researched")}
+
+
+async def test_an_agent_on_a_branch_resumes_with_more_rounds_as_others_do(talk: Talk) -> None:
+    """What a turn stored itself is its own too: those that resume it give the next answer one id."""
+    await talk.append(question(branch="helper"))
+    memory = talk.kit.SessionMemoryAdvisor(Together(talk.sdk, 2), branch="helper")
+    models = [talk.kit.ScriptedModel([decided] * 3) for _ in range(2)]
+    await asyncio.gather(*(talk.ask_with_tools(each, memory, tools=[looks()], context=RESUME) for each in models))
+    rounds = [each for n in range(2) for each in (f"assistant: [look c{n}]", f"tool: c{n}=found")]
+    assert await talk.log() == ["user: hi", *rounds, "assistant: done"]
 
 
 async def test_where_there_is_nothing_to_resume(talk: Talk) -> None:

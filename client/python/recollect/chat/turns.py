@@ -9,7 +9,8 @@ from typing import NamedTuple
 from ..memory import MemoryProvider
 from ..v1.session_pb2 import SessionRef
 from .messages import Message, Role, ToolResult
-from .pairing import Paired, answers, paired
+from .pairing import Paired, answers, paired, with_calls
+from .responses import Generation
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,6 +93,23 @@ def results_of(said: Sequence[Message], new: int, *, unknown_calls: bool = False
         if at >= new and known:
             found[at] = _results(said[at], known)
     return found
+
+
+def answered(generations: Sequence[Generation]) -> dict[int, Message]:
+    """What the generations of an answer add to a conversation, by their places and in the order in which they are told.
+
+    Only the calls of the first that calls tools are run: it comes last, so that its results follow it, and of the others only
+    what they say beside calls is left.
+    """
+    calling = next((at for at, each in enumerate(generations) if each.message.tool_calls), None)
+    said = {}
+    for at, each in enumerate(generations):
+        message = with_calls(each.message, set()) if each.message.tool_calls else each.message
+        if at != calling and not (each.message.tool_calls and message.is_blank):
+            said[at] = message
+    if calling is not None:
+        said[calling] = generations[calling].message
+    return said
 
 
 def _results(message: Message, known: Sequence[tuple[str, ToolResult]]) -> Results:

@@ -91,7 +91,7 @@ class AsyncSessionLog:
         ref, answer = await self._append(turn, events)
         messages: list[Message] = []
         for draft, appended in zip(drafts, answer.events, strict=True):
-            message = replace(draft.message, id=appended.event_id)
+            message = replace(draft.message, id=appended.event_id, author=self._stamp["author"], branch=self.branch)
             if draft.shared and appended.replayed:
                 message = from_event(await self._client.get_event(ref, appended.event_id))
             messages.append(message)

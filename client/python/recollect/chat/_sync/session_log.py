@@ -92,7 +92,7 @@ class SessionLog:
         ref, answer = self._append(turn, events)
         messages: list[Message] = []
         for draft, appended in zip(drafts, answer.events, strict=True):
-            message = replace(draft.message, id=appended.event_id)
+            message = replace(draft.message, id=appended.event_id, author=self._stamp["author"], branch=self.branch)
             if draft.shared and appended.replayed:
                 message = from_event(self._client.get_event(ref, appended.event_id))
             messages.append(message)

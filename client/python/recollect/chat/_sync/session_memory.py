@@ -24,7 +24,7 @@ from ..messages import Message, Role
 from ..pairing import paired, unanswered
 from ..requests import ChatClientRequest, ChatClientResponse
 from ..responses import ChatResponse, Generation, Usage
-from ..turns import Results, Round, Turn, entered, results_of
+from ..turns import Results, Round, Turn, answered, entered, results_of
 from .chain import AdvisorChain
 from .compacting import Compactor
 from .model import ChatModel
@@ -214,26 +214,24 @@ class SessionMemoryAdvisor:
     def _leave(
         self, turn: Turn, request: ChatClientRequest, response: ChatClientResponse
     ) -> tuple[ChatClientResponse, Stored]:
-        """Stores every generation that says something. The response is another one if another agent had stored its own."""
+        """Stores every generation that says something, as `answered` says. The response is another one if another agent had
+        stored its own."""
         if response.response is None:
             return response, Stored(turn, (), None)
         generations = list(response.response.generations)
-        kept = [at for at, each in enumerate(generations) if self._is_kept(each.message)]
-        drafts = [
-            self._answer_draft(turn, generations[at].message, request, at, response.usage if at == kept[0] else None)
-            for at in kept
-        ]
+        said = answered(generations)
+        kept = [at for at, message in said.items() if self._is_kept(message)]
+        drafts = [self._answer_draft(turn, said[at], request, at, response.usage if at == kept[0] else None) for at in kept]
         stored = self._log.append(turn, drafts, request.context)
-        said = {at: each.message for at, each in enumerate(generations) if not each.message.is_blank}
         changed = False
         for at, message in zip(kept, stored.messages, strict=True):
-            said[at] = message
-            if not message.says_the_same(generations[at].message):
+            if not message.says_the_same(said[at]):
                 generations[at] = _generation(message)
                 changed = True
+            said[at] = message
         if changed:
             response = response.with_response(replace(response.response, generations=tuple(generations)))
-        told = tuple(said[at] for at in sorted(said))
+        told = tuple(message for message in said.values() if not message.is_blank)
         return response, stored._replace(turn=replace(stored.turn, said=(*stored.turn.said, *told)))
 
     def _given_out(self, response: ChatClientResponse, request: ChatClientRequest, turn: Turn) -> ChatClientResponse:
@@ -283,7 +281,7 @@ class SessionMemoryAdvisor:
     ) -> Draft:
         if not turn.resumed:
             return Draft(message, self._response_ids(message, request.context), usage)
-        anchor = next((each.id for each in reversed(turn.said) if each.id), "")
+        anchor = next((each.id for each in reversed(self._own(turn))), "")  # on other branches others resume
         return Draft(message, answer_id(anchor, index), usage, shared=True)
 
 
