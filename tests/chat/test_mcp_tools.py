@@ -177,6 +177,27 @@ async def test_who_cannot_connect_is_told_so(kit: Kit) -> None:
     assert time.monotonic() - begun < 15
 
 
+SILENT = """
+import json, sys
+for line in sys.stdin:
+    asked = json.loads(line)
+    about = {"capabilities": {"tools": {}}, "serverInfo": {"name": "silent", "version": "1"}}
+    about["protocolVersion"] = asked.get("params", {}).get("protocolVersion")
+    told = {"result": about} if asked["method"] == "initialize" else {"error": {"code": -32601, "message": "unknown"}}
+    if "id" in asked and asked["method"] != "tools/list":
+        print(json.dumps({"jsonrpc": "2.0", "id": asked["id"], **told}), flush=True)
+"""
+
+
+async def test_a_server_that_never_lists_its_tools_is_given_up(kit: Kit) -> None:
+    silent = StdioServerParameters(command=sys.executable, args=["-c", SILENT])
+    async with connected(kit, silent, connect_timeout=3) as server:
+        begun = time.monotonic()
+        with pytest.raises(TimeoutError):
+            await asyncio.wait_for(kit.of(server.tools), 30)
+        assert time.monotonic() - begun < 10
+
+
 async def test_what_cannot_be_tools_is_refused(kit: Kit, url: str) -> None:
     async with connected(kit, url, only={"add", "subtract"}) as server:
         with pytest.raises(InvalidTool, match="has no tool subtract"):

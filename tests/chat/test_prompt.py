@@ -205,6 +205,15 @@ async def test_a_session_is_told_to_advisors_and_to_tools(kit: Kit, way: Way, se
     assert dict(options.tool_context) == {"session": told, "user_id": "ann"}
 
 
+async def test_another_session_takes_nothing_of_the_first_along(kit: Kit, way: Way) -> None:
+    asked = Asked(kit, way, params={USER: "bob", "a": 1}, tool_context={"b": 2})
+    first = asked.client.prompt("Hello").session("s1", user_id="ann", run_id="r1")
+    assert await asked.context(first.session("s2")) == {SESSION: "s2", USER: "bob", "a": 1}
+    options = asked.model.prompts[-1].options
+    assert isinstance(options, ToolOptions)
+    assert dict(options.tool_context) == {"session": "s2", "b": 2}
+
+
 async def test_a_session_says_only_what_was_given(kit: Kit, way: Way) -> None:
     asked = Asked(kit, way)
     assert await asked.context(asked.client.prompt("Hello").session("s1")) == {SESSION: "s1"}
@@ -298,6 +307,10 @@ REFUSED = [
     (lambda p: p.session(3), TypeError, "a session is its id, a SessionRef or a Session, not int"),
     (lambda p: p.session(""), ValueError, "id is empty"),
     (lambda p: p.session(SessionRef()), ValueError, "id is empty"),
+    (lambda p: p.session("s", user_id=3), TypeError, "user_id is a text, not int"),
+    (lambda p: p.session("s", user_id=""), ValueError, "user_id is empty"),
+    (lambda p: p.session("s", run_id=3), TypeError, "run_id is a text, not int"),
+    (lambda p: p.params([1]), TypeError, "params maps names to values; it is no list"),
     (lambda p: p.memory("all"), TypeError, "a MemoryProvider or a ContextSpec, not str"),
     (lambda p: p.advisors(3), TypeError, "needs an? (Async)?Advisor .*, not int"),
     (lambda p: p.advisors([]), TypeError, r"one by one: \.advisors\(\*advisors\)"),

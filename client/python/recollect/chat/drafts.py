@@ -10,26 +10,30 @@ from ..memory import MemoryProvider
 from ..v1.context_pb2 import ContextSpec
 from .errors import MissingSession
 from .frozen import nothing
-from .given import filled, session_id, session_of
+from .given import filled, id_of, session_id, session_of
 from .keys import MEMORY, RESUME, RUN, SESSION, USER
 from .messages import Message, system
 from .options import ChatOptions, ToolOptions
 from .requests import ChatClientRequest
 
+_SHOWN = {"session": SESSION, "user_id": USER}
+"""What tools are told of the session."""
+
 
 @dataclass(frozen=True, slots=True)
 class Draft:
-    """`system`: the instructions. `context`: what advisors are told."""
+    """`system`: the instructions. `context`: what advisors are told. `session`: the same of the session, which wins."""
 
     system: str = ""
     messages: tuple[Message, ...] = ()
     options: ChatOptions = field(default_factory=ToolOptions)
     context: Mapping[str, Any] = field(default_factory=nothing, hash=False)
+    session: Mapping[str, Any] = field(default_factory=nothing, hash=False)
 
     @property
     def conversation(self) -> str:
         """The session's id; empty without one."""
-        return session_id(self.context.get(SESSION))
+        return session_id({**self.context, **self.session}.get(SESSION))
 
     def with_system(self, text: str | None, values: Mapping[str, Any]) -> Draft:
         """None: the instructions that it has, with values for their places."""
@@ -48,13 +52,9 @@ class Draft:
         return replace(self, context={**self.context, **values})
 
     def with_session(self, session: object, user_id: str | None, run_id: str | None) -> Draft:
-        """Both advisors and tools are told."""
-        found = session_of(session)
-        about = {SESSION: found, USER: user_id, RUN: run_id}
-        shown = {"session": found, "user_id": user_id}
-        known = {name: value for name, value in about.items() if value is not None}
-        told = {name: value for name, value in shown.items() if value is not None}
-        return self.with_context(known).with_options(ToolOptions(tool_context=told))
+        """Both advisors and tools are told. In place of an earlier session, of which nothing stays."""
+        about = {SESSION: session_of(session), USER: id_of("user_id", user_id), RUN: id_of("run_id", run_id)}
+        return replace(self, session={name: value for name, value in about.items() if value is not None})
 
     def with_memory(self, memory: object) -> Draft:
         if not isinstance(memory, MemoryProvider | ContextSpec):
@@ -76,4 +76,6 @@ class Draft:
                 'nothing is said: give .prompt("..."), .user(...) or .messages(...), or .resume() a turn that was interrupted'
             )
         first = (system(self.system),) if self.system.strip() else ()
-        return ChatClientRequest((*first, *self.messages), self.options.over(defaults), self.context)
+        shown = {name: self.session[key] for name, key in _SHOWN.items() if key in self.session}
+        options = ToolOptions(tool_context=shown).over(self.options) if shown else self.options
+        return ChatClientRequest((*first, *self.messages), options.over(defaults), {**self.context, **self.session})

@@ -14,7 +14,7 @@ from .errors import InvalidTool
 from .function_tools import function_tool, runs_async
 from .messages import Content, Message, user
 from .options import ChatOptions, ToolOptions
-from .tools import Tool
+from .tools import Tool, duplicates
 
 SessionLike = str | SessionRef | Session
 _PLACE = re.compile(r"\{\{(\w+)\}\}|\{([^\W\d]\w*)\}")
@@ -70,8 +70,7 @@ def tools_of(items: Iterable[object], client: str) -> tuple[Tool, ...]:
     if not isinstance(items, Iterable) or isinstance(items, str | bytes | Mapping):
         raise InvalidTool(f"tools are a sequence of functions and Tools, not {type(items).__name__}")
     tools = [_tool(item, client) for item in items]
-    names = [tool.name for tool in tools]
-    if twice := sorted({name for name in names if names.count(name) > 1}):
+    if twice := duplicates(tool.name for tool in tools):
         raise InvalidTool(f"two tools have the name {twice[0]!r}; give one of them another: tool.renamed(...)")
     return tuple(tools)
 
@@ -124,6 +123,22 @@ def session_of(session: object) -> str | SessionRef:
     if not session_id(found):
         raise ValueError("the session's id is empty")
     return found
+
+
+def id_of(name: str, value: object) -> str | None:
+    """A text of one character at least, or None. Raises TypeError or ValueError, which name the argument."""
+    if value is not None and not isinstance(value, str):
+        raise TypeError(f"{name} is a text, not {type(value).__name__}")
+    if value == "":
+        raise ValueError(f"{name} is empty; leave it out")
+    return value
+
+
+def mapping_of(name: str, values: object) -> dict[str, Any]:
+    """A copy, empty for None. Raises TypeError, which names the argument."""
+    if values is not None and not isinstance(values, Mapping):
+        raise TypeError(f"{name} maps names to values; it is no {type(values).__name__}")
+    return dict(values or {})
 
 
 def _copied(ref: SessionRef) -> SessionRef:

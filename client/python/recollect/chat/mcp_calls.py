@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import asyncio
 import base64
 import hashlib
 import json
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from .messages import Data, Media, Text
@@ -21,8 +22,14 @@ _NAME_CHARACTERS = 64
 _REFUSED = re.compile(r"[^a-zA-Z0-9_-]")
 
 
-async def listed(server: Client | ClientSession) -> list[types.Tool]:
-    """All tools of the server as it has them now, from however many pages."""
+async def listed(server: Client | ClientSession, timeout: float) -> list[types.Tool]:
+    """All tools of the server as it has them now, from however many pages. Raises TimeoutError when they have not come within
+    `timeout` seconds: a server may be silent, or have no last page."""
+    async with asyncio.timeout(timeout):
+        return await _pages(server)
+
+
+async def _pages(server: Client | ClientSession) -> list[types.Tool]:
     from mcp import ClientSession, types
 
     tools: list[types.Tool] = []
@@ -105,8 +112,3 @@ def _resource(held: types.TextResourceContents | types.BlobResourceContents) -> 
     if hasattr(held, "text"):
         return Text(held.text)
     return Media(held.mime_type or "application/octet-stream", data=base64.b64decode(held.blob), name=str(held.uri))
-
-
-def duplicates(names: Sequence[str]) -> list[str]:
-    """Those that stand there more than once."""
-    return sorted({name for name in names if names.count(name) > 1})

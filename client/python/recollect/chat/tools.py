@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Mapping
+from collections import Counter
+from collections.abc import Awaitable, Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -64,3 +65,8 @@ class Tool:
 
     def renamed(self, name: str) -> Tool:
         return replace(self, definition=replace(self.definition, name=name))
+
+
+def duplicates(names: Iterable[str]) -> list[str]:
+    """Those that stand there more than once, each once."""
+    return sorted(name for name, times in Counter(names).items() if times > 1)

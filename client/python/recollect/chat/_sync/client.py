@@ -10,7 +10,7 @@ from opentelemetry.metrics import MeterProvider
 from opentelemetry.trace import TracerProvider
 
 from ..drafts import Draft
-from ..given import check_form, known_name, options_of, tools_of
+from ..given import check_form, known_name, mapping_of, options_of, tools_of
 from ..messages import Content, Message
 from ..options import ChatOptions, ToolOptions
 from ..telemetry import Telemetry
@@ -59,7 +59,7 @@ class ChatClient:
     ) -> None:
         check_form(model, ChatModel, CLIENT, ("call", "stream"))
         given, functions = advisors_of(advisors), tools_of(tools, CLIENT)
-        told, shown = dict(params or {}), dict(tool_context or {})
+        told, shown = mapping_of("params", params), mapping_of("tool_context", tool_context)
         tool_advisor(given)
         loop = registration(auto_tool_calling, tool_manager, tracer_provider, record_content)
         telemetry = Telemetry(tracer_provider, meter_provider=meter_provider, record_content=record_content)

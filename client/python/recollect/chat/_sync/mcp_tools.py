@@ -9,8 +9,8 @@ from typing import Any, Self
 
 from .._mcp_threads import Connection
 from ..errors import InvalidTool
-from ..mcp_calls import called, definition_of, duplicates, listed
-from ..tools import Tool, ToolContext, ToolDefinition, ToolOutput
+from ..mcp_calls import called, definition_of, listed
+from ..tools import Tool, ToolContext, ToolDefinition, ToolOutput, duplicates
 
 
 class McpServer:
@@ -27,7 +27,7 @@ class McpServer:
     `prefix`: stands before each tool's name with an underscore; tell servers that have tools of the same name apart by it.
     `only`: names, as the server says them, of the tools that are wanted; all by default. `return_direct`: of those whose result
     is the answer. `timeout`: seconds of one call, after which the server is told to stop; None for no limit. `connect_timeout`:
-    seconds.
+    seconds to connect, and seconds to list the tools.
     """
 
     def __init__(
@@ -62,14 +62,15 @@ class McpServer:
 
         They work while the connection is open. A name that providers refuse is changed, see `model_name`. A call that the
         server refuses raises MCPError; an error that a tool answers with goes to the model. Raises InvalidTool for two tools of
-        one name, and for a name of `only` that the server does not have.
+        one name, and for a name of `only` that the server does not have, and TimeoutError.
         """
-        found = [each for each in self._connection.ask(listed) if self._only is None or each.name in self._only]
+        offered = self._connection.ask(lambda server: listed(server, self._connect_timeout))
+        found = [each for each in offered if self._only is None or each.name in self._only]
         missing = set(self._only or ()) - {each.name for each in found}
         if missing:
             raise InvalidTool(f"the MCP server has no tool {', '.join(sorted(missing))}")
         tools = tuple(self._tool(each.name, definition_of(each, self._prefix)) for each in found)
-        if twice := duplicates([each.name for each in tools]):
+        if twice := duplicates(each.name for each in tools):
             raise InvalidTool(f"the MCP server has several tools whose names come to {', '.join(twice)}")
         return tools
 

@@ -11,7 +11,7 @@ from ...memory import MemoryProvider
 from ...v1.context_pb2 import ContextSpec
 from ..drafts import Draft
 from ..errors import InvalidChain
-from ..given import SessionLike, check_form, messages_of, options_of, tools_of, user_message
+from ..given import SessionLike, check_form, mapping_of, messages_of, options_of, tools_of, user_message
 from ..keys import AUTO_TOOLS, RESUME
 from ..messages import Content, Message
 from ..options import ChatOptions, ToolOptions
@@ -77,7 +77,7 @@ class PromptSpec:
 
     def params(self, mapping: Mapping[str, Any] | None = None, /, **values: Any) -> PromptSpec:
         """Values for advisors, by the names in `recollect.chat.keys` or their own. No tool sees them, nor does the model."""
-        return self._with(self._draft.with_context({**(mapping or {}), **values}))
+        return self._with(self._draft.with_context({**mapping_of("params", mapping), **values}))
 
     def options(self, options: ChatOptions | None = None, /, **fields: Any) -> PromptSpec:
         """How the model answers: `options(temperature=0.2)`, ChatOptions, or both. Raises TypeError for an unknown name."""
@@ -88,7 +88,8 @@ class PromptSpec:
         return self._with(self._draft.with_options(ToolOptions(tool_context=values)))
 
     def session(self, session: SessionLike, *, user_id: str | None = None, run_id: str | None = None) -> PromptSpec:
-        """The session that the conversation lives in; advisors and tools are told.
+        """The session that the conversation lives in; advisors and tools are told. It takes the place of an earlier one, with
+        all that was said of that.
 
         `user_id`: whose it has to be, by default the SDK client's user. `run_id`: what tells runs apart for idempotent ids.
         """
