@@ -10,6 +10,7 @@ from ..messages import Data, Message, Part, Reasoning, Role, Text, ToolCall
 from ..responses import ChatResponse, Generation, Usage
 from . import signatures
 from .anthropic import PROVIDER
+from .call_ids import CallIds
 from .reading import ErrorEvent, Json, Unfinished, Unreadable, compact, count_in, object_in, objects_in, parsed, text_in
 from .sse import Event
 
@@ -24,9 +25,10 @@ def answer(body: Json) -> ChatResponse:
     """
     if not isinstance(body.get("content"), list):
         raise Unreadable("content is missing")
-    parts = [part for block in objects_in(body, "content") if (part := _part(block)) is not None]
+    ids = CallIds(text_in(body, "id"))
+    parts = [part for block in objects_in(body, "content") if (part := _part(block, ids)) is not None]
     generation = _generation(parts, text_in(body, "stop_reason"))
-    return ChatResponse((generation,), usage(object_in(body, "usage")), text_in(body, "id"), text_in(body, "model"))
+    return ChatResponse((generation,), usage(body.get("usage")), text_in(body, "id"), text_in(body, "model"))
 
 
 def _generation(parts: list[Part], reason: str = "") -> Generation:
@@ -34,7 +36,7 @@ def _generation(parts: list[Part], reason: str = "") -> Generation:
     return Generation(message, reason, _REFUSED if reason == "refusal" else nothing())
 
 
-def _part(block: Json) -> Part | None:
+def _part(block: Json, ids: CallIds) -> Part | None:
     match block.get("type"):
         case "text":
             text = text_in(block, "text")
@@ -44,12 +46,15 @@ def _part(block: Json) -> Part | None:
         case "redacted_thinking":
             return Reasoning(encrypted=text_in(block, "data").encode())
         case "tool_use":
-            return ToolCall(text_in(block, "id"), text_in(block, "name"), compact(block.get("input", {})))
+            return ToolCall(ids.unique(text_in(block, "id")), text_in(block, "name"), compact(block.get("input", {})))
     return Data(PROVIDER, compact(block))
 
 
-def usage(found: Json) -> Usage:
-    """What was written to and read from the cache is counted apart from the input; here it is part of it."""
+def usage(found: Any) -> Usage:
+    """What was written to and read from the cache is counted apart from the input; here it is part of it. Nothing if it is no
+    account."""
+    if not isinstance(found, dict):
+        return Usage()
     cached, written = count_in(found, "cache_read_input_tokens"), count_in(found, "cache_creation_input_tokens")
     input_tokens, output_tokens = count_in(found, "input_tokens") + cached + written, count_in(found, "output_tokens")
     details = found.get("output_tokens_details")
@@ -62,6 +67,7 @@ class Chunks:
 
     def __init__(self) -> None:
         self._blocks: dict[Any, _Block] = {}
+        self._ids = CallIds()
         self._usage: dict[str, Any] = {}
         self._id = self._model = ""
         self._ended = False
@@ -73,9 +79,10 @@ class Chunks:
             case "message_start":
                 message = object_in(found, "message")
                 self._id, self._model = text_in(message, "id"), text_in(message, "model")
-                self._usage = dict(object_in(message, "usage"))
+                self._ids.of_answer(self._id)
+                self._count(message)
             case "content_block_start":
-                self._blocks[_index(found)] = _Block(object_in(found, "content_block"))
+                self._blocks[_index(found)] = _Block(object_in(found, "content_block"), self._ids)
                 yield from self._said(self._block(found).first())
             case "content_block_delta":
                 yield from self._said(self._block(found).add(object_in(found, "delta")))
@@ -102,9 +109,15 @@ class Chunks:
 
     def _end(self, found: Json) -> Iterator[ChatResponse]:
         """Its account holds for the whole answer, so far as it goes."""
-        self._usage |= {name: count for name, count in object_in(found, "usage").items() if count is not None}
+        self._count(found)
         reason = text_in(object_in(found, "delta"), "stop_reason")
         yield ChatResponse((_generation([], reason),), usage(self._usage), self._id, self._model)
+
+    def _count(self, found: Json) -> None:
+        counted = found.get("usage")
+        self._usage |= (
+            {name: count for name, count in counted.items() if count is not None} if isinstance(counted, dict) else {}
+        )
 
     def _said(self, part: Part | None) -> Iterator[ChatResponse]:
         if part is not None:
@@ -114,8 +127,9 @@ class Chunks:
 class _Block:
     """One block of content as it grows. Texts and thinking are given out as they come, all else when it is whole."""
 
-    def __init__(self, block: Json) -> None:
+    def __init__(self, block: Json, ids: CallIds) -> None:
         self._block = dict(block)
+        self._ids = ids
         self._kind = text_in(block, "type")
         self._json: list[str] = []
         self._signature = text_in(block, "signature")
@@ -137,10 +151,10 @@ class _Block:
                 return Reasoning("", self._signature.encode()) if self._signature else None
             case "tool_use":
                 arguments = "".join(self._json) or compact(self._block.get("input", {}))
-                return ToolCall(text_in(self._block, "id"), text_in(self._block, "name"), arguments)
+                return ToolCall(self._ids.unique(text_in(self._block, "id")), text_in(self._block, "name"), arguments)
         if written := "".join(self._json):
             self._block["input"] = parsed(written)
-        return _part(self._block)
+        return _part(self._block, self._ids)
 
     def _piece(self, text: str) -> Part | None:
         if text and self._kind == "thinking":

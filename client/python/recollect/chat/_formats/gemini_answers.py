@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import base64
 import binascii
-import uuid
 from collections.abc import Iterator
 
 from ..frozen import nothing
 from ..messages import Data, Media, Message, Part, Reasoning, Role, Text, ToolCall
 from ..responses import ChatResponse, Generation, Usage
 from . import signatures
+from .call_ids import CallIds
 from .gemini import PROVIDER
 from .reading import ErrorEvent, Json, Unfinished, Unreadable, compact, count_in, object_in, objects_in, parsed, text_in
 from .sse import Event
@@ -48,8 +48,9 @@ def _generation(parts: list[Part], reason: str = "") -> Generation:
 
 
 def usage(body: Json) -> Usage:
-    """Thoughts are counted apart from the answer; here they are part of it."""
-    found = object_in(body, "usageMetadata")
+    """Thoughts are counted apart from the answer; here they are part of it. Nothing if there is no account."""
+    counted = body.get("usageMetadata")
+    found: Json = counted if isinstance(counted, dict) else {}
     thoughts = count_in(found, "thoughtsTokenCount")
     input_tokens = count_in(found, "promptTokenCount") + count_in(found, "toolUsePromptTokenCount")
     output_tokens = count_in(found, "candidatesTokenCount") + thoughts
@@ -90,14 +91,13 @@ class Chunks:
 
 
 class _Parts:
-    """Counts the calls of one answer: those without an id are called after the answer and their place in it."""
+    """Those of one answer."""
 
     def __init__(self) -> None:
-        self._calls = 0
-        self._answer = ""
+        self._ids = CallIds()
 
     def of(self, body: Json, candidate: Json) -> list[Part]:
-        self._answer = self._answer or text_in(body, "responseId") or uuid.uuid4().hex
+        self._ids.of_answer(text_in(body, "responseId"))
         content = object_in(candidate, "content")
         return [part for found in objects_in(content, "parts") for part in self._said(found)]
 
@@ -121,8 +121,7 @@ class _Parts:
             yield Data(PROVIDER, compact({name: value for name, value in found.items() if name != "thoughtSignature"}))
 
     def _call(self, call: Json) -> ToolCall:
-        own_id, self._calls = f"{self._answer}-{self._calls}", self._calls + 1
-        return ToolCall(text_in(call, "id") or own_id, text_in(call, "name"), compact(object_in(call, "args")))
+        return ToolCall(self._ids.unique(text_in(call, "id")), text_in(call, "name"), compact(object_in(call, "args")))
 
 
 def _bytes(text: str) -> bytes:

@@ -8,6 +8,7 @@ from typing import Any
 from ..frozen import nothing
 from ..messages import Message, Part, Reasoning, Role, Text, ToolCall
 from ..responses import ChatResponse, Generation, Usage
+from .call_ids import CallIds
 from .reading import ErrorEvent, Json, Unfinished, Unreadable, compact, count_in, object_in, objects_in, parsed, text_in
 from .sse import Event
 
@@ -30,10 +31,11 @@ def answer(body: Json) -> ChatResponse:
 def _generation(choice: Json, about: str) -> Generation:
     message = object_in(choice, "message")
     parts, refused = _said(message)
-    for at, call in enumerate(objects_in(message, "tool_calls")):
-        building = _Call(about, at)
+    ids = CallIds(about)
+    for call in objects_in(message, "tool_calls"):
+        building = _Call()
         building.add(call)
-        parts.append(building.whole())
+        parts.append(building.whole(ids))
     return Generation(
         Message(Role.ASSISTANT, tuple(parts)), text_in(choice, "finish_reason"), _REFUSED if refused else nothing()
     )
@@ -80,6 +82,7 @@ class Chunks:
 
     def __init__(self) -> None:
         self._calls: list[_Call] = []
+        self._ids = CallIds()
         self._about = self._model = ""
         self._ended = False
 
@@ -93,6 +96,7 @@ class Chunks:
         if error := chunk.get("error"):
             raise ErrorEvent(error)
         self._about, self._model = text_in(chunk, "id") or self._about, text_in(chunk, "model") or self._model
+        self._ids.of_answer(self._about)
         first = [each for each in objects_in(chunk, "choices") if not each.get("index")]
         for choice in first:
             yield from self._add_choice(choice)
@@ -122,14 +126,14 @@ class Chunks:
         index, call_id = delta.get("index"), text_in(delta, "id")
         of_index = [each for each in self._calls if index is None or each.index == index]
         call = of_index[-1] if of_index else None
-        if call is None or (call_id and call.id and call.id != call_id):
-            call = _Call(self._about, len(self._calls), index)
+        if call is None or (call_id and call.id and call.id != call_id) or (index is None and call.is_before(delta)):
+            call = _Call(len(self._calls), index)
             self._calls.append(call)
         call.add(delta)
 
     def _whole_calls(self) -> list[ToolCall]:
         calls, self._calls = sorted(self._calls, key=lambda call: call.place), []
-        return [call.whole() for call in calls]
+        return [call.whole(self._ids) for call in calls]
 
     def _left(self) -> Iterator[ChatResponse]:
         """Calls of a server that never gave a reason to finish."""
@@ -141,13 +145,12 @@ class Chunks:
 
 
 class _Call:
-    """A tool call that comes in pieces. Without an id of its own it gets one of the answer's id and its place."""
+    """A tool call that comes in pieces."""
 
-    def __init__(self, answer_id: str, at: int, index: Any = None) -> None:
+    def __init__(self, at: int = 0, index: Any = None) -> None:
         self.index = index
         self.place = index if isinstance(index, int) else at
         self.id = ""
-        self._own_id = f"{answer_id or 'call'}-{at}"
         self._kind = "function"
         self._name = ""
         self._arguments: list[str] = []
@@ -164,5 +167,9 @@ class _Call:
         whole = function.get(written)  # some servers write an object and not its text
         self._arguments.append(compact(whole) if isinstance(whole, dict) else text_in(function, written))
 
-    def whole(self) -> ToolCall:
-        return ToolCall(self.id or self._own_id, self._name, "".join(self._arguments), self._kind)
+    def is_before(self, delta: Json) -> bool:
+        """Whether this piece without an index begins another call: it names one, and this one has its arguments."""
+        return not text_in(delta, "id") and bool(text_in(object_in(delta, "function"), "name") and any(self._arguments))
+
+    def whole(self, ids: CallIds) -> ToolCall:
+        return ToolCall(ids.unique(self.id), self._name, "".join(self._arguments), self._kind)
