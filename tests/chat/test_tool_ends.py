@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from recollect.chat import (
+    AnswerNotStored,
     ChatClientResponse,
     Message,
     Role,
@@ -164,8 +165,9 @@ async def test_a_memory_that_cannot_be_told_does_not_hide_why_the_turn_ended(kit
     with pytest.raises(UnknownTool) as unknown:
         await way.ask(loop(kit, kit.ScriptedModel([asks("clock")]), kept), request())
     assert unknown.value.__notes__ == ["and the memory could not be told: no server"]
-    with pytest.raises(OSError, match="no server"):  # else the answer would be given out and never stored
+    with pytest.raises(AnswerNotStored, match="no server") as ended:  # it is not given out as if it were stored
         await way.ask(loop(kit, kit.ScriptedModel([asks("clock")]), kept), request(Runs().tool("clock", return_direct=True)))
+    assert ended.value.response.text == "clock says so"
 
 
 async def test_a_memory_is_told_with_what_the_round_left_in_the_context(kit: Kit, way: Way) -> None:

@@ -35,6 +35,7 @@ from ._sync.tool_manager import ToolCallingManager, ToolManager
 from ._sync.tool_search import ToolSearchAdvisor
 from .aggregate import Aggregator
 from .errors import (
+    AnswerNotStored,
     ChatError,
     InvalidChain,
     InvalidTool,
@@ -80,6 +81,7 @@ __all__ = [
     "AdvisorChain",
     "Aggregator",
     "AlwaysEvict",
+    "AnswerNotStored",
     "AsyncAdvisor",
     "AsyncAdvisorChain",
     "AsyncBaseAdvisor",

@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 from .messages import Message
+
+if TYPE_CHECKING:
+    from .requests import ChatClientResponse
 
 
 class ChatError(Exception):
@@ -21,6 +25,14 @@ class WrongUser(ChatError):
 
 class NothingToResume(ChatError):
     """The session holds nothing of this agent's to go on with."""
+
+
+class AnswerNotStored(ChatError):
+    """A turn ended with `response`, but the memory could not take it; the cause is why. Resumed, the turn ends again."""
+
+    def __init__(self, response: ChatClientResponse, error: Exception) -> None:
+        super().__init__(f"the answer could not be stored, which is in .response of this error: {type(error).__name__}: {error}")
+        self.response = response
 
 
 class InvalidChain(ChatError):

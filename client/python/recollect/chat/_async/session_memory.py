@@ -14,7 +14,7 @@ from ...messages import new_event_id
 from ...v1.compaction_pb2 import CompactionStrategy, CompactionTrigger
 from ...v1.context_pb2 import ContextSpec
 from ..aggregate import Aggregator
-from ..errors import NothingToResume
+from ..errors import AnswerNotStored, NothingToResume
 from ..event_ids import EventIds, answer_id, random_ids, results_id
 from ..incidents import tell
 from ..keys import MEMORY, RESUME, SESSION_MEMORY_ORDER
@@ -48,7 +48,8 @@ class AsyncSessionMemoryAdvisor:
     create: make missing sessions, or how; False: they must exist. check_owner: where a request names a user, refuse to begin a
     session whose id another user of the app has.
 
-    Raises MissingSession, WrongUser, NothingToResume, and what the SDK's `get_context` and `append` raise.
+    Raises MissingSession, WrongUser, NothingToResume, and what the SDK's `get_context` and `append` raise; AnswerNotStored if
+    it is the turn's answer that cannot be appended.
     """
 
     def __init__(
@@ -221,7 +222,12 @@ class AsyncSessionMemoryAdvisor:
         said = answered(generations)
         kept = [at for at, message in said.items() if self._is_kept(message)]
         drafts = [self._answer_draft(turn, said[at], request, at, response.usage if at == kept[0] else None) for at in kept]
-        stored = await self._log.append(turn, drafts, request.context)
+        try:
+            stored = await self._log.append(turn, drafts, request.context)
+        except Exception as error:
+            if response.tool_calls:  # nobody has been answered yet
+                raise
+            raise AnswerNotStored(self._given_out(response, request, turn), error) from error
         changed = False
         for at, message in zip(kept, stored.messages, strict=True):
             if not message.says_the_same(said[at]):

@@ -7,7 +7,7 @@ from collections.abc import AsyncGenerator, Callable, Iterable, Sequence
 from contextlib import aclosing
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
-from ..errors import ToolCallLimitExceeded, ToolFailed, UnknownTool
+from ..errors import AnswerNotStored, ToolCallLimitExceeded, ToolFailed, UnknownTool
 from ..executions import ToolExecution, closed, direct, iterations_exceeded, limit_exceeded
 from ..keys import HIGHEST_PRECEDENCE, LOWEST_PRECEDENCE, TOOL_CALLING_ORDER
 from ..loop_state import LoopRound, LoopState
@@ -38,8 +38,9 @@ class AsyncToolCallingAdvisor:
 
     A turn also ends when every tool that was called is return-direct, at a limit of the manager's, and after `max_iterations`
     answers; the response then has one of the finish reasons "returnDirect", "toolCallLimitExceeded" and
-    "toolIterationsExceeded". Memories further in are told of such an end, and of an error that ends a turn, so that no call is
-    stored without a result. Usage is that of the whole turn.
+    "toolIterationsExceeded". Memories further in are told of such an end, and of an UnknownTool or ToolFailed that ends a turn,
+    so that no call is stored without a result; an end that they cannot take is in the AnswerNotStored that is raised. Usage is
+    that of the whole turn.
 
     As a stream: chunks pass as they come but for tool calls; tools run while the next chunk is waited for, and none is run
     once the stream is closed. Earlier rounds' usage is added to each chunk that has one; if none of the last answer's has, a
@@ -246,39 +247,38 @@ class AsyncToolCallingAdvisor:
             return answer
         if self._max_iterations is not None and turn.rounds >= self._max_iterations:
             end = iterations_exceeded(answer, self._max_iterations)
-            await self._record(asked, answer, chain, closed(answer.tool_calls, None, end.text), end)
-            return end
+            return await self._ended(turn, asked, end, chain, closed(answer.tool_calls, None, end.text))
         try:
             execution = await self._manager.execute(Prompt(turn.history(asked), asked.options), response)
         except ToolCallLimitExceeded as breach:
             end = limit_exceeded(answer, str(breach), breach.partial)
-            await self._record(asked, answer, chain, closed(answer.tool_calls, breach.partial, end.text), end)
-            return end
+            return await self._ended(turn, asked, end, chain, closed(answer.tool_calls, breach.partial, end.text))
         except (UnknownTool, ToolFailed) as failure:
             partial = failure.partial if isinstance(failure, ToolFailed) else None
             try:
-                await self._record(asked, answer, chain, closed(answer.tool_calls, partial, str(failure)), None)
+                await _record(asked.with_context(answer.context), chain, closed(answer.tool_calls, partial, str(failure)))
             except Exception as error:
                 failure.add_note(f"and the memory could not be told: {error}")
             raise
         if not execution.return_direct:
             return execution
-        end = direct(answer, execution)
-        await self._record(asked, answer, chain, execution.history[-1], end)
+        return await self._ended(turn, asked, direct(answer, execution), chain, execution.history[-1])
+
+    async def _ended(
+        self, turn: LoopState, asked: ChatClientRequest, end: ChatClientResponse, chain: AsyncAdvisorChain, results: Message
+    ) -> ChatClientResponse:
+        """The end of a turn, once memories have been told of it. Raises AnswerNotStored."""
+        said = end.response.generations if end.response is not None else ()
+        try:
+            await _record(asked.with_context(end.context), chain, results, *(each.message for each in said))
+        except Exception as error:
+            raise AnswerNotStored(turn.stamped(end), error) from error
         return end
 
-    async def _record(
-        self,
-        asked: ChatClientRequest,
-        answer: ChatClientResponse,
-        chain: AsyncAdvisorChain,
-        results: Message,
-        end: ChatClientResponse | None,
-    ) -> None:
-        said = end.response.generations if end is not None and end.response is not None else ()
-        request = asked.with_context(answer.context)
-        for memory in _memories(chain):
-            await memory.record(request, (results, *(each.message for each in said)))
+
+async def _record(request: ChatClientRequest, chain: AsyncAdvisorChain, *messages: Message) -> None:
+    for memory in _memories(chain):
+        await memory.record(request, messages)
 
 
 async def _each_of(chunks: Iterable[ChatClientResponse]) -> AsyncGenerator[ChatClientResponse, None]:

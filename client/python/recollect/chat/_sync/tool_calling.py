@@ -8,7 +8,7 @@ from collections.abc import Generator, Callable, Iterable, Sequence
 from contextlib import closing
 from typing import Any, ClassVar, Self
 
-from ..errors import ToolCallLimitExceeded, ToolFailed, UnknownTool
+from ..errors import AnswerNotStored, ToolCallLimitExceeded, ToolFailed, UnknownTool
 from ..executions import ToolExecution, closed, direct, iterations_exceeded, limit_exceeded
 from ..keys import HIGHEST_PRECEDENCE, LOWEST_PRECEDENCE, TOOL_CALLING_ORDER
 from ..loop_state import LoopRound, LoopState
@@ -36,8 +36,9 @@ class ToolCallingAdvisor:
 
     A turn also ends when every tool that was called is return-direct, at a limit of the manager's, and after `max_iterations`
     answers; the response then has one of the finish reasons "returnDirect", "toolCallLimitExceeded" and
-    "toolIterationsExceeded". Memories further in are told of such an end, and of an error that ends a turn, so that no call is
-    stored without a result. Usage is that of the whole turn.
+    "toolIterationsExceeded". Memories further in are told of such an end, and of an UnknownTool or ToolFailed that ends a turn,
+    so that no call is stored without a result; an end that they cannot take is in the AnswerNotStored that is raised. Usage is
+    that of the whole turn.
 
     As a stream: chunks pass as they come but for tool calls; tools run while the next chunk is waited for, and none is run
     once the stream is closed. Earlier rounds' usage is added to each chunk that has one; if none of the last answer's has, a
@@ -244,39 +245,38 @@ class ToolCallingAdvisor:
             return answer
         if self._max_iterations is not None and turn.rounds >= self._max_iterations:
             end = iterations_exceeded(answer, self._max_iterations)
-            self._record(asked, answer, chain, closed(answer.tool_calls, None, end.text), end)
-            return end
+            return self._ended(turn, asked, end, chain, closed(answer.tool_calls, None, end.text))
         try:
             execution = self._manager.execute(Prompt(turn.history(asked), asked.options), response)
         except ToolCallLimitExceeded as breach:
             end = limit_exceeded(answer, str(breach), breach.partial)
-            self._record(asked, answer, chain, closed(answer.tool_calls, breach.partial, end.text), end)
-            return end
+            return self._ended(turn, asked, end, chain, closed(answer.tool_calls, breach.partial, end.text))
         except (UnknownTool, ToolFailed) as failure:
             partial = failure.partial if isinstance(failure, ToolFailed) else None
             try:
-                self._record(asked, answer, chain, closed(answer.tool_calls, partial, str(failure)), None)
+                _record(asked.with_context(answer.context), chain, closed(answer.tool_calls, partial, str(failure)))
             except Exception as error:
                 failure.add_note(f"and the memory could not be told: {error}")
             raise
         if not execution.return_direct:
             return execution
-        end = direct(answer, execution)
-        self._record(asked, answer, chain, execution.history[-1], end)
+        return self._ended(turn, asked, direct(answer, execution), chain, execution.history[-1])
+
+    def _ended(
+        self, turn: LoopState, asked: ChatClientRequest, end: ChatClientResponse, chain: AdvisorChain, results: Message
+    ) -> ChatClientResponse:
+        """The end of a turn, once memories have been told of it. Raises AnswerNotStored."""
+        said = end.response.generations if end.response is not None else ()
+        try:
+            _record(asked.with_context(end.context), chain, results, *(each.message for each in said))
+        except Exception as error:
+            raise AnswerNotStored(turn.stamped(end), error) from error
         return end
 
-    def _record(
-        self,
-        asked: ChatClientRequest,
-        answer: ChatClientResponse,
-        chain: AdvisorChain,
-        results: Message,
-        end: ChatClientResponse | None,
-    ) -> None:
-        said = end.response.generations if end is not None and end.response is not None else ()
-        request = asked.with_context(answer.context)
-        for memory in _memories(chain):
-            memory.record(request, (results, *(each.message for each in said)))
+
+def _record(request: ChatClientRequest, chain: AdvisorChain, *messages: Message) -> None:
+    for memory in _memories(chain):
+        memory.record(request, messages)
 
 
 def _each_of(chunks: Iterable[ChatClientResponse]) -> Generator[ChatClientResponse, None, None]:
