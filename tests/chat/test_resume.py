@@ -12,7 +12,7 @@ import pytest
 
 import recollect
 from recollect import MemoryProvider
-from recollect.chat import NothingToResume, Role, Tool, ToolCall, ToolDefinition, assistant, keys, system
+from recollect.chat import AnswerNotStored, NothingToResume, Role, Tool, ToolCall, ToolDefinition, assistant, keys, system
 from recollect.chat.wire import from_event
 from recollect.v1.event_pb2 import SessionEvent
 
@@ -197,6 +197,18 @@ async def test_a_program_that_runs_the_tools_itself_gets_the_calls(talk: Talk) -
     assert model.prompts == []
 
 
+async def test_a_memory_outside_of_the_loop_asks_again_where_calls_were_left(talk: Talk) -> None:
+    """They are of an agent whose memory stood inside: nobody here would run them."""
+    await talk.append(question(), calling("c1"))
+    model = talk.kit.ScriptedModel([assistant(tool_calls=[ToolCall("c2", "look", "{}")]), "done"])
+    outside = talk.memory(order=keys.CHAT_MEMORY_ORDER)
+    loop = {"internal_history": True}
+    assert text_of(await talk.ask_with_tools(model, outside, tools=[looks()], context=RESUME, loop=loop)) == "done"
+    assert asked(model) == ["user: hi", "assistant: [look c2]", "tool: c2=found"]
+    assert await talk.log() == ["user: hi", "assistant: [look c1]", "assistant: done"]
+    assert text_of(await talk.ask_with_tools(model, outside, tools=[looks()], context=RESUME, loop=loop)) == "done"
+
+
 async def test_each_agent_resumes_on_its_branch(talk: Talk) -> None:
     """The chief waits for a helper, which was killed as well."""
     await talk.append(
@@ -308,7 +320,7 @@ def decided(prompt: Any) -> Any:
 async def test_an_agent_that_dies_anywhere_is_resumed(talk: Talk, dies_at: int, stores: bool) -> None:
     model = talk.kit.ScriptedModel([decided] * 9)
     mortal = talk.kit.SessionMemoryAdvisor(Mortal(talk.sdk, dies_at, stores=stores))
-    with pytest.raises(Killed):
+    with pytest.raises(AnswerNotStored if dies_at == 6 else Killed):
         await talk.ask_with_tools(model, mortal, "hi", tools=[looks()])
     if dies_at == 1 and not stores:
         with pytest.raises(NothingToResume):

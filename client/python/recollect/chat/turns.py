@@ -95,7 +95,7 @@ def results_of(said: Sequence[Message], new: int, *, unknown_calls: bool = False
     return found
 
 
-def answered(generations: Sequence[Generation]) -> dict[int, Message]:
+def said_by(generations: Sequence[Generation]) -> dict[int, Message]:
     """What the generations of an answer add to a conversation, by their places and in the order in which they are told.
 
     Only the calls of the first that calls tools are run: it comes last, so that its results follow it, and of the others only

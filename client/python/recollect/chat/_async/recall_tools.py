@@ -18,8 +18,8 @@ class AsyncRecallTools:
     """The recall tools of a server, to be given to a model: `.tools(*await AsyncRecallTools(client).all())`.
 
     They search the conversation of the request: the value "session" of its tool context, which `.session(...)` sets, for the
-    user of "user_id" or of the client. Without it the model is told so. What it gets wrong it is told too; that the server cannot be
-    reached, or knows no such session, is raised by the call.
+    user of "user_id" or of the client. Without it the model is told so. What it gets wrong it is told too; that the server
+    cannot be reached, or knows no such session, is raised by the call.
     """
 
     def __init__(self, client: AsyncClient) -> None:

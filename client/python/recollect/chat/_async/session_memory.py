@@ -23,7 +23,8 @@ from ..messages import Message, Role
 from ..pairing import paired, unanswered
 from ..requests import ChatClientRequest, ChatClientResponse
 from ..responses import ChatResponse, Generation, Usage
-from ..turns import Results, Round, Turn, answered, entered, results_of
+from ..turns import Results, Round, Turn, entered, results_of, said_by
+from .advisor import AsyncToolAdvisor
 from .chain import AsyncAdvisorChain
 from .compacting import AsyncCompactor
 from .model import AsyncChatModel
@@ -100,7 +101,7 @@ class AsyncSessionMemoryAdvisor:
 
     async def advise_call(self, request: ChatClientRequest, chain: AsyncAdvisorChain) -> ChatClientResponse:
         turn = await self._turn(request)
-        if (answered := self._answered(turn, request)) is not None:
+        if (answered := self._answered(turn, request, chain)) is not None:
             return answered
         inner, turn = await self._enter(turn, request)
         response, stored = await self._leave(turn, request, await chain.next_call(inner))
@@ -113,7 +114,7 @@ class AsyncSessionMemoryAdvisor:
     ) -> AsyncGenerator[ChatClientResponse, None]:
         """The chunks as they come, but for those that end the answer: who sees them may rely on it being stored."""
         turn = await self._turn(request)
-        if (answered := self._answered(turn, request)) is not None:
+        if (answered := self._answered(turn, request, chain)) is not None:
             yield answered
             return
         inner, turn = await self._enter(turn, request)
@@ -214,12 +215,12 @@ class AsyncSessionMemoryAdvisor:
     async def _leave(
         self, turn: Turn, request: ChatClientRequest, response: ChatClientResponse
     ) -> tuple[ChatClientResponse, Stored]:
-        """Stores every generation that says something, as `answered` says. The response is another one if another agent had
+        """Stores every generation that says something, as `said_by` says. The response is another one if another agent had
         stored its own."""
         if response.response is None:
             return response, Stored(turn, (), None)
         generations = list(response.response.generations)
-        said = answered(generations)
+        said = said_by(generations)
         kept = [at for at, message in said.items() if self._is_kept(message)]
         drafts = [self._answer_draft(turn, said[at], request, at, response.usage if at == kept[0] else None) for at in kept]
         try:
@@ -248,7 +249,7 @@ class AsyncSessionMemoryAdvisor:
 
     # --- what an interrupted turn left
 
-    def _answered(self, turn: Turn, request: ChatClientRequest) -> ChatClientResponse | None:
+    def _answered(self, turn: Turn, request: ChatClientRequest, chain: AsyncAdvisorChain) -> ChatClientResponse | None:
         """When resuming, what the session's last answer was; None if the model is to be asked. Raises NothingToResume."""
         if not turn.resumed or turn.begun:
             return None
@@ -259,7 +260,9 @@ class AsyncSessionMemoryAdvisor:
             )
         if last.role is Role.ASSISTANT and not last.tool_calls:
             return self._given_out(_of_model(last), request, turn)
-        return self._left_open(turn, request)
+        # A loop further in runs only what its own model calls: that is asked again, and calls that others left are not shown.
+        looped = any(isinstance(each, AsyncToolAdvisor) and each.runs_tools for each in chain.inner)
+        return None if looped else self._left_open(turn, request)
 
     def _left_open(self, turn: Turn, request: ChatClientRequest) -> ChatClientResponse | None:
         asked = unanswered(self._own(turn))
