@@ -44,13 +44,18 @@ async def look_up(question: int) -> str:
 
 
 async def live(settings: Settings) -> None:
-    """All turns that are left, called and streamed by chance."""
+    """All turns that are left: called or streamed, and their tools run at once or one by one, by chance."""
     async with recollect.AsyncClient(settings.address, app=APP, user_id=USER, timeout=10, options=RECONNECT) as client:
         model = AsyncOpenAIModel("clerk", base_url=settings.model_url, api_key="none")
-        kit = chat.AsyncChatClient(model, tools=[look_up], advisors=[chat.AsyncSessionMemoryAdvisor(client)])
+        manager = chat.AsyncToolCallingManager(concurrent=random.random() < 0.5)
+        memory = chat.AsyncSessionMemoryAdvisor(client)
+        kit = chat.AsyncChatClient(model, tools=[look_up], advisors=[memory], tool_manager=manager)
         asked = [event async for event in client.events(SESSION) if event.message.role == ROLE_USER]
         if asked:
-            await kit.prompt().session(SESSION).resume()
+            if random.random() < 0.5:
+                await kit.prompt().session(SESSION).resume()
+            else:
+                _ = [chunk async for chunk in kit.prompt().session(SESSION).resume_stream()]
         for number in range(len(asked), settings.questions):
             prompt = kit.prompt(f"question {number}").session(SESSION)
             if random.random() < 0.5:

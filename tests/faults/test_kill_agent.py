@@ -13,8 +13,8 @@ import signal
 import sys
 from asyncio.subprocess import PIPE, Process
 from collections.abc import AsyncIterator, Sequence
-from contextlib import asynccontextmanager
-from dataclasses import asdict
+from contextlib import asynccontextmanager, suppress
+from dataclasses import asdict, replace
 from pathlib import Path
 
 import pytest
@@ -42,10 +42,11 @@ class Agents:
         self._parent = parent
         self._settings = settings
 
-    async def begin(self) -> int:
-        """Its process id."""
+    async def begin(self, questions: int | None = None) -> int:
+        """Its process id. `questions`: how many there are for this life."""
         assert self._parent.stdin is not None
-        self._parent.stdin.write(json.dumps(asdict(self._settings)).encode() + b"\n")
+        settings = self._settings if questions is None else replace(self._settings, questions=questions)
+        self._parent.stdin.write(json.dumps(asdict(settings)).encode() + b"\n")
         return await self._said()
 
     async def end(self) -> int:
@@ -102,6 +103,48 @@ async def test_an_agent_that_is_killed_goes_on_where_its_session_ends(
     with capsys.disabled():
         engine = "sqlite" if database_url is None else "postgresql"
         print(f"\n{engine}: agent kills={killed} in the middle of a turn={open_when_killed} events={len(events)}")
+    assert open_when_killed > 0, "no kill hit a turn: the test shows nothing"
+
+
+@pytest.mark.timeout(KILLS * 6 + 120)
+async def test_two_that_resume_what_a_killed_agent_left_store_it_once(
+    make_server: ServerMaker, database_url: str | None, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Two processes at once; one of them is killed now and then, and the other ends the turn."""
+    server = make_server(**url_settings(database_url)).start()
+    journal = tmp_path / "agents.log"
+    asked = open_when_killed = killed_resuming = 0
+    async with (
+        served(Clerk()) as clerk,
+        recollect.AsyncClient(server.address, app=APP, user_id=USER) as client,
+    ):
+        settings = Settings(server.address, clerk.url, str(journal), questions=0)
+        async with agents(settings) as one, agents(settings) as other:
+            for _ in range(KILLS):
+                pid = await one.begin(asked + 1)
+                clerk.asked.clear()
+                async with asyncio.timeout(30):
+                    await clerk.asked.wait()
+                await asyncio.sleep(random.uniform(0, _LIVES_AT_MOST_S / 3))
+                os.kill(pid, signal.SIGKILL)
+                await one.end()
+                events = [event async for event in client.events(SESSION)]
+                open_when_killed += _is_open(events)
+                asked = sum(each.startswith("user: ") for each in told_of(events))
+                rival, _ = await asyncio.gather(one.begin(asked), other.begin(asked))
+                if random.random() < 0.5:
+                    await asyncio.sleep(random.uniform(0, _LIVES_AT_MOST_S / 3))
+                    with suppress(ProcessLookupError):  # it has ended
+                        os.kill(rival, signal.SIGKILL)
+                statuses = await asyncio.gather(one.end(), other.end())
+                assert statuses[0] in (0, -signal.SIGKILL), journal.read_text()
+                assert statuses[1] == 0, journal.read_text()
+                killed_resuming += statuses[0] != 0
+                _check([event async for event in client.events(SESSION)], asked)
+    assert not clerk.problems
+    with capsys.disabled():
+        engine = "sqlite" if database_url is None else "postgresql"
+        print(f"\n{engine}: turns resumed by two={open_when_killed} one of them killed={killed_resuming} turns={asked}")
     assert open_when_killed > 0, "no kill hit a turn: the test shows nothing"
 
 
