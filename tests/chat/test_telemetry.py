@@ -347,3 +347,19 @@ async def test_every_attribute_has_a_name_of_the_conventions(kit: Kit, way: Way,
     used = {name for each in spans.all for name in each.attributes or {}}
     assert len(used) > 15
     assert used - known == {error_attributes.ERROR_TYPE}
+
+
+async def test_no_call_fails_because_it_is_watched(kit: Kit, way: Way, spans: Spans) -> None:
+    """Arguments of any depth, halves of surrogate pairs, and schemas that JSON cannot hold."""
+    deep = "[" * 100_000
+    odd = Tool(ToolDefinition("odd", input_schema={"type": "object", "enum": {1, 2}, "x": {1: {}, (2,): 3}}), lambda a, c: "")
+    set_only = Tool(ToolDefinition("set", input_schema={"enum": frozenset({1})}), lambda a, c: "")
+    for door in (odd, set_only):
+        asked = client(kit, spans, assistant(["\ud83d", deep], tool_calls=[ToolCall("a", "odd", deep)]), record_content=True)
+        answers = await way.ask(
+            asked.prompt().messages(user("\ud83d"), assistant(tool_calls=[ToolCall("a", "odd", deep)])).tools(door)
+        )
+        assert [call.arguments for answer in answers for call in answer.tool_calls] == [deep]
+    for span in spans.all:
+        for value in (span.attributes or {}).values():
+            str(value).encode()

@@ -11,6 +11,7 @@ from typing import Any
 
 from .messages import Data, Media, Message, Part, Reasoning, Text, ToolCall, ToolResult
 from .responses import Generation
+from .texts import sound
 from .tools import Tool
 
 
@@ -77,9 +78,17 @@ def _json(text: str) -> Any:
     """What a model wrote may be no JSON: then it stands as the text that it is."""
     try:
         return json.loads(text)
-    except ValueError:
+    except (ValueError, RecursionError):
         return text
 
 
 def _text(value: Any) -> str:
-    return json.dumps(value, ensure_ascii=False, separators=(",", ":"), default=dict)
+    """What cannot be written is told as that: no call may fail because it is watched."""
+    try:
+        return sound(json.dumps(value, ensure_ascii=False, separators=(",", ":"), default=_plain))
+    except (TypeError, ValueError, RecursionError) as error:
+        return json.dumps({"unwritable": type(error).__name__})
+
+
+def _plain(value: Any) -> Any:
+    return dict(value) if isinstance(value, Mapping) else str(value)
