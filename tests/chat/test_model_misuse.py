@@ -2,8 +2,14 @@
 
 from __future__ import annotations
 
+import asyncio
+import contextlib
+import gc
+import os
+import threading
 import time
-from collections.abc import AsyncIterator
+import warnings
+from collections.abc import AsyncIterator, Iterator
 from typing import Any
 
 import pytest
@@ -48,6 +54,32 @@ async def model(endpoint: Loopback, kit: Kit, vendor: Vendor) -> AsyncIterator[A
     opened = vendor.model(kit, endpoint)
     yield opened
     await kit.of(opened.close)
+
+
+@contextlib.contextmanager
+def served_apart(vendor: Vendor) -> Iterator[Loopback]:
+    """An endpoint in an event loop of its own."""
+    found: list[Loopback] = []
+    begun = threading.Event()
+    ended: list[tuple[asyncio.AbstractEventLoop, asyncio.Event]] = []
+
+    async def serve() -> None:
+        async with loopback(vendor.name) as endpoint:
+            endpoint.does(replies(vendor.whole("Hello")))
+            found.append(endpoint)
+            ended.append((asyncio.get_running_loop(), asyncio.Event()))
+            begun.set()
+            await ended[0][1].wait()
+
+    thread = threading.Thread(target=lambda: asyncio.run(serve()), daemon=True)
+    thread.start()
+    begun.wait(10)
+    try:
+        yield found[0]
+    finally:
+        loop, end = ended[0]
+        loop.call_soon_threadsafe(end.set)
+        thread.join(10)
 
 
 @pytest.mark.parametrize("key", ["sk-0123456789\n", " sk-0123456789", "sk-0123…6789"])
@@ -114,3 +146,31 @@ async def test_a_fill_in_for_a_key_is_not_sought_in_what_is_told(endpoint: Loopb
     with pytest.raises(ModelFailed, match="no model of that name"):
         await kit.of(model.call, HELLO)
     await kit.of(model.close)
+
+
+def test_a_model_outlives_event_loops(kit: Kit, vendor: Vendor) -> None:
+    """One after the other, as in a program that calls asyncio.run more than once: connections die with their loop."""
+    with served_apart(vendor) as endpoint:
+        ask_in_three_loops(kit, vendor.model(kit, endpoint))
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", ResourceWarning)  # of the connections of loops that have ended
+            gc.collect()
+
+
+def ask_in_three_loops(kit: Kit, model: Any) -> None:
+    async def many() -> set[str]:
+        return {each.text for each in await asyncio.gather(*(kit.of(model.call, HELLO) for _ in range(8)))}
+
+    assert [asyncio.run(many()) for _ in range(3)] == [{"Hello"}] * 3
+    asyncio.run(kit.of(model.close))
+
+
+def test_a_process_that_was_forked_has_connections_of_its_own(vendor: Vendor) -> None:
+    with served_apart(vendor) as endpoint, vendor.model(Kit(is_async=False), endpoint) as model:
+        assert model.call(HELLO).text == "Hello"
+        child = os.fork()
+        if child == 0:
+            os._exit(0 if model.call(HELLO).text == "Hello" else 1)
+        assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
+        assert model.call(HELLO).text == "Hello"
+        assert endpoint.connections == 2

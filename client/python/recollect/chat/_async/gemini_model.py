@@ -13,6 +13,7 @@ from typing import Any
 
 import httpx2
 
+from .._connections_aio import AsyncConnections
 from .._formats import gemini as format_
 from .._formats.gemini_answers import Chunks, answer
 from .._formats.reading import Json
@@ -49,12 +50,12 @@ class AsyncGeminiModel(AsyncAdapter):
         super().__init__(model, provider=provider, options=options, max_retries=max_retries)
         self._key = checked_key(api_key if api_key is not None else _key(base_url))
         self._models = f"{(checked_address(base_url) or _OWN_ADDRESS).rstrip('/')}/{_VERSION}"
-        self._client = client or httpx2.AsyncClient()
         self._is_owned = client is None
+        self._clients = AsyncConnections(lambda: httpx2.AsyncClient() if client is None else client)
 
     async def _release(self) -> None:
         if self._is_owned:
-            await self._client.aclose()
+            await self._clients.here.aclose()
 
     @property
     def _secret(self) -> str:
@@ -69,7 +70,7 @@ class AsyncGeminiModel(AsyncAdapter):
         method = "streamGenerateContent?alt=sse" if stream else "generateContent"
         headers = {"x-goog-api-key": self._key} if self._key else {}
         address = f"{self._models}/{body['model']}:{method}"
-        async with self._client.stream("POST", address, json=body["body"], headers=headers, timeout=seconds) as response:
+        async with self._clients.here.stream("POST", address, json=body["body"], headers=headers, timeout=seconds) as response:
             yield response
 
     def _answer(self, body: Json) -> ChatResponse:

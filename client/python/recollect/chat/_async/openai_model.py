@@ -11,6 +11,7 @@ import httpx2
 import openai
 
 from .. import failing
+from .._connections_aio import AsyncConnections
 from .._formats import openai as format_
 from .._formats.openai_answers import Chunks, answer
 from .._formats.reading import Json
@@ -48,27 +49,33 @@ class AsyncOpenAIModel(AsyncAdapter):
         provider: str = format_.PROVIDER,
     ) -> None:
         super().__init__(model, provider=provider, options=options, max_retries=max_retries)
-        library = client or openai.AsyncOpenAI(
-            api_key=key_for(api_key, base_url),
-            base_url=checked_address(base_url),
-            # Neither key nor conversation goes where nobody pointed.
-            http_client=openai.DefaultAsyncHttpxClient(follow_redirects=False),
-        )
-        self._owned = None if client else library
-        self._client = library.with_options(max_retries=0)
+
+        def library() -> openai.AsyncOpenAI:
+            if client is not None:
+                return client.with_options(max_retries=0)
+            return openai.AsyncOpenAI(
+                api_key=key_for(api_key, base_url),
+                base_url=checked_address(base_url),
+                max_retries=0,
+                # Neither key nor conversation goes where nobody pointed.
+                http_client=openai.DefaultAsyncHttpxClient(follow_redirects=False),
+            )
+
+        self._is_owned = client is None
+        self._clients = AsyncConnections(library)
         checked_key(self._secret)
-        own = (urlsplit(str(self._client.base_url)).hostname or "").endswith(_OWN_DOMAINS)
+        own = (urlsplit(str(self._clients.first.base_url)).hostname or "").endswith(_OWN_DOMAINS)
         limit = "max_completion_tokens" if own else "max_tokens"
         self._dialect = format_.Dialect(limit, reasoning_field, stream_usage)
-        self._completions = self._client.chat.completions  # now, for it imports half of the library, which takes a while
+        _ = self._clients.first.chat.completions  # now, for it imports half of the library, which takes a while
 
     async def _release(self) -> None:
-        if self._owned is not None:
-            await self._owned.close()
+        if self._is_owned:
+            await self._clients.here.close()
 
     @property
     def _secret(self) -> str:
-        return self._client.api_key
+        return self._clients.first.api_key
 
     def _body(self, prompt: Prompt, *, stream: bool) -> dict[str, Any]:
         return format_.request(prompt, self._dialect, stream=stream)
@@ -77,7 +84,7 @@ class AsyncOpenAIModel(AsyncAdapter):
     async def _open(self, body: dict[str, Any], seconds: float, *, stream: bool) -> AsyncGenerator[httpx2.Response, None]:
         try:
             # No messages here: the library would look at each of them, which takes longer than all else. The body's win.
-            async with self._completions.with_streaming_response.create(
+            async with self._clients.here.chat.completions.with_streaming_response.create(
                 model=body["model"], messages=(), extra_body=body, timeout=seconds
             ) as response:
                 yield response.http_response

@@ -21,7 +21,8 @@ from .asking import Asking, Reader
 
 
 class Adapter(ABC):
-    """One model behind an endpoint. Safe to share. Close it, or use it as a context manager; then it raises ChatError.
+    """One model behind an endpoint. Safe to share between requests, and across event loops and forks, each of which has
+    connections of its own. Close it, or use it as a context manager; then it raises ChatError.
 
     `options`: the defaults of all requests. `timeout` of the options bounds a whole call from its first attempt to the last
     byte of the answer, the time included in which a stream is not read; without one it is 600 s. A caller that blocks waits

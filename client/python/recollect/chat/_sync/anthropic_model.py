@@ -11,6 +11,7 @@ import anthropic
 import httpx2
 
 from .. import failing
+from .._connections_threads import Connections
 from .._formats import anthropic as format_
 from .._formats.anthropic_answers import Chunks, answer
 from .._formats.reading import Json
@@ -44,26 +45,32 @@ class AnthropicModel(Adapter):
         provider: str = format_.PROVIDER,
     ) -> None:
         super().__init__(model, provider=provider, options=options, max_retries=max_retries)
-        library = client or anthropic.Anthropic(
-            api_key=key_for(api_key, base_url),
-            base_url=checked_address(base_url),
-            # Neither key nor conversation goes where nobody pointed.
-            http_client=anthropic.DefaultHttpxClient(follow_redirects=False),
-        )
-        if not (library.api_key or library.auth_token or library.credentials):
+
+        def library() -> anthropic.Anthropic:
+            if client is not None:
+                return client.with_options(max_retries=0)
+            return anthropic.Anthropic(
+                api_key=key_for(api_key, base_url),
+                base_url=checked_address(base_url),
+                max_retries=0,
+                # Neither key nor conversation goes where nobody pointed.
+                http_client=anthropic.DefaultHttpxClient(follow_redirects=False),
+            )
+
+        self._is_owned = client is None
+        self._clients = Connections(library)
+        if not (self._secret or self._clients.first.credentials):
             raise ValueError("no key for Anthropic: give api_key, or set ANTHROPIC_API_KEY in the environment")
-        self._owned = None if client else library
-        self._client = library.with_options(max_retries=0)
         checked_key(self._secret)
-        self._messages = self._client.messages  # now, for it imports half of the library, which takes a while
+        _ = self._clients.first.messages  # now, for it imports half of the library, which takes a while
 
     def _release(self) -> None:
-        if self._owned is not None:
-            self._owned.close()
+        if self._is_owned:
+            self._clients.here.close()
 
     @property
     def _secret(self) -> str:
-        return self._client.api_key or self._client.auth_token or ""
+        return self._clients.first.api_key or self._clients.first.auth_token or ""
 
     def _body(self, prompt: Prompt, *, stream: bool) -> dict[str, Any]:
         return format_.request(prompt, stream=stream)
@@ -72,7 +79,7 @@ class AnthropicModel(Adapter):
     def _open(self, body: dict[str, Any], seconds: float, *, stream: bool) -> Generator[httpx2.Response, None, None]:
         try:
             # No messages here: the library would look at each of them. The body's win.
-            with self._messages.with_streaming_response.create(
+            with self._clients.here.messages.with_streaming_response.create(
                 model=body["model"], max_tokens=body["max_tokens"], messages=(), extra_body=body, timeout=seconds
             ) as response:
                 yield response.http_response

@@ -14,6 +14,7 @@ from typing import Any
 
 import httpx2
 
+from .._connections_threads import Connections
 from .._formats import gemini as format_
 from .._formats.gemini_answers import Chunks, answer
 from .._formats.reading import Json
@@ -50,12 +51,12 @@ class GeminiModel(Adapter):
         super().__init__(model, provider=provider, options=options, max_retries=max_retries)
         self._key = checked_key(api_key if api_key is not None else _key(base_url))
         self._models = f"{(checked_address(base_url) or _OWN_ADDRESS).rstrip('/')}/{_VERSION}"
-        self._client = client or httpx2.Client()
         self._is_owned = client is None
+        self._clients = Connections(lambda: httpx2.Client() if client is None else client)
 
     def _release(self) -> None:
         if self._is_owned:
-            self._client.close()
+            self._clients.here.close()
 
     @property
     def _secret(self) -> str:
@@ -70,7 +71,7 @@ class GeminiModel(Adapter):
         method = "streamGenerateContent?alt=sse" if stream else "generateContent"
         headers = {"x-goog-api-key": self._key} if self._key else {}
         address = f"{self._models}/{body['model']}:{method}"
-        with self._client.stream("POST", address, json=body["body"], headers=headers, timeout=seconds) as response:
+        with self._clients.here.stream("POST", address, json=body["body"], headers=headers, timeout=seconds) as response:
             yield response
 
     def _answer(self, body: Json) -> ChatResponse:
