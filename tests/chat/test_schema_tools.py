@@ -124,3 +124,9 @@ def test_the_schema_given_is_not_the_one_kept() -> None:
     tool = schema_tool("it", schema, lambda arguments: "")
     schema["properties"]["a"]["type"] = "integer"  # type: ignore[index]
     assert tool.definition.input_schema["properties"] == {"a": {"type": "string"}}
+
+
+@pytest.mark.parametrize("arguments", ["[" * 100_000, '{"inner":' * 600 + "{}" + "}" * 600])
+def test_arguments_of_any_depth_are_told_as_wrong(arguments: str) -> None:
+    nested = schema_tool("nest", {"type": "object", "properties": {"inner": {"$ref": "#"}}}, lambda given: "ran")
+    assert "Correct them" in refused(nested, arguments)

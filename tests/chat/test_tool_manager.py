@@ -283,3 +283,14 @@ async def test_a_coroutine_function_runs_in_the_caller_s_loop_and_a_plain_one_do
     found = await execute(kit, asks("clock", "plain"), *tools)
     assert [result.text for result in found.results] == ["here", "elsewhere"]
     assert loops == [asyncio.get_running_loop()]
+
+
+async def test_a_text_that_no_provider_takes_does_not_end_the_turn(kit: Kit) -> None:
+    """A tool may list names of files that are no UTF-8, and its error may name one."""
+    runs = Runs()
+    tools = (
+        runs.tool("list", "caf\udce9.txt"),
+        runs.tool("open", failing(FileNotFoundError("no caf\udce9.txt"))),
+    )
+    found = await execute(kit, asks("list", "open"), *tools)
+    assert [each.text for each in found.results] == ["caf\ufffd.txt", "no caf\ufffd.txt"]

@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from .messages import Message, Part, Text, ToolCall, ToolResult, assistant, tool
+from .messages import Data, Media, Message, Part, Text, ToolCall, ToolResult, assistant, tool
 from .requests import ChatClientResponse
 from .responses import RETURN_DIRECT, TOOL_CALL_LIMIT_EXCEEDED, TOOL_ITERATIONS_EXCEEDED, ChatResponse, Generation
+from .texts import sound
+from .texts import sound
 from .tools import ToolOutput
 
 TOOL_ID = "toolId"
@@ -31,17 +33,34 @@ class ToolExecution:
 
 
 def result_of(call: ToolCall, output: object) -> ToolResult:
-    """The answer to a call; None is the empty text. Raises TypeError for what a tool may not return."""
+    """The answer to a call; None is the empty text, and texts are such as can be stored (`texts.sound`).
+
+    Raises TypeError for what a tool may not return.
+    """
     if output is None or isinstance(output, str):
-        return ToolResult(call.id, call.name, (Text(output or ""),))
-    if isinstance(output, ToolOutput):
-        return ToolResult(call.id, call.name, tuple(output.parts), output.structured_json, output.is_error)
-    raise TypeError(f"a tool returns a text, a ToolOutput or None, not a {type(output).__name__}")
+        return ToolResult(call.id, call.name, (Text(sound(output or "")),))
+    if not isinstance(output, ToolOutput):
+        raise TypeError(f"a tool returns a text, a ToolOutput or None, not a {type(output).__name__}")
+    if not isinstance(output.structured_json, str):
+        raise TypeError(f"structured_json of a ToolOutput is JSON as text, not a {type(output.structured_json).__name__}")
+    return ToolResult(call.id, call.name, tuple(map(_part, output.parts)), sound(output.structured_json), output.is_error)
 
 
 def error_result(call: ToolCall, text: str) -> ToolResult:
     """Tells the model that a call failed, and how."""
-    return ToolResult(call.id, call.name, (Text(text),), is_error=True)
+    return ToolResult(call.id, call.name, (Text(sound(text)),), is_error=True)
+
+
+def _part(part: object) -> Text | Media | Data:
+    """A part of a result that an event can hold."""
+    match part:
+        case Text(text=str()):
+            return Text(sound(part.text))
+        case Data(json=str()):
+            return Data(sound(part.type), sound(part.json))
+        case Media():
+            return replace(part, name=sound(part.name), uri=None if part.uri is None else sound(part.uri))
+    raise TypeError(f"the parts of a ToolOutput are Text, Media and Data with their texts, not {type(part).__name__}")
 
 
 def closed(calls: Sequence[ToolCall], partial: Message | None, why: str) -> Message:

@@ -34,7 +34,7 @@ class Shape:
         """The arguments, or what is wrong with them."""
         try:
             given = json.loads(text)
-        except ValueError as error:
+        except (ValueError, RecursionError) as error:
             return self._refused([f"Invalid JSON: {error}"])
         if not isinstance(given, dict):
             return self._refused([f"they must be an object, not {json.dumps(given)[:100]}"])
@@ -44,6 +44,8 @@ class Shape:
             wrong = sorted(self._validator.iter_errors(given), key=relevance, reverse=True)
         except Unresolvable as error:
             raise InvalidTool(f"the tool {self._tool!r}: its schema refers to {error.ref!r}, which it does not hold") from error
+        except RecursionError:
+            return self._refused(["they are nested too deeply"])
         return self._refused([_said(each) for each in wrong[:_MOST_ERRORS]]) if wrong else given
 
     def _refused(self, wrong: list[str]) -> ToolOutput:

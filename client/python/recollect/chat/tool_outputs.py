@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Awaitable
 from typing import Any
 
-from pydantic_core import PydanticSerializationError, to_json
+from pydantic_core import PydanticSerializationError, to_json, to_jsonable_python
 
 from .messages import Data, Media, Text
-from .texts import sound
+from .texts import all_sound, sound
 from .tools import ToolOutput
 
 _PARTS = (Text, Media, Data)
@@ -32,9 +32,17 @@ def output_of(value: Any) -> str | ToolOutput:
     if isinstance(value, list | tuple) and value and all(isinstance(each, _PARTS) for each in value):
         return ToolOutput(tuple(value))
     try:
-        return to_json(value, bytes_mode="base64", inf_nan_mode="strings").decode()
+        return _json_of(value)
     except (PydanticSerializationError, ValueError) as error:
         raise TypeError(f"a tool returned a {type(value).__name__}, which cannot be written as JSON: {error}") from error
+
+
+def _json_of(value: Any) -> str:
+    try:
+        return to_json(value, bytes_mode="base64", inf_nan_mode="strings").decode()
+    except PydanticSerializationError:  # perhaps for a text that UTF-8 cannot say
+        plain = to_jsonable_python(value, bytes_mode="base64", inf_nan_mode="strings")
+        return to_json(all_sound(plain)).decode()
 
 
 async def output_later(value: Awaitable[Any]) -> str | ToolOutput:
@@ -44,4 +52,4 @@ async def output_later(value: Awaitable[Any]) -> str | ToolOutput:
 
 def refusal(text: str) -> ToolOutput:
     """Tells the model that its call was wrong, and how."""
-    return ToolOutput((Text(text),), is_error=True)
+    return ToolOutput((Text(sound(text)),), is_error=True)
