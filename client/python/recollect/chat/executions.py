@@ -9,7 +9,6 @@ from .messages import Data, Media, Message, Part, Text, ToolCall, ToolResult, as
 from .requests import ChatClientResponse
 from .responses import RETURN_DIRECT, TOOL_CALL_LIMIT_EXCEEDED, TOOL_ITERATIONS_EXCEEDED, ChatResponse, Generation
 from .texts import sound
-from .texts import sound
 from .tools import ToolOutput
 
 TOOL_ID = "toolId"

@@ -1,4 +1,4 @@
-"""A memory that cannot take what ends a turn: the answer is in the error, and the log is whole."""
+"""What a memory cannot take, and a memory that is gone: no answer is lost, and the log is whole."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from recollect import errors
-from recollect.chat import AnswerNotStored, ToolCallLimits, UnknownTool, keys
+from recollect.chat import AnswerNotStored, Text, Tool, ToolCallLimits, ToolDefinition, ToolOutput, UnknownTool, keys
 
 from .serving import Talk, asked, looks
 from .test_memory_rounds import ROUND, calls
@@ -62,3 +62,37 @@ async def test_a_result_that_no_event_holds_ends_the_turn_and_not_the_session(ta
     assert await talk.log() == ROUND[:2]
     await talk.ask(model, talk.memory(), "more")
     assert asked(model) == ["user: hi", "user: more"]
+
+
+@pytest.mark.parametrize(
+    "output", ["\ud83d", ToolOutput((Text("\ud83d"),)), OSError("\ud83d"), ToolOutput(structured_json='["\ud83d"]')]
+)
+async def test_halves_of_characters_in_results_cost_no_turn(talk: Talk, output: Any) -> None:
+    """Names of files hold them, which no event does."""
+
+    def lists(arguments: str, context: Any) -> Any:
+        if isinstance(output, Exception):
+            raise output
+        return output
+
+    model = talk.kit.ScriptedModel([calls("c1"), "done"])
+    await talk.ask_with_tools(model, talk.memory(), "hi", tools=[Tool(ToolDefinition("look"), lists)])
+    assert [each.replace('["\N{REPLACEMENT CHARACTER}"]', "\N{REPLACEMENT CHARACTER}") for each in await talk.log()] == [
+        *ROUND[:2],
+        "tool: c1=\N{REPLACEMENT CHARACTER}",
+        "assistant: done",
+    ]
+
+
+@pytest.mark.parametrize(
+    "output",
+    [3, ToolOutput(["text"]), ToolOutput((Text(None),)), ToolOutput(structured_json={})],  # type: ignore[arg-type]
+)
+async def test_what_no_tool_may_return_is_told_to_the_model(talk: Talk, output: Any) -> None:
+    model = talk.kit.ScriptedModel([calls("c1"), "done"])
+    tools = [Tool(ToolDefinition("look"), lambda arguments, context: output)]
+    await talk.ask_with_tools(model, talk.memory(), "hi", tools=tools)
+    [result] = model.prompts[-1].messages[-1].tool_results
+    assert result.is_error
+    assert "ToolOutput" in result.text
+    assert len(await talk.log()) == 4
