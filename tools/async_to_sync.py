@@ -42,6 +42,7 @@ RULES = (
     (r"\benter_async_context\b", "enter_context"),
     (r"\b(Abstract|Default)Async(?=ContextManager\b|HttpxClient\b)", r"\1"),
     (r"\.a(?=(close|read|iter_bytes)\()", "."),
+    (r'"aclose"', '"close"'),
     (r"\bAsyncGenerator\[([\w.]+), None\]", r"Generator[\1, None, None]"),
     (r"\bAsync(?=[A-Z])", ""),
     (r"\basynchronous\b", "synchronous"),

@@ -199,3 +199,37 @@ def test_a_model_may_hand_on_what_another_returns() -> None:
 def test_only_what_is_used_is_imported(program: str, absent: list[str]) -> None:
     check = f"{program}, sys; print([name for name in {absent!r} if name in sys.modules])"
     assert subprocess.run([sys.executable, "-c", check], capture_output=True, text=True, check=True).stdout == "[]\n"
+
+
+async def test_a_model_may_stream_by_any_iterator(kit: Kit) -> None:
+    """The protocol asks for an iterator; not every one can be closed."""
+    said = [ChatResponse((chat.Generation(assistant(text)),)) for text in ("Good ", "evening")]
+
+    class Plain:
+        provider, default_options = "own", ChatOptions(model="plain")
+
+        async def call(self, prompt: Any) -> ChatResponse:
+            return said[0]
+
+        def stream(self, prompt: Any) -> Any:
+            return Steps(said) if kit.is_async else iter(said)
+
+    class Steps:
+        def __init__(self, left: list[ChatResponse]) -> None:
+            self._left = iter(left)
+
+        def __aiter__(self) -> Any:
+            return self
+
+        async def __anext__(self) -> ChatResponse:
+            found = next(self._left, None)
+            if found is None:
+                raise StopAsyncIteration
+            return found
+
+    if not kit.is_async:
+        Plain.call = lambda self, prompt: said[0]  # type: ignore[assignment, method-assign]
+    answers = await kit.all(kit.ChatClient(Plain()).prompt("Hello").stream())
+    assert [each.text for each in answers] == ["Good ", "evening"]
+    chain = kit.AdvisorChain((), Plain())
+    assert len(await kit.all(chain.next_stream(chat.ChatClientRequest((chat.user("Hello"),))))) == 2

@@ -65,6 +65,10 @@ def test_everything_public_is_documented() -> None:
             assert name.startswith("_") or member.__doc__, name
 
 
+def test_what_closes_a_stream_has_its_name_in_each_form(tool: ModuleType) -> None:
+    assert tool.to_sync('x = hasattr(pieces, "aclose")\n', "x.py") == tool.HEADER + 'x = hasattr(pieces, "close")\n'
+
+
 def test_a_step_of_a_stream_is_taken_in_both_forms(tool: ModuleType) -> None:
     source = "async def f(items):\n    return await anext(items, None)\n"
     assert tool.to_sync(source, "x.py") == tool.HEADER + "def f(items):\n    return next(items, None)\n"

@@ -8,9 +8,8 @@ from typing import cast
 
 from ..errors import InvalidChain
 from ..requests import ChatClientRequest, ChatClientResponse
-from ..responses import ChatResponse
 from .advisor import AsyncAdvisor
-from .model import AsyncChatModel
+from .model import AsyncChatModel, closable
 
 Chunks = AsyncGenerator[ChatClientResponse, None]
 
@@ -56,7 +55,7 @@ class AsyncAdvisorChain:
                 async for chunk in chunks:
                     yield chunk
         else:
-            async with aclosing(cast("AsyncGenerator[ChatResponse, None]", self._model.stream(request.prompt))) as answer:
+            async with aclosing(closable(self._model.stream(request.prompt))) as answer:
                 async for piece in answer:
                     yield ChatClientResponse(piece, request.context)
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
-from typing import Protocol, runtime_checkable
+from collections.abc import AsyncGenerator, AsyncIterator
+from typing import Protocol, cast, runtime_checkable
 
 from ..options import ChatOptions
 from ..requests import Prompt
@@ -34,3 +34,18 @@ class AsyncChatModel(Protocol):
 
         Closing the iterator ends the request.
         """
+
+
+Pieces = AsyncGenerator[ChatResponse, None]
+
+
+def closable(pieces: AsyncIterator[ChatResponse]) -> Pieces:
+    """A stream of a model that can be closed: a model of one's own may give any iterator."""
+    if hasattr(pieces, "aclose"):
+        return cast("Pieces", pieces)
+    return _read(pieces)
+
+
+async def _read(pieces: AsyncIterator[ChatResponse]) -> Pieces:
+    async for piece in pieces:
+        yield piece

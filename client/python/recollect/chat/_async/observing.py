@@ -4,17 +4,15 @@ from __future__ import annotations
 
 from collections.abc import AsyncGenerator, AsyncIterator
 from contextlib import aclosing
-from typing import cast
 
 from ..options import ChatOptions
 from ..requests import ChatClientRequest, ChatClientResponse, Prompt
 from ..responses import ChatResponse
 from ..telemetry import Telemetry
 from .chain import AsyncAdvisorChain
-from .model import AsyncChatModel
+from .model import AsyncChatModel, closable
 
 Chunks = AsyncGenerator[ChatClientResponse, None]
-Pieces = AsyncGenerator[ChatResponse, None]
 
 
 class AsyncObservedModel:
@@ -45,7 +43,7 @@ class AsyncObservedModel:
     async def stream(self, prompt: Prompt) -> AsyncIterator[ChatResponse]:
         with self._telemetry.chat_span(self._model.provider, prompt, conversation=self._conversation, streams=True) as span:
             try:
-                async with aclosing(cast("Pieces", self._model.stream(prompt))) as pieces:
+                async with aclosing(closable(self._model.stream(prompt))) as pieces:
                     while True:
                         with span.current():
                             piece = await anext(pieces, None)

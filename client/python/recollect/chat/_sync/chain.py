@@ -9,9 +9,8 @@ from typing import cast
 
 from ..errors import InvalidChain
 from ..requests import ChatClientRequest, ChatClientResponse
-from ..responses import ChatResponse
 from .advisor import Advisor
-from .model import ChatModel
+from .model import ChatModel, closable
 
 Chunks = Generator[ChatClientResponse, None, None]
 
@@ -57,7 +56,7 @@ class AdvisorChain:
                 for chunk in chunks:
                     yield chunk
         else:
-            with closing(cast("Generator[ChatResponse, None, None]", self._model.stream(request.prompt))) as answer:
+            with closing(closable(self._model.stream(request.prompt))) as answer:
                 for piece in answer:
                     yield ChatClientResponse(piece, request.context)
 

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 from typing import Protocol, runtime_checkable
 
 from ..options import ChatOptions
@@ -35,3 +35,18 @@ class ChatModel(Protocol):
 
         Closing the iterator ends the request.
         """
+
+
+Pieces = Generator[ChatResponse, None, None]
+
+
+def closable(pieces: Iterator[ChatResponse]) -> Pieces:
+    """A stream of a model that can be closed: a model of one's own may give any iterator."""
+    if hasattr(pieces, "close"):
+        return pieces
+    return _read(pieces)
+
+
+def _read(pieces: Iterator[ChatResponse]) -> Pieces:
+    for piece in pieces:
+        yield piece

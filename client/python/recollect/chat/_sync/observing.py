@@ -5,17 +5,15 @@ from __future__ import annotations
 
 from collections.abc import Generator, Iterator
 from contextlib import closing
-from typing import cast
 
 from ..options import ChatOptions
 from ..requests import ChatClientRequest, ChatClientResponse, Prompt
 from ..responses import ChatResponse
 from ..telemetry import Telemetry
 from .chain import AdvisorChain
-from .model import ChatModel
+from .model import ChatModel, closable
 
 Chunks = Generator[ChatClientResponse, None, None]
-Pieces = Generator[ChatResponse, None, None]
 
 
 class ObservedModel:
@@ -46,7 +44,7 @@ class ObservedModel:
     def stream(self, prompt: Prompt) -> Iterator[ChatResponse]:
         with self._telemetry.chat_span(self._model.provider, prompt, conversation=self._conversation, streams=True) as span:
             try:
-                with closing(self._model.stream(prompt)) as pieces:
+                with closing(closable(self._model.stream(prompt))) as pieces:
                     while True:
                         with span.current():
                             piece = next(pieces, None)
