@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from itertools import permutations
+from typing import Any
 
 import pytest
 
@@ -13,7 +14,9 @@ from recollect.chat import (
     Message,
     Reasoning,
     Text,
+    Tool,
     ToolCall,
+    ToolDefinition,
     ToolResult,
     assistant,
     idempotent_ids,
@@ -25,7 +28,7 @@ from recollect.chat import (
 )
 from recollect.chat.event_ids import answer_id, results_id
 
-from .serving import Talk, looks
+from .serving import Talk, asked, looks
 
 CALL = ToolCall("call-1", "look", '{"where": "here"}')
 VARIED = (
@@ -120,6 +123,18 @@ async def test_a_round_of_tools_that_is_repeated_adds_nothing(talk: Talk) -> Non
         model = talk.kit.ScriptedModel([assistant(tool_calls=[CALL]), "done"])
         await talk.ask_with_tools(model, idempotent(talk), "hi", tools=[looks(found)])
     assert await talk.log() == ["user: hi", "assistant: [look call-1]", "tool: call-1=found", "assistant: done"]
+
+
+async def test_calls_that_a_server_numbers_anew_in_each_answer_are_stored(talk: Talk) -> None:
+    def look(arguments: str, context: Any) -> str:
+        return f"found {arguments}"
+
+    answers = [assistant(tool_calls=[ToolCall("call_0", "look", arguments)]) for arguments in ("1", "2")]
+    model = talk.kit.ScriptedModel([*answers, "done"])
+    await talk.ask_with_tools(model, idempotent(talk), "hi", tools=[Tool(ToolDefinition("look"), look)])
+    log = await talk.log()
+    assert [each for each in log if each.startswith("tool")] == ["tool: call_0=found 1", "tool: call_0=found 2"]
+    assert log == [*asked(model), "assistant: done"]
 
 
 async def test_a_second_yes_is_the_first(talk: Talk) -> None:

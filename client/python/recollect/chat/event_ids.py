@@ -22,15 +22,16 @@ def random_ids(message: Message, context: Mapping[str, Any]) -> str:
 
 
 def idempotent_ids(*context_keys: str) -> EventIds:
-    """Ids after role and content, or after the ids of the calls that an answer makes; at most 74 characters.
+    """Ids after role and content, or after the calls that an answer makes, their ids among them; at most 74 characters.
 
-    In one session the same content is then stored once: a second "yes" is dropped. `context_keys`: values of the request's
-    context that tell what is equal apart, for example `keys.RUN`.
+    In one session the same content is then stored once: a second "yes" is dropped. So is the same call under an id that the
+    model gave before, with its result: where a server numbers the calls of each answer anew, let answers have `random_ids`.
+    `context_keys`: values of the request's context that tell what is equal apart, for example `keys.RUN`.
     """
 
     def made(message: Message, context: Mapping[str, Any]) -> str:
-        calls = [call.id for call in message.tool_calls]
-        named = bool(calls) and all(each.strip() for each in calls)
+        calls = [[call.id, call.name, call.arguments] for call in message.tool_calls]
+        named = bool(calls) and all(call_id.strip() for call_id, _, _ in calls)
         salt = [[key, str(context[key])] for key in context_keys if context.get(key) is not None]
         return digest_id(message.role, ["calls", calls] if named else ["content", _told(message)], salt)
 

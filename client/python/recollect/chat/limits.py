@@ -12,7 +12,8 @@ from .messages import Message, Role, ToolCall
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ToolCallLimits:
-    """Bounds of one turn: what the model calls after the last USER message, the calls of this round included.
+    """Bounds of one turn: what the model calls after the last USER message, the calls of this round included. A turn that is
+    resumed counts anew: `.resume()` bears only what is left of it.
 
     `per_tool`: of each tool; `total`: of all together; None for no bound. `excluded`: tools without a bound of their own, which
     still count to the total. `on_breach`: "raise" ends the turn with ToolCallLimitExceeded, "answer" tells the model of each
