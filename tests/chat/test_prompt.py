@@ -296,6 +296,7 @@ REFUSED = [
     (lambda p: p.options(ToolOptions(tools=(3,))), InvalidTool, "not 3"),
     (lambda p: p.user(""), ValueError, "the user's message is empty"),
     (lambda p: p.user([]), ValueError, "the user's message is empty"),
+    (lambda p: p.user("half \ud83d"), ValueError, "half of a surrogate pair"),
     (lambda p: p.user(3), TypeError, "texts and parts, not int"),
     (lambda p: p.user(user("Hello")), TypeError, r"give a message to \.messages"),
     (lambda p: p.messages("Hello"), TypeError, r"who speaks: give chat\.user\('Hello'\)"),

@@ -14,6 +14,7 @@ from .errors import InvalidTool
 from .function_tools import function_tool, runs_async
 from .messages import Content, Message, user
 from .options import ChatOptions, ToolOptions
+from .texts import is_sound
 from .tools import Tool, duplicates
 
 SessionLike = str | SessionRef | Session
@@ -53,12 +54,15 @@ def _message(item: object) -> Message:
 
 
 def user_message(content: Content) -> Message:
-    """What the user says. Raises ValueError if that is nothing, TypeError for what is neither text nor part."""
+    """What the user says. Raises ValueError if that is nothing, or no text of UTF-8, TypeError for what is neither text nor
+    part."""
     if isinstance(content, Message):
         raise TypeError("give a message to .messages(...) or .prompt(...); .user(...) takes what the user says")
     message = user(content)
     if message.is_blank and not message.text:
         raise ValueError("the user's message is empty; leave it out, or give a text or parts")
+    if not is_sound(message.text):
+        raise ValueError("the user's message holds half of a surrogate pair, which neither a model nor a memory can be told")
     return message
 
 

@@ -8,12 +8,17 @@ from typing import Any
 _HALF = re.compile("[\ud800-\udfff]")
 
 
+def is_sound(text: str) -> bool:
+    """Whether it has no half of a surrogate pair."""
+    return text.isascii() or not _HALF.search(text)
+
+
 def sound(text: str) -> str:
     """The text with U+FFFD in place of each half of a surrogate pair that stands alone; two halves become their character.
 
     Such halves come from names of files that are no UTF-8, and from JSON that was cut in the middle of an emoji.
     """
-    if text.isascii() or not _HALF.search(text):
+    if is_sound(text):
         return text
     return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
 
