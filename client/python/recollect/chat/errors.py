@@ -28,10 +28,13 @@ class NothingToResume(ChatError):
 
 
 class AnswerNotStored(ChatError):
-    """A turn ended with `response`, but the memory could not take it; the cause is why. Resumed, the turn ends again."""
+    """A turn ended with `response`, but the memory could not take it; the cause is why.
+
+    To resume the turn asks the model, or runs the tools of the last round, once more.
+    """
 
     def __init__(self, response: ChatClientResponse, error: Exception) -> None:
-        super().__init__(f"the answer could not be stored, which is in .response of this error: {type(error).__name__}: {error}")
+        super().__init__(f"the answer, which is in .response, could not be stored: {type(error).__name__}: {error}")
         self.response = response
 
 
