@@ -32,5 +32,5 @@ def test_an_answer_by_words_alone_and_what_waits_are_told() -> None:
     assert remarks(SearchEventsResponse(mode=hybrid), hybrid=True) == []
     (alone,) = remarks(SearchEventsResponse(mode=ranked), hybrid=True)
     assert "by words alone" in alone
-    assert remarks(SearchMemoryResponse(mode=hybrid, semantic_lag=1), hybrid=True)[0].startswith("1 memory of the server")
-    assert remarks(SearchEventsResponse(mode=hybrid, semantic_lag=2), hybrid=True)[0].startswith("2 events of the server")
+    assert remarks(SearchMemoryResponse(mode=hybrid, semantic_lag=1), hybrid=True)[0].startswith("1 memory cannot")
+    assert remarks(SearchEventsResponse(mode=hybrid, semantic_lag=2), hybrid=True)[0].startswith("2 events cannot")
