@@ -77,5 +77,7 @@ class Draft:
             )
         first = (system(self.system),) if self.system.strip() else ()
         shown = {name: self.session[key] for name, key in _SHOWN.items() if key in self.session}
-        options = ToolOptions(tool_context=shown).over(self.options) if shown else self.options
+        options = self.options
+        if shown and isinstance(options, ToolOptions):  # always: it began as one
+            options = options.changed(tool_context={**options.tool_context, **shown})
         return ChatClientRequest((*first, *self.messages), options.over(defaults), {**self.context, **self.session})

@@ -17,7 +17,7 @@ from ..tools import Tool
 from .advisor import AsyncAdvisor
 from .model import AsyncChatModel
 from .prompt import CLIENT, AsyncAgent, AsyncPromptSpec, advisors_of
-from .registration import registration, tool_advisor
+from .registration import registration
 from .tool_manager import AsyncToolManager
 
 
@@ -59,10 +59,9 @@ class AsyncChatClient:
         check_form(model, AsyncChatModel, CLIENT, ("call", "stream"))
         given, functions = advisors_of(advisors), tools_of(tools, CLIENT)
         told, shown = mapping_of("params", params), mapping_of("tool_context", tool_context)
-        tool_advisor(given)
         loop = registration(auto_tool_calling, tool_manager, tracer_provider, record_content)
         telemetry = Telemetry(tracer_provider, meter_provider=meter_provider, record_content=record_content)
-        agent = AsyncAgent(name, model, loop, telemetry)
+        agent = AsyncAgent(name, model, loop, telemetry, given, loop.complete(given))
         draft = Draft().with_system(system, {}).with_options(options_of(options, {}, CLIENT))
         draft = draft.with_options(ToolOptions(tools=functions, tool_context=shown)).with_context(told)
         self._model = model

@@ -34,6 +34,9 @@ class AsyncAgent:
     model: AsyncChatModel
     registration: AsyncRegistration
     telemetry: Telemetry
+    advisors: tuple[AsyncAdvisor, ...] = ()
+    complete: tuple[AsyncAdvisor, ...] = ()
+    """The same, with the loop of tools: what most requests have, found once."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,7 +138,11 @@ class AsyncPromptSpec:
         request = draft.request(agent.model.default_options)
         if draft.context.get(RESUME) and not has_memory(self._advisors):
             raise InvalidChain("only a memory knows what was interrupted: give a SessionMemoryAdvisor among the advisors")
-        advisors = agent.registration.complete(self._advisors, wanted=draft.context.get(AUTO_TOOLS, True) is not False)
+        wanted = draft.context.get(AUTO_TOOLS, True) is not False
+        if wanted and self._advisors is agent.advisors:
+            advisors = agent.complete
+        else:
+            advisors = agent.registration.complete(self._advisors, wanted=wanted)
         model = AsyncObservedModel(agent.model, agent.telemetry, draft.conversation)
         return AsyncAdvisorChain(advisors, model), request
 

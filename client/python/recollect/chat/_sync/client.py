@@ -18,7 +18,7 @@ from ..tools import Tool
 from .advisor import Advisor
 from .model import ChatModel
 from .prompt import CLIENT, Agent, PromptSpec, advisors_of
-from .registration import registration, tool_advisor
+from .registration import registration
 from .tool_manager import ToolManager
 
 
@@ -60,10 +60,9 @@ class ChatClient:
         check_form(model, ChatModel, CLIENT, ("call", "stream"))
         given, functions = advisors_of(advisors), tools_of(tools, CLIENT)
         told, shown = mapping_of("params", params), mapping_of("tool_context", tool_context)
-        tool_advisor(given)
         loop = registration(auto_tool_calling, tool_manager, tracer_provider, record_content)
         telemetry = Telemetry(tracer_provider, meter_provider=meter_provider, record_content=record_content)
-        agent = Agent(name, model, loop, telemetry)
+        agent = Agent(name, model, loop, telemetry, given, loop.complete(given))
         draft = Draft().with_system(system, {}).with_options(options_of(options, {}, CLIENT))
         draft = draft.with_options(ToolOptions(tools=functions, tool_context=shown)).with_context(told)
         self._model = model

@@ -35,6 +35,9 @@ class Agent:
     model: ChatModel
     registration: Registration
     telemetry: Telemetry
+    advisors: tuple[Advisor, ...] = ()
+    complete: tuple[Advisor, ...] = ()
+    """The same, with the loop of tools: what most requests have, found once."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,7 +139,11 @@ class PromptSpec:
         request = draft.request(agent.model.default_options)
         if draft.context.get(RESUME) and not has_memory(self._advisors):
             raise InvalidChain("only a memory knows what was interrupted: give a SessionMemoryAdvisor among the advisors")
-        advisors = agent.registration.complete(self._advisors, wanted=draft.context.get(AUTO_TOOLS, True) is not False)
+        wanted = draft.context.get(AUTO_TOOLS, True) is not False
+        if wanted and self._advisors is agent.advisors:
+            advisors = agent.complete
+        else:
+            advisors = agent.registration.complete(self._advisors, wanted=wanted)
         model = ObservedModel(agent.model, agent.telemetry, draft.conversation)
         return AdvisorChain(advisors, model), request
 
