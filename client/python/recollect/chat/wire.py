@@ -32,10 +32,13 @@ def from_event(stored: SessionEvent) -> Message:
     """The message of an event. A role that the kit does not know speaks as the user."""
     message = stored.message
     written = message.parts
-    # By place: protobuf's iterator of messages ends with an exception, which costs more than most events do.
-    said = [_said(written[at]) for at in range(len(written))]
+    if len(written) == 1 and (only := _said(written[0])) is not None:  # most have one part, and a context has many events
+        parts: tuple[Part, ...] = (only,)
+    else:
+        # By place: protobuf's iterator of messages ends with an exception, which costs more than most events do.
+        said = [_said(written[at]) for at in range(len(written))]
+        parts = tuple([part for part in said if part is not None])
     about = _metadata(stored.metadata_json) if stored.metadata_json else nothing()
-    parts = tuple([part for part in said if part is not None])
     return Message(_ROLES.get(message.role, Role.USER), parts, about, stored.event_id, stored.author, stored.branch)
 
 
