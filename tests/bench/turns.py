@@ -8,7 +8,7 @@ from typing import Any
 
 import recollect
 from recollect import MemoryProvider, chat
-from recollect.chat import ChatOptions, ChatResponse, Generation, Prompt, Tool, ToolCall, ToolContext, ToolDefinition
+from recollect.chat import Tool, ToolCall, ToolContext, ToolDefinition
 from tests.bench import loads, payloads
 
 EVENTS = 50
@@ -43,11 +43,14 @@ def _by_kit(client: recollect.AsyncClient, *, with_tools: bool) -> Callable[[str
 
     memory = chat.AsyncSessionMemoryAdvisor(client, memory=_SEEN)
     tools = [Tool(_DEFINITION, found)] if with_tools else []
-    model = _Model()
+    model = chat.AsyncScriptedModel()
     kit = chat.AsyncChatClient(model, advisors=[memory], tools=tools)
 
     async def turn(session: str, call_id: str) -> None:
-        model.call_id = call_id if with_tools else ""
+        model.prompts.clear()  # it keeps them, and they would be gone through with all that is collected
+        if with_tools:
+            model.add(chat.assistant(tool_calls=[ToolCall(call_id, _DEFINITION.name, _ARGUMENTS)]))
+        model.add(_ANSWER)
         answer = await kit.prompt(_QUESTION).session(session).call()
         if answer.text != _ANSWER:
             raise ValueError(f"the turn ended with {answer.text[:100]!r}")
@@ -66,20 +69,3 @@ def _by_hand(client: recollect.AsyncClient, *, with_tools: bool) -> Callable[[st
         await client.append(session, recollect.assistant(_ANSWER))
 
     return turn
-
-
-class _Model:
-    """Calls the tool first if there is a `call_id`, then answers."""
-
-    provider = "none"
-    default_options = ChatOptions(model="none")
-    call_id = ""
-
-    async def call(self, prompt: Prompt) -> ChatResponse:
-        said = chat.assistant(_ANSWER)
-        if self.call_id:
-            said, self.call_id = chat.assistant(tool_calls=[ToolCall(self.call_id, _DEFINITION.name, _ARGUMENTS)]), ""
-        return ChatResponse((Generation(said, "stop"),))
-
-    def stream(self, prompt: Prompt) -> Any:
-        raise NotImplementedError
