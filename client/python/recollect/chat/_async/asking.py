@@ -124,3 +124,8 @@ class AsyncAsking:
             failure.__context__ = failure.__cause__ = None
             raise failure.with_traceback(None)
         await self._deadline.sleep(wait)
+
+
+def wire_error(error: Exception) -> httpx2.HTTPError:
+    """What happened on the wire, of an error in which a vendor's library wraps it."""
+    return error.__cause__ if isinstance(error.__cause__, httpx2.HTTPError) else httpx2.ReadError("")

@@ -20,6 +20,7 @@ from ..options import ChatOptions
 from ..requests import Prompt
 from ..responses import ChatResponse
 from .adapter import AsyncAdapter
+from .asking import wire_error
 
 _OWN_DOMAINS = (".openai.com", ".openai.azure.com")
 
@@ -92,7 +93,7 @@ class AsyncOpenAIModel(AsyncAdapter):
             found = error.response
             raise failing.refused(self._provider, found.status_code, found.headers, found.content, self._secret) from None
         except openai.APIConnectionError as error:
-            raise (error.__cause__ if isinstance(error.__cause__, httpx2.HTTPError) else httpx2.ReadError("")) from None
+            raise wire_error(error) from None
 
     def _answer(self, body: Json) -> ChatResponse:
         return answer(body)
