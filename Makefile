@@ -8,7 +8,7 @@ PYTHON ?= $(shell command -v python3.11 || command -v python3)
 VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.ready
-SOURCES := client/python/recollect server/recollect_server
+SOURCES := client/python/threadkeep server/threadkeep_server
 PYTEST := $(BIN)/python -m pytest
 ARGS ?=
 export UV_PYTHON_DOWNLOADS := never
@@ -39,7 +39,7 @@ lock: setup ## Write requirements.lock anew from pyproject.toml
 # --- running ----------------------------------------------------------------------------------------------------------
 .PHONY: serve
 serve: setup ## Run the server on SQLite in ./data (ARGS="--help" for its flags)
-	$(BIN)/recollect serve $(ARGS)
+	$(BIN)/threadkeep serve $(ARGS)
 
 .PHONY: example
 example: setup ## Run the example: two compactors that share the sessions of a server
@@ -71,7 +71,7 @@ test-chat: setup postgres ## Run the tests of the agent kit: both forms, whole a
 	$(PYTEST) tests/chat $(ARGS)
 
 .PHONY: test-feed
-test-feed: setup postgres ## Run the six words of subscriptions against real servers (RECOLLECT_SEED=7)
+test-feed: setup postgres ## Run the six words of subscriptions against real servers (THREADKEEP_SEED=7)
 	$(PYTEST) tests/feed $(ARGS)
 
 .PHONY: test-migration
@@ -79,7 +79,7 @@ test-migration: setup postgres ## Run the schema migration tests
 	$(PYTEST) tests/migration $(ARGS)
 
 .PHONY: test-faults
-test-faults: setup postgres ## Run the fault tests: kill -9, full disk, lost database (RECOLLECT_KILLS=50)
+test-faults: setup postgres ## Run the fault tests: kill -9, full disk, lost database (THREADKEEP_KILLS=50)
 	$(PYTEST) tests/faults $(ARGS)
 
 .PHONY: test-scenarios

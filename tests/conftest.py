@@ -43,7 +43,7 @@ def pgvector_postgres() -> Iterator[PostgresCluster]:
 
 def _required(binaries: Path | None, missing: str) -> Path:
     if binaries is None:
-        if os.environ.get("RECOLLECT_REQUIRE_ALL") == "1":
+        if os.environ.get("THREADKEEP_REQUIRE_ALL") == "1":
             pytest.fail(missing)
         pytest.skip(missing)
     return binaries

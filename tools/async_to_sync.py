@@ -12,8 +12,8 @@ import re
 import sys
 from pathlib import Path
 
-RECOLLECT = Path(__file__).resolve().parent.parent / "client/python/recollect"
-PACKAGES = (RECOLLECT, RECOLLECT / "chat")
+THREADKEEP = Path(__file__).resolve().parent.parent / "client/python/threadkeep"
+PACKAGES = (THREADKEEP, THREADKEEP / "chat")
 HEADER = "# Generated from _async by `make sync-client`. Do not edit.\n"
 RULES = (
     (r"import grpc\.aio\n", ""),

@@ -9,8 +9,8 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
-WRITTEN = ("client/python/recollect", "server/recollect_server", "tests", "tools")
-GENERATED = tuple(ROOT / "client/python/recollect" / name for name in ("v1", "_sync", "chat/_sync"))
+WRITTEN = ("client/python/threadkeep", "server/threadkeep_server", "tests", "tools")
+GENERATED = tuple(ROOT / "client/python/threadkeep" / name for name in ("v1", "_sync", "chat/_sync"))
 SDKS = {
     "typescript": ("client/typescript", "src/*.ts", "//"),
     "go": ("client/go", "*.go", "//"),
@@ -18,7 +18,7 @@ SDKS = {
     "rust": ("client/rust", "src/*.rs", "//"),
 }
 """The other clients: where they live, which files are the library, what begins a comment."""
-BUILT = {"node_modules", "target", "gen", "generated", "dist", "recollect", ".build"}
+BUILT = {"node_modules", "target", "gen", "generated", "dist", "threadkeep", ".build"}
 """Directories below a client that hold nothing written."""
 MOST_FILE_LINES = 400
 MOST_FUNCTION_LINES = 60

@@ -1,4 +1,4 @@
-package recollect
+package threadkeep
 
 import (
 	"context"
@@ -8,33 +8,33 @@ import (
 	"errors"
 	"time"
 
-	"github.com/recollect-dev/recollect-go/recollect/v1"
+	"github.com/threadkeep/threadkeep-go/threadkeep/v1"
 )
 
 // AppendOption says how events are appended: it sets what of the request the functions below do, or another field.
-type AppendOption func(*recollectv1.AppendEventsRequest)
+type AppendOption func(*threadkeepv1.AppendEventsRequest)
 
 // Create makes the session, in the same commit, if it does not exist.
 func Create() AppendOption {
-	return func(r *recollectv1.AppendEventsRequest) { r.CreateIfMissing = &recollectv1.CreateIfMissing{} }
+	return func(r *threadkeepv1.AppendEventsRequest) { r.CreateIfMissing = &threadkeepv1.CreateIfMissing{} }
 }
 
 // IgnoreExisting takes events whose id is stored already for appended, whatever their content.
 func IgnoreExisting() AppendOption {
-	return func(r *recollectv1.AppendEventsRequest) { r.IfExists = recollectv1.IfExists_IF_EXISTS_IGNORE }
+	return func(r *threadkeepv1.AppendEventsRequest) { r.IfExists = threadkeepv1.IfExists_IF_EXISTS_IGNORE }
 }
 
 // ExpectLogVersion appends only if the log is at this version, the one that you last saw; else VersionMismatch.
 func ExpectLogVersion(version int64) AppendOption {
-	return func(r *recollectv1.AppendEventsRequest) {
-		r.Precondition = &recollectv1.AppendEventsRequest_ExpectedLogVersion{ExpectedLogVersion: version}
+	return func(r *threadkeepv1.AppendEventsRequest) {
+		r.Precondition = &threadkeepv1.AppendEventsRequest_ExpectedLogVersion{ExpectedLogVersion: version}
 	}
 }
 
 // ExpectLastEventID appends only if this is the id of the log's last event, "" of an empty log's; else VersionMismatch.
 func ExpectLastEventID(id string) AppendOption {
-	return func(r *recollectv1.AppendEventsRequest) {
-		r.Precondition = &recollectv1.AppendEventsRequest_ExpectedLastEventId{ExpectedLastEventId: id}
+	return func(r *threadkeepv1.AppendEventsRequest) {
+		r.Precondition = &threadkeepv1.AppendEventsRequest_ExpectedLastEventId{ExpectedLastEventId: id}
 	}
 }
 
@@ -43,13 +43,13 @@ func ExpectLastEventID(id string) AppendOption {
 // Events without an id get one first, in a copy, so that the client's own repetitions store nothing twice; to retry across errors
 // yourself, give each a NewEventID and append the same again. Errors: SessionNotFound, VersionMismatch, EventIDConflict,
 // EventTooLarge, BatchTooLarge, and those of every call.
-func (s *Session) Append(ctx context.Context, events []*Event, opts ...AppendOption) (*recollectv1.AppendEventsResponse, error) {
-	request := &recollectv1.AppendEventsRequest{Session: s.ref, Events: withIDs(events)}
+func (s *Session) Append(ctx context.Context, events []*Event, opts ...AppendOption) (*threadkeepv1.AppendEventsResponse, error) {
+	request := &threadkeepv1.AppendEventsRequest{Session: s.ref, Events: withIDs(events)}
 	for _, option := range opts {
 		before := request.Precondition
 		option(request)
 		if before != nil && request.Precondition != before {
-			return nil, errors.New("recollect: give at most one of ExpectLogVersion and ExpectLastEventID")
+			return nil, errors.New("threadkeep: give at most one of ExpectLogVersion and ExpectLastEventID")
 		}
 	}
 	return s.client.Events.AppendEvents(ctx, request)

@@ -1,4 +1,4 @@
-package recollect
+package threadkeep
 
 import (
 	"context"
@@ -17,7 +17,7 @@ import (
 	"google.golang.org/protobuf/reflect/protoregistry"
 	"google.golang.org/protobuf/types/descriptorpb"
 
-	"github.com/recollect-dev/recollect-go/recollect/v1"
+	"github.com/threadkeep/threadkeep-go/threadkeep/v1"
 )
 
 const maxMessageBytes = 64 << 20
@@ -57,7 +57,7 @@ func (c *Client) dialOptions(options Options) []grpc.DialOption {
 // repeated.
 func repeatable() (names []string) {
 	files := protoregistry.GlobalFiles
-	files.RangeFilesByPackage(recollectv1.File_recollect_v1_event_proto.Package(), func(file protoreflect.FileDescriptor) bool {
+	files.RangeFilesByPackage(threadkeepv1.File_threadkeep_v1_event_proto.Package(), func(file protoreflect.FileDescriptor) bool {
 		for i := range file.Services().Len() {
 			service := file.Services().Get(i)
 			for j := range service.Methods().Len() {

@@ -1,4 +1,4 @@
-package recollect
+package threadkeep
 
 import (
 	"cmp"
@@ -11,14 +11,14 @@ import (
 	"google.golang.org/grpc"
 	"google.golang.org/protobuf/proto"
 
-	"github.com/recollect-dev/recollect-go/recollect/v1"
+	"github.com/threadkeep/threadkeep-go/threadkeep/v1"
 )
 
 // Options is how a client differs from the default, which is the zero of each field.
 type Options struct {
-	// Address of the server, "host:port". Default: the value of RECOLLECT_ADDRESS, else 127.0.0.1:7443.
+	// Address of the server, "host:port". Default: the value of THREADKEEP_ADDRESS, else 127.0.0.1:7443.
 	Address string
-	// Token is sent as "authorization: Bearer TOKEN" with every call, over plaintext too. Default: the value of RECOLLECT_TOKEN;
+	// Token is sent as "authorization: Bearer TOKEN" with every call, over plaintext too. Default: the value of THREADKEEP_TOKEN;
 	// where that is empty too, none.
 	Token string
 	// App and UserID complete sessions that are given by their id alone. Default: no app; and no user, so that the id must be the
@@ -37,19 +37,19 @@ type Options struct {
 // Its fields are the generated clients of the server's services, with the client's credentials, deadlines, repetitions and
 // errors.
 type Client struct {
-	Sessions      recollectv1.SessionServiceClient
-	Events        recollectv1.EventServiceClient
-	Compaction    recollectv1.CompactionServiceClient
-	Recall        recollectv1.RecallServiceClient
-	Memories      recollectv1.MemoryServiceClient
-	Tools         recollectv1.ToolServiceClient
-	Subscriptions recollectv1.SubscriptionServiceClient
-	Consumers     recollectv1.ConsumerServiceClient
-	Server        recollectv1.ServerServiceClient
+	Sessions      threadkeepv1.SessionServiceClient
+	Events        threadkeepv1.EventServiceClient
+	Compaction    threadkeepv1.CompactionServiceClient
+	Recall        threadkeepv1.RecallServiceClient
+	Memories      threadkeepv1.MemoryServiceClient
+	Tools         threadkeepv1.ToolServiceClient
+	Subscriptions threadkeepv1.SubscriptionServiceClient
+	Consumers     threadkeepv1.ConsumerServiceClient
+	Server        threadkeepv1.ServerServiceClient
 
 	address       string
 	authorization string
-	user          *recollectv1.UserScope
+	user          *threadkeepv1.UserScope
 	timeout       time.Duration
 	silence       time.Duration
 	conn          *grpc.ClientConn
@@ -64,32 +64,32 @@ type Client struct {
 // that the address or an option of gRPC is malformed.
 func New(options Options) (*Client, error) {
 	c := &Client{
-		address: cmp.Or(options.Address, os.Getenv("RECOLLECT_ADDRESS"), "127.0.0.1:7443"),
-		user:    &recollectv1.UserScope{UserId: options.UserID},
+		address: cmp.Or(options.Address, os.Getenv("THREADKEEP_ADDRESS"), "127.0.0.1:7443"),
+		user:    &threadkeepv1.UserScope{UserId: options.UserID},
 		timeout: cmp.Or(options.Timeout, 30*time.Second),
 		silence: longestSilence,
 	}
 	if options.App != "" {
 		c.user.App = &options.App
 	}
-	if token := cmp.Or(options.Token, os.Getenv("RECOLLECT_TOKEN")); token != "" {
+	if token := cmp.Or(options.Token, os.Getenv("THREADKEEP_TOKEN")); token != "" {
 		c.authorization = "Bearer " + token
 	}
 	conn, err := grpc.NewClient(c.address, c.dialOptions(options)...)
 	if err != nil {
-		return nil, fmt.Errorf("recollect: the address %q: %w", c.address, err)
+		return nil, fmt.Errorf("threadkeep: the address %q: %w", c.address, err)
 	}
 	c.conn = conn
 	c.open, c.end = context.WithCancel(context.Background())
-	c.Sessions = recollectv1.NewSessionServiceClient(conn)
-	c.Events = recollectv1.NewEventServiceClient(conn)
-	c.Compaction = recollectv1.NewCompactionServiceClient(conn)
-	c.Recall = recollectv1.NewRecallServiceClient(conn)
-	c.Memories = recollectv1.NewMemoryServiceClient(conn)
-	c.Tools = recollectv1.NewToolServiceClient(conn)
-	c.Subscriptions = recollectv1.NewSubscriptionServiceClient(conn)
-	c.Consumers = recollectv1.NewConsumerServiceClient(conn)
-	c.Server = recollectv1.NewServerServiceClient(conn)
+	c.Sessions = threadkeepv1.NewSessionServiceClient(conn)
+	c.Events = threadkeepv1.NewEventServiceClient(conn)
+	c.Compaction = threadkeepv1.NewCompactionServiceClient(conn)
+	c.Recall = threadkeepv1.NewRecallServiceClient(conn)
+	c.Memories = threadkeepv1.NewMemoryServiceClient(conn)
+	c.Tools = threadkeepv1.NewToolServiceClient(conn)
+	c.Subscriptions = threadkeepv1.NewSubscriptionServiceClient(conn)
+	c.Consumers = threadkeepv1.NewConsumerServiceClient(conn)
+	c.Server = threadkeepv1.NewServerServiceClient(conn)
 	return c, nil
 }
 
@@ -101,7 +101,7 @@ func (c *Client) Close() error {
 	return nil
 }
 
-// Conn is the connection, for services beside Recollect's own: health checks, say. Calls through it fail with an *Error too.
+// Conn is the connection, for services beside Threadkeep's own: health checks, say. Calls through it fail with an *Error too.
 func (c *Client) Conn() grpc.ClientConnInterface {
 	return c.conn
 }

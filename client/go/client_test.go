@@ -1,4 +1,4 @@
-package recollect
+package threadkeep
 
 import (
 	"context"
@@ -15,17 +15,17 @@ import (
 	"google.golang.org/grpc/status"
 	"google.golang.org/protobuf/proto"
 
-	"github.com/recollect-dev/recollect-go/recollect/v1"
+	"github.com/threadkeep/threadkeep-go/threadkeep/v1"
 )
 
 func TestARepeatableCallIsSentAgainWithTheSameIDs(t *testing.T) {
 	var ids []string
-	s := &script{appendEvents: func(_ context.Context, r *recollectv1.AppendEventsRequest) (*recollectv1.AppendEventsResponse, error) {
+	s := &script{appendEvents: func(_ context.Context, r *threadkeepv1.AppendEventsRequest) (*threadkeepv1.AppendEventsResponse, error) {
 		ids = append(ids, r.Events[0].EventId)
 		if len(ids) < 3 {
 			return nil, status.Error(codes.Unavailable, "not now")
 		}
-		return &recollectv1.AppendEventsResponse{LogVersion: 1}, nil
+		return &threadkeepv1.AppendEventsResponse{LogVersion: 1}, nil
 	}}
 	session := serve(t, s).Session("s1")
 	// Larger than gRPC's own buffer for repetitions.
@@ -44,7 +44,7 @@ func TestARepeatableCallIsSentAgainWithTheSameIDs(t *testing.T) {
 
 func TestTheServerIsAskedFiveTimesAtMost(t *testing.T) {
 	var tries atomic.Int32
-	s := &script{appendEvents: func(context.Context, *recollectv1.AppendEventsRequest) (*recollectv1.AppendEventsResponse, error) {
+	s := &script{appendEvents: func(context.Context, *threadkeepv1.AppendEventsRequest) (*threadkeepv1.AppendEventsResponse, error) {
 		tries.Add(1)
 		return nil, refusal(codes.Unavailable, StoreUnavailable, map[string]string{"problem": "disk full"})
 	}}
@@ -56,11 +56,11 @@ func TestTheServerIsAskedFiveTimesAtMost(t *testing.T) {
 
 func TestOtherCallsAreNotRepeated(t *testing.T) {
 	var tries atomic.Int32
-	s := &script{create: func() (*recollectv1.CreateSessionResponse, error) {
+	s := &script{create: func() (*threadkeepv1.CreateSessionResponse, error) {
 		tries.Add(1)
 		return nil, status.Error(codes.Unavailable, "not now")
 	}}
-	_, err := serve(t, s).Sessions.CreateSession(t.Context(), &recollectv1.CreateSessionRequest{})
+	_, err := serve(t, s).Sessions.CreateSession(t.Context(), &threadkeepv1.CreateSessionRequest{})
 	if status.Code(err) != codes.Unavailable || tries.Load() != 1 {
 		t.Fatalf("%v after %d tries", err, tries.Load())
 	}
@@ -69,19 +69,19 @@ func TestOtherCallsAreNotRepeated(t *testing.T) {
 func TestWhatIsRepeatableIsWhatTheProtosSay(t *testing.T) {
 	names := strings.Join(repeatable(), "\n")
 	for method, want := range map[[2]string]bool{
-		{"recollect.v1.EventService", "AppendEvents"}:            true,
-		{"recollect.v1.EventService", "GetContext"}:              true,
-		{"recollect.v1.CompactionService", "ApplyCompaction"}:    true,
-		{"recollect.v1.ConsumerService", "ReplayParkedChanges"}:  true,
-		{"recollect.v1.ServerService", "GetServerInfo"}:          true,
-		{"recollect.v1.RecallService", "SearchEvents"}:           true,
-		{"recollect.v1.MemoryService", "AddMemories"}:            true,
-		{"recollect.v1.ToolService", "CallTool"}:                 true,
-		{"recollect.v1.SessionService", "CreateSession"}:         false,
-		{"recollect.v1.CompactionService", "CompactSession"}:     false,
-		{"recollect.v1.EventService", "AppendStream"}:            false,
-		{"recollect.v1.SubscriptionService", "WatchSession"}:     false,
-		{"recollect.v1.SubscriptionService", "NoSuchMethodHere"}: false,
+		{"threadkeep.v1.EventService", "AppendEvents"}:            true,
+		{"threadkeep.v1.EventService", "GetContext"}:              true,
+		{"threadkeep.v1.CompactionService", "ApplyCompaction"}:    true,
+		{"threadkeep.v1.ConsumerService", "ReplayParkedChanges"}:  true,
+		{"threadkeep.v1.ServerService", "GetServerInfo"}:          true,
+		{"threadkeep.v1.RecallService", "SearchEvents"}:           true,
+		{"threadkeep.v1.MemoryService", "AddMemories"}:            true,
+		{"threadkeep.v1.ToolService", "CallTool"}:                 true,
+		{"threadkeep.v1.SessionService", "CreateSession"}:         false,
+		{"threadkeep.v1.CompactionService", "CompactSession"}:     false,
+		{"threadkeep.v1.EventService", "AppendStream"}:            false,
+		{"threadkeep.v1.SubscriptionService", "WatchSession"}:     false,
+		{"threadkeep.v1.SubscriptionService", "NoSuchMethodHere"}: false,
 	} {
 		if strings.Contains(names, fmt.Sprintf(`{"service": %q, "method": %q}`, method[0], method[1])) != want {
 			t.Errorf("%v: %v", method, !want)
@@ -90,13 +90,13 @@ func TestWhatIsRepeatableIsWhatTheProtosSay(t *testing.T) {
 }
 
 func TestTheTokenIsSent(t *testing.T) {
-	t.Setenv("RECOLLECT_TOKEN", "from the environment")
-	s := &script{appendEvents: func(context.Context, *recollectv1.AppendEventsRequest) (*recollectv1.AppendEventsResponse, error) {
-		return &recollectv1.AppendEventsResponse{}, nil
+	t.Setenv("THREADKEEP_TOKEN", "from the environment")
+	s := &script{appendEvents: func(context.Context, *threadkeepv1.AppendEventsRequest) (*threadkeepv1.AppendEventsResponse, error) {
+		return &threadkeepv1.AppendEventsResponse{}, nil
 	}}
 	client := serve(t, s)
 	given := connected(t, client.address, func(o *Options) { o.Token = "given" })
-	t.Setenv("RECOLLECT_TOKEN", "")
+	t.Setenv("THREADKEEP_TOKEN", "")
 	for _, each := range []*Client{client, given, connected(t, client.address)} {
 		if _, err := each.Session("s1").Append(t.Context(), []*Event{User("hi")}); err != nil {
 			t.Fatal(err)
@@ -108,7 +108,7 @@ func TestTheTokenIsSent(t *testing.T) {
 }
 
 func TestACallEndsWithTheTimeoutOrTheContext(t *testing.T) {
-	s := &script{appendEvents: func(ctx context.Context, _ *recollectv1.AppendEventsRequest) (*recollectv1.AppendEventsResponse, error) {
+	s := &script{appendEvents: func(ctx context.Context, _ *threadkeepv1.AppendEventsRequest) (*threadkeepv1.AppendEventsResponse, error) {
 		<-ctx.Done()
 		return nil, ctx.Err()
 	}}
@@ -152,12 +152,12 @@ func TestTheAddress(t *testing.T) {
 	for _, want := range []struct{ given, environment, address string }{
 		{"", "", "127.0.0.1:7443"}, {"", "memory:1", "memory:1"}, {"given:2", "memory:1", "given:2"},
 	} {
-		t.Setenv("RECOLLECT_ADDRESS", want.environment)
+		t.Setenv("THREADKEEP_ADDRESS", want.environment)
 		if address := connected(t, want.given).address; address != want.address {
 			t.Error(address, want)
 		}
 	}
-	if _, err := New(Options{Address: "no address\x7f%%"}); err == nil || !strings.Contains(err.Error(), "recollect: the address") {
+	if _, err := New(Options{Address: "no address\x7f%%"}); err == nil || !strings.Contains(err.Error(), "threadkeep: the address") {
 		t.Error(err)
 	}
 }
@@ -176,7 +176,7 @@ func TestTLSIsSpokenIfAskedFor(t *testing.T) {
 func TestCloseEndsCallsAndLeavesNothing(t *testing.T) {
 	before := runtime.NumGoroutine()
 	started := make(chan struct{})
-	s := &script{appendEvents: func(ctx context.Context, _ *recollectv1.AppendEventsRequest) (*recollectv1.AppendEventsResponse, error) {
+	s := &script{appendEvents: func(ctx context.Context, _ *threadkeepv1.AppendEventsRequest) (*threadkeepv1.AppendEventsResponse, error) {
 		close(started)
 		<-ctx.Done()
 		return nil, ctx.Err()
@@ -198,7 +198,7 @@ func TestCloseEndsCallsAndLeavesNothing(t *testing.T) {
 		if _, err := client.Session("s1").Append(t.Context(), []*Event{User("hi")}); !errors.Is(err, ErrClosed) {
 			t.Errorf("later: %v", err)
 		}
-		if _, err := client.Subscriptions.WatchAll(t.Context(), &recollectv1.WatchAllRequest{}); !errors.Is(err, ErrClosed) {
+		if _, err := client.Subscriptions.WatchAll(t.Context(), &threadkeepv1.WatchAllRequest{}); !errors.Is(err, ErrClosed) {
 			t.Errorf("a stream: %v", err)
 		}
 	})

@@ -1,11 +1,11 @@
-package recollect
+package threadkeep
 
 import (
 	"context"
 	"errors"
 	"strings"
 
-	"github.com/recollect-dev/recollect-go/recollect/v1"
+	"github.com/threadkeep/threadkeep-go/threadkeep/v1"
 )
 
 // Plans that another compaction overtook before CompactWith gives up.
@@ -15,14 +15,14 @@ const compactionAttempts = 5
 // to do is no error. A nil strategy is that of the session's policy. A summary takes as long as the server's model does: give ctx
 // a deadline to match. Errors: SessionNotFound, SummarizerNotConfigured, SummarizerFailed, VersionMismatch.
 func (s *Session) Compact(
-	ctx context.Context, strategy *recollectv1.CompactionStrategy,
-) (*recollectv1.CompactSessionResponse, error) {
-	request := &recollectv1.CompactSessionRequest{Session: s.ref, Strategy: strategy}
+	ctx context.Context, strategy *threadkeepv1.CompactionStrategy,
+) (*threadkeepv1.CompactSessionResponse, error) {
+	request := &threadkeepv1.CompactSessionRequest{Session: s.ref, Strategy: strategy}
 	return s.client.Compaction.CompactSession(ctx, request)
 }
 
 // Summarise is a model of the caller's, asked for the summary that a plan needs.
-type Summarise func(context.Context, *recollectv1.SummaryPrompt) (string, error)
+type Summarise func(context.Context, *threadkeepv1.SummaryPrompt) (string, error)
 
 // CompactWith compacts with a model of the caller's: it plans, has summarise answer the plan's prompt if there is one, and
 // applies. It returns nil without an error when there was nothing to do.
@@ -31,12 +31,12 @@ type Summarise func(context.Context, *recollectv1.SummaryPrompt) (string, error)
 // session is as it was when summarise fails, whose error is returned, or answers with a blank text. Errors: SessionNotFound, and
 // VersionMismatch when every race was lost.
 func (s *Session) CompactWith(
-	ctx context.Context, summarise Summarise, strategy *recollectv1.CompactionStrategy,
-) (*recollectv1.ApplyCompactionResponse, error) {
+	ctx context.Context, summarise Summarise, strategy *threadkeepv1.CompactionStrategy,
+) (*threadkeepv1.ApplyCompactionResponse, error) {
 	answers := map[string]string{}
 	var lost error
 	for range compactionAttempts {
-		request := &recollectv1.PlanCompactionRequest{Session: s.ref, Strategy: strategy}
+		request := &threadkeepv1.PlanCompactionRequest{Session: s.ref, Strategy: strategy}
 		planned, err := s.client.Compaction.PlanCompaction(ctx, request)
 		if err != nil {
 			return nil, err
@@ -54,16 +54,16 @@ func (s *Session) CompactWith(
 				answers[prompt.GetDigest()] = summary
 			}
 			if strings.TrimSpace(summary) == "" {
-				return nil, errors.New("recollect: the summary is blank; the session is as it was")
+				return nil, errors.New("threadkeep: the summary is blank; the session is as it was")
 			}
 			complete(plan, summary)
 		}
-		archive := &recollectv1.EventIds{Ids: plan.GetArchiveEventIds()}
-		applied, err := s.client.Compaction.ApplyCompaction(ctx, &recollectv1.ApplyCompactionRequest{
+		archive := &threadkeepv1.EventIds{Ids: plan.GetArchiveEventIds()}
+		applied, err := s.client.Compaction.ApplyCompaction(ctx, &threadkeepv1.ApplyCompactionRequest{
 			Session:               s.ref,
 			CompactionId:          NewEventID(), // so that repetitions of the call compact once
 			ExpectedWindowVersion: planned.GetWindowVersion(),
-			Archive:               &recollectv1.ApplyCompactionRequest_EventIds{EventIds: archive},
+			Archive:               &threadkeepv1.ApplyCompactionRequest_EventIds{EventIds: archive},
 			Inserts:               plan.GetInserts(),
 			Branch:                plan.GetBranch(),
 			Strategy:              plan.GetStrategy(),
@@ -77,11 +77,11 @@ func (s *Session) CompactWith(
 }
 
 // complete puts the model's text in the event that the plan leaves empty for it.
-func complete(plan *recollectv1.CompactionPlan, summary string) {
+func complete(plan *threadkeepv1.CompactionPlan, summary string) {
 	for _, insert := range plan.GetInserts() {
 		for _, event := range insert.GetEvents() {
 			parts := event.GetMessage().GetParts()
-			if event.GetMessage().GetRole() != recollectv1.Role_ROLE_ASSISTANT || len(parts) != 1 {
+			if event.GetMessage().GetRole() != threadkeepv1.Role_ROLE_ASSISTANT || len(parts) != 1 {
 				continue
 			}
 			if text := parts[0].GetText(); text != nil && text.GetText() == "" {

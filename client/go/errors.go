@@ -1,4 +1,4 @@
-package recollect
+package threadkeep
 
 import (
 	"cmp"
@@ -14,16 +14,16 @@ import (
 )
 
 // ErrClosed is what the errors wrap of calls that Close ended, and of those on a client that is closed.
-var ErrClosed = errors.New("recollect: the client is closed")
+var ErrClosed = errors.New("threadkeep: the client is closed")
 
-const errorDomain = "recollect.dev"
+const errorDomain = "threadkeep.dev"
 
 // Error is how a call fails.
 //
 // errors.Is compares it with a Reason; and with context.DeadlineExceeded, context.Canceled and ErrClosed where one of these
 // ended the call. status.Code of gRPC reads its Code.
 type Error struct {
-	// Reason is why, empty when no Recollect server gave one. Code tells it where the server's absence or a proxy's answer leaves
+	// Reason is why, empty when no Threadkeep server gave one. Code tells it where the server's absence or a proxy's answer leaves
 	// no doubt: DeadlineExceeded, Unauthenticated, PermissionDenied, Internal.
 	Reason Reason
 	// Code is the status code of gRPC. Unavailable: nothing was acknowledged, and a retry with the same event ids may succeed.
@@ -42,7 +42,7 @@ type Error struct {
 
 // Error is the reason, or else the code, and the message.
 func (e *Error) Error() string {
-	return fmt.Sprintf("recollect: %s: %s", cmp.Or(string(e.Reason), e.Code.String()), e.Message)
+	return fmt.Sprintf("threadkeep: %s: %s", cmp.Or(string(e.Reason), e.Code.String()), e.Message)
 }
 
 // Is has errors.Is compare with a Reason.
@@ -100,7 +100,7 @@ func (e *Error) explain(address string, closed bool) {
 	}
 	switch e.Code {
 	case codes.Unavailable:
-		e.Message = fmt.Sprintf("no server at %s (%s); start one with `make serve` in Recollect's repository", address, e.Message)
+		e.Message = fmt.Sprintf("no server at %s (%s); start one with `make serve` in Threadkeep's repository", address, e.Message)
 	case codes.DeadlineExceeded:
 		e.Reason, e.cause = DeadlineExceeded, context.DeadlineExceeded
 	case codes.Canceled:

@@ -1,4 +1,4 @@
-package recollect
+package threadkeep
 
 import (
 	"context"
@@ -16,7 +16,7 @@ import (
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 
-	"github.com/recollect-dev/recollect-go/recollect/v1"
+	"github.com/threadkeep/threadkeep-go/threadkeep/v1"
 )
 
 func TestEveryReasonOfTheProtosHasAConstant(t *testing.T) {
@@ -32,7 +32,7 @@ func TestEveryReasonOfTheProtosHasAConstant(t *testing.T) {
 		}
 		return true
 	})
-	for number, name := range recollectv1.ErrorReason_name {
+	for number, name := range threadkeepv1.ErrorReason_name {
 		if short := strings.TrimPrefix(name, "ERROR_REASON_"); number != 0 && !constants[short] {
 			t.Errorf("%s has no constant", short)
 		}
@@ -52,7 +52,7 @@ func TestWhatTheServerSaysIsRead(t *testing.T) {
 	if !errors.As(err, &e) {
 		t.Fatal(err)
 	}
-	if !errors.Is(err, InvalidField) || errors.Is(err, SessionNotFound) || e.Reason.Enum() != recollectv1.ErrorReason_ERROR_REASON_INVALID_FIELD {
+	if !errors.Is(err, InvalidField) || errors.Is(err, SessionNotFound) || e.Reason.Enum() != threadkeepv1.ErrorReason_ERROR_REASON_INVALID_FIELD {
 		t.Error(e.Reason)
 	}
 	if e.Code != codes.InvalidArgument || e.Message != "the server says so" || e.Metadata["field"] != "page_size" {
@@ -64,7 +64,7 @@ func TestWhatTheServerSaysIsRead(t *testing.T) {
 	if e.RetryAfter != 1500*time.Millisecond {
 		t.Error(e.RetryAfter)
 	}
-	if e.Error() != "recollect: INVALID_FIELD: the server says so" || status.Code(err) != codes.InvalidArgument {
+	if e.Error() != "threadkeep: INVALID_FIELD: the server says so" || status.Code(err) != codes.InvalidArgument {
 		t.Error(e)
 	}
 }

@@ -1,4 +1,4 @@
-module github.com/recollect-dev/recollect-go
+module github.com/threadkeep/threadkeep-go
 
 go 1.24.0
 

@@ -1,4 +1,4 @@
-package recollect
+package threadkeep
 
 import (
 	"context"
@@ -6,7 +6,7 @@ import (
 
 	"google.golang.org/protobuf/proto"
 
-	"github.com/recollect-dev/recollect-go/recollect/v1"
+	"github.com/threadkeep/threadkeep-go/threadkeep/v1"
 )
 
 // Memory is a handle on what is remembered of one user in one app, across sessions. It is made without a call and needs no closing.
@@ -15,16 +15,16 @@ import (
 // every call.
 type Memory struct {
 	client *Client
-	scope  *recollectv1.MemoryScope
+	scope  *threadkeepv1.MemoryScope
 }
 
 // Memory is the memory of the client's user in its app.
 func (c *Client) Memory() *Memory {
-	return c.MemoryOf(&recollectv1.MemoryScope{App: c.user.GetApp(), UserId: c.user.GetUserId()})
+	return c.MemoryOf(&threadkeepv1.MemoryScope{App: c.user.GetApp(), UserId: c.user.GetUserId()})
 }
 
 // MemoryOf is the memory of this scope, as it is.
-func (c *Client) MemoryOf(scope *recollectv1.MemoryScope) *Memory {
+func (c *Client) MemoryOf(scope *threadkeepv1.MemoryScope) *Memory {
 	return &Memory{client: c, scope: proto.CloneOf(scope)}
 }
 
@@ -36,8 +36,8 @@ func Remember(text string) *MemoryEntry {
 // Add remembers entries, all or none; answered in their order. Those without an id get one first, in a copy, so that the client's
 // own repetitions remember nothing twice; the same id with the same content is a replay. Errors: MemoryIDConflict, EventTooLarge,
 // BatchTooLarge.
-func (m *Memory) Add(ctx context.Context, entries ...*MemoryEntry) (*recollectv1.AddMemoriesResponse, error) {
-	request := &recollectv1.AddMemoriesRequest{Scope: m.scope}
+func (m *Memory) Add(ctx context.Context, entries ...*MemoryEntry) (*threadkeepv1.AddMemoriesResponse, error) {
+	request := &threadkeepv1.AddMemoriesRequest{Scope: m.scope}
 	for _, entry := range entries {
 		if entry.GetId() == "" {
 			entry = copyOf(entry)
@@ -52,8 +52,8 @@ func (m *Memory) Add(ctx context.Context, entries ...*MemoryEntry) (*recollectv1
 // is remembered already is left as it is and what was deleted stays so: call it as often as you like. Errors: SessionNotFound,
 // AmbiguousSession, EventNotFound.
 func (m *Memory) AddSession(
-	ctx context.Context, sessionID string, request *recollectv1.AddSessionToMemoryRequest,
-) (*recollectv1.AddSessionToMemoryResponse, error) {
+	ctx context.Context, sessionID string, request *threadkeepv1.AddSessionToMemoryRequest,
+) (*threadkeepv1.AddSessionToMemoryResponse, error) {
 	own := copyOf(request)
 	own.Session = &SessionRef{App: m.scope.GetApp(), UserId: m.scope.GetUserId(), SessionId: sessionID}
 	return m.client.Memories.AddSessionToMemory(ctx, own)
@@ -62,24 +62,24 @@ func (m *Memory) AddSession(
 // Search is the entries that answer the request's query, best first; an empty query finds nothing. Errors: EmbedderNotConfigured,
 // EmbedderFailed.
 func (m *Memory) Search(
-	ctx context.Context, request *recollectv1.SearchMemoryRequest,
-) (*recollectv1.SearchMemoryResponse, error) {
+	ctx context.Context, request *threadkeepv1.SearchMemoryRequest,
+) (*threadkeepv1.SearchMemoryResponse, error) {
 	own := copyOf(request)
 	own.Scope = m.scope
 	return m.client.Memories.SearchMemory(ctx, own)
 }
 
 // List are the entries that match the request, all if it is nil, the last added first, page after page like Session.Events.
-func (m *Memory) List(ctx context.Context, request *recollectv1.ListMemoriesRequest) iter.Seq2[*MemoryEntry, error] {
+func (m *Memory) List(ctx context.Context, request *threadkeepv1.ListMemoriesRequest) iter.Seq2[*MemoryEntry, error] {
 	own := copyOf(request)
 	own.Scope = m.scope
-	return pages(ctx, own, m.client.Memories.ListMemories, (*recollectv1.ListMemoriesResponse).GetEntries)
+	return pages(ctx, own, m.client.Memories.ListMemories, (*threadkeepv1.ListMemoriesResponse).GetEntries)
 }
 
 // Delete forgets the entries that the request names, for good; the response is the receipt.
 func (m *Memory) Delete(
-	ctx context.Context, request *recollectv1.DeleteMemoriesRequest,
-) (*recollectv1.DeleteMemoriesResponse, error) {
+	ctx context.Context, request *threadkeepv1.DeleteMemoriesRequest,
+) (*threadkeepv1.DeleteMemoriesResponse, error) {
 	own := copyOf(request)
 	own.Scope = m.scope
 	return m.client.Memories.DeleteMemories(ctx, own)

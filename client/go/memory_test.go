@@ -1,4 +1,4 @@
-package recollect
+package threadkeep
 
 import (
 	"context"
@@ -11,60 +11,60 @@ import (
 	"google.golang.org/grpc/status"
 	"google.golang.org/protobuf/proto"
 
-	"github.com/recollect-dev/recollect-go/recollect/v1"
+	"github.com/threadkeep/threadkeep-go/threadkeep/v1"
 )
 
 // remembering is a server that keeps what it is asked, and answers the first calls that the memories be sent again.
 type remembering struct {
-	recollectv1.UnimplementedMemoryServiceServer
-	recollectv1.UnimplementedToolServiceServer
-	added  []*recollectv1.AddMemoriesRequest
+	threadkeepv1.UnimplementedMemoryServiceServer
+	threadkeepv1.UnimplementedToolServiceServer
+	added  []*threadkeepv1.AddMemoriesRequest
 	others []proto.Message
 	away   int
 }
 
 func (r *remembering) AddMemories(
-	_ context.Context, request *recollectv1.AddMemoriesRequest,
-) (*recollectv1.AddMemoriesResponse, error) {
+	_ context.Context, request *threadkeepv1.AddMemoriesRequest,
+) (*threadkeepv1.AddMemoriesResponse, error) {
 	if r.added = append(r.added, request); len(r.added) <= r.away {
 		return nil, status.Error(codes.Unavailable, "not now")
 	}
-	return &recollectv1.AddMemoriesResponse{}, nil
+	return &threadkeepv1.AddMemoriesResponse{}, nil
 }
 
 func (r *remembering) AddSessionToMemory(
-	_ context.Context, request *recollectv1.AddSessionToMemoryRequest,
-) (*recollectv1.AddSessionToMemoryResponse, error) {
+	_ context.Context, request *threadkeepv1.AddSessionToMemoryRequest,
+) (*threadkeepv1.AddSessionToMemoryResponse, error) {
 	r.others = append(r.others, request)
-	return &recollectv1.AddSessionToMemoryResponse{Added: 2}, nil
+	return &threadkeepv1.AddSessionToMemoryResponse{Added: 2}, nil
 }
 
 func (r *remembering) SearchMemory(
-	_ context.Context, request *recollectv1.SearchMemoryRequest,
-) (*recollectv1.SearchMemoryResponse, error) {
+	_ context.Context, request *threadkeepv1.SearchMemoryRequest,
+) (*threadkeepv1.SearchMemoryResponse, error) {
 	r.others = append(r.others, request)
-	return &recollectv1.SearchMemoryResponse{}, nil
+	return &threadkeepv1.SearchMemoryResponse{}, nil
 }
 
 func (r *remembering) ListMemories(
-	_ context.Context, request *recollectv1.ListMemoriesRequest,
-) (*recollectv1.ListMemoriesResponse, error) {
+	_ context.Context, request *threadkeepv1.ListMemoriesRequest,
+) (*threadkeepv1.ListMemoriesResponse, error) {
 	r.others = append(r.others, request)
 	if request.GetPageToken() == "" {
-		return &recollectv1.ListMemoriesResponse{Entries: []*MemoryEntry{Remember("one")}, NextPageToken: "more"}, nil
+		return &threadkeepv1.ListMemoriesResponse{Entries: []*MemoryEntry{Remember("one")}, NextPageToken: "more"}, nil
 	}
-	return &recollectv1.ListMemoriesResponse{Entries: []*MemoryEntry{Remember("two")}}, nil
+	return &threadkeepv1.ListMemoriesResponse{Entries: []*MemoryEntry{Remember("two")}}, nil
 }
 
 func (r *remembering) DeleteMemories(
-	_ context.Context, request *recollectv1.DeleteMemoriesRequest,
-) (*recollectv1.DeleteMemoriesResponse, error) {
+	_ context.Context, request *threadkeepv1.DeleteMemoriesRequest,
+) (*threadkeepv1.DeleteMemoriesResponse, error) {
 	r.others = append(r.others, request)
-	return &recollectv1.DeleteMemoriesResponse{Deleted: 1}, nil
+	return &threadkeepv1.DeleteMemoriesResponse{Deleted: 1}, nil
 }
 
-func (r *remembering) CallTool(_ context.Context, request *recollectv1.CallToolRequest) (*recollectv1.CallToolResponse, error) {
-	return &recollectv1.CallToolResponse{ResultJson: request.GetName()}, nil
+func (r *remembering) CallTool(_ context.Context, request *threadkeepv1.CallToolRequest) (*threadkeepv1.CallToolResponse, error) {
+	return &threadkeepv1.CallToolResponse{ResultJson: request.GetName()}, nil
 }
 
 func (r *remembering) serve(t *testing.T) *Client {
@@ -74,8 +74,8 @@ func (r *remembering) serve(t *testing.T) *Client {
 		t.Fatal(err)
 	}
 	server := grpc.NewServer()
-	recollectv1.RegisterMemoryServiceServer(server, r)
-	recollectv1.RegisterToolServiceServer(server, r)
+	threadkeepv1.RegisterMemoryServiceServer(server, r)
+	threadkeepv1.RegisterToolServiceServer(server, r)
 	go func() { _ = server.Serve(listener) }()
 	t.Cleanup(server.Stop)
 	return connected(t, listener.Addr().String())
@@ -95,7 +95,7 @@ func TestMemoriesAreSentAgainWithTheSameIDs(t *testing.T) {
 	if given.Id != "" || len(sent[0].GetId()) != 36 || sent[1].GetId() != "mine" || sent[1].GetAuthor() != "ada" {
 		t.Error(given, sent)
 	}
-	if TextOfMemory(sent[0]) != "Likes tea." || sent[0].GetContent().GetRole() != recollectv1.Role_ROLE_USER {
+	if TextOfMemory(sent[0]) != "Likes tea." || sent[0].GetContent().GetRole() != threadkeepv1.Role_ROLE_USER {
 		t.Error(sent[0])
 	}
 }
@@ -103,21 +103,21 @@ func TestMemoriesAreSentAgainWithTheSameIDs(t *testing.T) {
 func TestAMemoryIsOfItsScopeWhateverItIsAsked(t *testing.T) {
 	server := &remembering{}
 	client, ctx := server.serve(t), t.Context()
-	other := client.MemoryOf(&recollectv1.MemoryScope{App: "other", UserId: "bob"})
-	asked := &recollectv1.SearchMemoryRequest{Query: "tea", Scope: &recollectv1.MemoryScope{UserId: "eve"}}
-	_, err := other.AddSession(ctx, "s1", &recollectv1.AddSessionToMemoryRequest{IncludeTools: true})
+	other := client.MemoryOf(&threadkeepv1.MemoryScope{App: "other", UserId: "bob"})
+	asked := &threadkeepv1.SearchMemoryRequest{Query: "tea", Scope: &threadkeepv1.MemoryScope{UserId: "eve"}}
+	_, err := other.AddSession(ctx, "s1", &threadkeepv1.AddSessionToMemoryRequest{IncludeTools: true})
 	_, failed := other.Search(ctx, asked)
-	_, refused := other.Delete(ctx, &recollectv1.DeleteMemoriesRequest{What: &recollectv1.DeleteMemoriesRequest_All{All: true}})
+	_, refused := other.Delete(ctx, &threadkeepv1.DeleteMemoriesRequest{What: &threadkeepv1.DeleteMemoriesRequest_All{All: true}})
 	if err != nil || failed != nil || refused != nil || asked.Scope.UserId != "eve" {
 		t.Fatal(err, failed, refused, asked)
 	}
-	if session := server.others[0].(*recollectv1.AddSessionToMemoryRequest); session.Session.SessionId != "s1" ||
+	if session := server.others[0].(*threadkeepv1.AddSessionToMemoryRequest); session.Session.SessionId != "s1" ||
 		session.Session.App != "other" || session.Session.UserId != "bob" || !session.IncludeTools {
 		t.Error(session)
 	}
 	for _, request := range server.others[1:] {
 		scope := request.(interface {
-			GetScope() *recollectv1.MemoryScope
+			GetScope() *threadkeepv1.MemoryScope
 		}).GetScope()
 		if scope.GetApp() != "other" || scope.GetUserId() != "bob" {
 			t.Error(request)
@@ -126,7 +126,7 @@ func TestAMemoryIsOfItsScopeWhateverItIsAsked(t *testing.T) {
 	if _, err := client.Memory().AddSession(ctx, "s1", nil); err != nil {
 		t.Fatal(err)
 	}
-	if ref := server.others[3].(*recollectv1.AddSessionToMemoryRequest).Session; ref.App != "shop" || ref.UserId != "alice" {
+	if ref := server.others[3].(*threadkeepv1.AddSessionToMemoryRequest).Session; ref.App != "shop" || ref.UserId != "alice" {
 		t.Error(ref)
 	}
 }
@@ -146,7 +146,7 @@ func TestMemoriesAreListedPageAfterPage(t *testing.T) {
 }
 
 func TestToolsAreCalledAsAnyMethod(t *testing.T) {
-	request := &recollectv1.CallToolRequest{Name: "load_memory"}
+	request := &threadkeepv1.CallToolRequest{Name: "load_memory"}
 	answer, err := (&remembering{}).serve(t).Tools.CallTool(t.Context(), request)
 	if err != nil || answer.GetResultJson() != "load_memory" {
 		t.Error(answer, err)

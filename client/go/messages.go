@@ -1,39 +1,39 @@
-package recollect
+package threadkeep
 
 import (
 	"strings"
 
-	"github.com/recollect-dev/recollect-go/recollect/v1"
+	"github.com/threadkeep/threadkeep-go/threadkeep/v1"
 )
 
 // User is what the user said. On the root branch it starts a turn.
 //
 // Builders make an event that has only a message; set its other fields (Author, Branch, MetadataJson ...) as you need them.
 func User(text string) *Event {
-	return NewEvent(recollectv1.Role_ROLE_USER, Text(text))
+	return NewEvent(threadkeepv1.Role_ROLE_USER, Text(text))
 }
 
 // Assistant is what the model said, followed by the tool calls it asks for; see ToolCall. Of an empty text calls stand alone.
 func Assistant(text string, calls ...*Part) *Event {
 	if text == "" && len(calls) > 0 {
-		return NewEvent(recollectv1.Role_ROLE_ASSISTANT, calls...)
+		return NewEvent(threadkeepv1.Role_ROLE_ASSISTANT, calls...)
 	}
-	return NewEvent(recollectv1.Role_ROLE_ASSISTANT, append([]*Part{Text(text)}, calls...)...)
+	return NewEvent(threadkeepv1.Role_ROLE_ASSISTANT, append([]*Part{Text(text)}, calls...)...)
 }
 
 // System is instructions to the model.
 func System(text string) *Event {
-	return NewEvent(recollectv1.Role_ROLE_SYSTEM, Text(text))
+	return NewEvent(threadkeepv1.Role_ROLE_SYSTEM, Text(text))
 }
 
 // ToolResult is the answer to the tool call callID as text. name is the tool's, and may be empty.
 func ToolResult(callID, name, text string) *Event {
-	return toolResult(&recollectv1.ToolResultPart{CallId: callID, Name: name, Parts: []*Part{Text(text)}})
+	return toolResult(&threadkeepv1.ToolResultPart{CallId: callID, Name: name, Parts: []*Part{Text(text)}})
 }
 
 // ToolResultJSON is the answer to the tool call callID as JSON text, which is kept verbatim. name is the tool's, and may be empty.
 func ToolResultJSON(callID, name, json string) *Event {
-	return toolResult(&recollectv1.ToolResultPart{CallId: callID, Name: name, StructuredJson: json})
+	return toolResult(&threadkeepv1.ToolResultPart{CallId: callID, Name: name, StructuredJson: json})
 }
 
 // AsError marks an event of ToolResult or ToolResultJSON as a failure, and returns it.
@@ -42,24 +42,24 @@ func AsError(event *Event) *Event {
 	return event
 }
 
-func toolResult(result *recollectv1.ToolResultPart) *Event {
-	return NewEvent(recollectv1.Role_ROLE_TOOL, &Part{Content: &recollectv1.Part_ToolResult{ToolResult: result}})
+func toolResult(result *threadkeepv1.ToolResultPart) *Event {
+	return NewEvent(threadkeepv1.Role_ROLE_TOOL, &Part{Content: &threadkeepv1.Part_ToolResult{ToolResult: result}})
 }
 
 // NewEvent is an event whose message has this role and these parts.
-func NewEvent(role recollectv1.Role, parts ...*Part) *Event {
-	return &Event{Message: &recollectv1.ChatMessage{Role: role, Parts: parts}}
+func NewEvent(role threadkeepv1.Role, parts ...*Part) *Event {
+	return &Event{Message: &threadkeepv1.ChatMessage{Role: role, Parts: parts}}
 }
 
 // Text is plain text: what keyword filters and search look at.
 func Text(text string) *Part {
-	return &Part{Content: &recollectv1.Part_Text{Text: &recollectv1.TextPart{Text: text}}}
+	return &Part{Content: &threadkeepv1.Part_Text{Text: &threadkeepv1.TextPart{Text: text}}}
 }
 
 // ToolCall is a request to call a tool. Its result bears the same id; the arguments are kept verbatim.
 func ToolCall(id, name, argumentsJSON string) *Part {
-	call := &recollectv1.ToolCallPart{Id: id, Name: name, Kind: "function", ArgumentsJson: argumentsJSON}
-	return &Part{Content: &recollectv1.Part_ToolCall{ToolCall: call}}
+	call := &threadkeepv1.ToolCallPart{Id: id, Name: name, Kind: "function", ArgumentsJson: argumentsJSON}
+	return &Part{Content: &threadkeepv1.Part_ToolCall{ToolCall: call}}
 }
 
 // TextOf is the event's text as search sees it: its text parts joined by a line feed. Empty when it has none.
@@ -72,10 +72,10 @@ func TextOfMemory(entry *MemoryEntry) string {
 	return textOf(entry.GetContent())
 }
 
-func textOf(message *recollectv1.ChatMessage) string {
+func textOf(message *threadkeepv1.ChatMessage) string {
 	var texts []string
 	for _, part := range message.GetParts() {
-		if text, ok := part.GetContent().(*recollectv1.Part_Text); ok {
+		if text, ok := part.GetContent().(*threadkeepv1.Part_Text); ok {
 			texts = append(texts, text.Text.GetText())
 		}
 	}

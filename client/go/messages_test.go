@@ -1,4 +1,4 @@
-package recollect
+package threadkeep
 
 import (
 	"context"
@@ -11,7 +11,7 @@ import (
 	"google.golang.org/protobuf/encoding/protojson"
 	"google.golang.org/protobuf/proto"
 
-	"github.com/recollect-dev/recollect-go/recollect/v1"
+	"github.com/threadkeep/threadkeep-go/threadkeep/v1"
 )
 
 func TestBuilders(t *testing.T) {
@@ -82,17 +82,17 @@ func TestIDsAreGivenInCopies(t *testing.T) {
 }
 
 func TestAppendRequests(t *testing.T) {
-	var got *recollectv1.AppendEventsRequest
-	s := &script{appendEvents: func(_ context.Context, r *recollectv1.AppendEventsRequest) (*recollectv1.AppendEventsResponse, error) {
+	var got *threadkeepv1.AppendEventsRequest
+	s := &script{appendEvents: func(_ context.Context, r *threadkeepv1.AppendEventsRequest) (*threadkeepv1.AppendEventsResponse, error) {
 		got = r
-		return &recollectv1.AppendEventsResponse{}, nil
+		return &threadkeepv1.AppendEventsResponse{}, nil
 	}}
 	session := serve(t, s).Session("s1")
 	if _, err := session.Append(t.Context(), []*Event{User("a")}, Create(), IgnoreExisting(), ExpectLastEventID("")); err != nil {
 		t.Fatal(err)
 	}
-	_, last := got.Precondition.(*recollectv1.AppendEventsRequest_ExpectedLastEventId)
-	if got.CreateIfMissing == nil || got.IfExists != recollectv1.IfExists_IF_EXISTS_IGNORE || !last {
+	_, last := got.Precondition.(*threadkeepv1.AppendEventsRequest_ExpectedLastEventId)
+	if got.CreateIfMissing == nil || got.IfExists != threadkeepv1.IfExists_IF_EXISTS_IGNORE || !last {
 		t.Error(got)
 	}
 	if got.GetSession().GetUserId() != "alice" || got.GetEvents()[0].GetEventId() == "" {

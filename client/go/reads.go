@@ -1,4 +1,4 @@
-package recollect
+package threadkeep
 
 import (
 	"context"
@@ -8,56 +8,56 @@ import (
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/reflect/protoreflect"
 
-	"github.com/recollect-dev/recollect-go/recollect/v1"
+	"github.com/threadkeep/threadkeep-go/threadkeep/v1"
 )
 
 // Context is what an agent should see now: the SYSTEM event, the summaries, then whole turns of the active window. spec narrows
 // it; nil is the window within the session's or the server's size. An unknown session gives an empty context. Errors:
 // InvalidField, AmbiguousSession.
-func (s *Session) Context(ctx context.Context, spec *recollectv1.ContextSpec) (*recollectv1.GetContextResponse, error) {
-	return s.client.Events.GetContext(ctx, &recollectv1.GetContextRequest{Session: s.ref, Spec: spec})
+func (s *Session) Context(ctx context.Context, spec *threadkeepv1.ContextSpec) (*threadkeepv1.GetContextResponse, error) {
+	return s.client.Events.GetContext(ctx, &threadkeepv1.GetContextRequest{Session: s.ref, Spec: spec})
 }
 
 // Events are the session's events that match the request, all if it is nil: page after page, each fetched when it is needed and
 // within a deadline of its own. The request's session is this one.
 //
 // An error ends the iteration; it comes with a nil event. Errors: InvalidField, AmbiguousSession. An unknown session has none.
-func (s *Session) Events(ctx context.Context, request *recollectv1.ListEventsRequest) iter.Seq2[*Event, error] {
+func (s *Session) Events(ctx context.Context, request *threadkeepv1.ListEventsRequest) iter.Seq2[*Event, error] {
 	own := copyOf(request)
 	own.Session = s.ref
-	return pages(ctx, own, s.client.Events.ListEvents, (*recollectv1.ListEventsResponse).GetEvents)
+	return pages(ctx, own, s.client.Events.ListEvents, (*threadkeepv1.ListEventsResponse).GetEvents)
 }
 
 // Compactions are the session's compactions, newest first, page after page like Events. Errors: SessionNotFound.
 func (s *Session) Compactions(
-	ctx context.Context, request *recollectv1.ListCompactionsRequest,
-) iter.Seq2[*recollectv1.Compaction, error] {
+	ctx context.Context, request *threadkeepv1.ListCompactionsRequest,
+) iter.Seq2[*threadkeepv1.Compaction, error] {
 	own := copyOf(request)
 	own.Session = s.ref
-	return pages(ctx, own, s.client.Compaction.ListCompactions, (*recollectv1.ListCompactionsResponse).GetCompactions)
+	return pages(ctx, own, s.client.Compaction.ListCompactions, (*threadkeepv1.ListCompactionsResponse).GetCompactions)
 }
 
 // Search are the events that answer the request's query, archived ones included, page after page like Events. By default those
 // whose text holds it literally, oldest first; with SEARCH_MODE_RANKED those that answer a question, best first, of which you take
 // as many as are of use. It looks where the request's scope says, by default in all sessions of the client's user and app. Errors:
 // SessionNotFound and AmbiguousSession of a session that is named, InvalidField, EmbedderNotConfigured, EmbedderFailed.
-func (c *Client) Search(ctx context.Context, request *recollectv1.SearchEventsRequest) iter.Seq2[*recollectv1.SearchHit, error] {
+func (c *Client) Search(ctx context.Context, request *threadkeepv1.SearchEventsRequest) iter.Seq2[*threadkeepv1.SearchHit, error] {
 	own := copyOf(request)
 	if own.Scope == nil {
-		own.Scope = &recollectv1.SearchEventsRequest_User{User: c.user}
+		own.Scope = &threadkeepv1.SearchEventsRequest_User{User: c.user}
 	}
-	return pages(ctx, own, c.Recall.SearchEvents, (*recollectv1.SearchEventsResponse).GetHits)
+	return pages(ctx, own, c.Recall.SearchEvents, (*threadkeepv1.SearchEventsResponse).GetHits)
 }
 
 // ListSessions are the sessions that the request names, newest first, page after page like Session.Events; of a nil request those
 // of the client's user and app.
 func (c *Client) ListSessions(
-	ctx context.Context, request *recollectv1.ListSessionsRequest,
-) iter.Seq2[*recollectv1.Session, error] {
+	ctx context.Context, request *threadkeepv1.ListSessionsRequest,
+) iter.Seq2[*threadkeepv1.Session, error] {
 	if request == nil {
-		request = &recollectv1.ListSessionsRequest{App: c.user.App, UserId: c.user.UserId}
+		request = &threadkeepv1.ListSessionsRequest{App: c.user.App, UserId: c.user.UserId}
 	}
-	return pages(ctx, copyOf(request), c.Sessions.ListSessions, (*recollectv1.ListSessionsResponse).GetSessions)
+	return pages(ctx, copyOf(request), c.Sessions.ListSessions, (*threadkeepv1.ListSessionsResponse).GetSessions)
 }
 
 // copyOf is a copy of the message, empty if that is nil.

@@ -1,4 +1,4 @@
-package recollect
+package threadkeep
 
 import (
 	"context"
@@ -8,26 +8,26 @@ import (
 
 	"google.golang.org/grpc/codes"
 
-	"github.com/recollect-dev/recollect-go/recollect/v1"
+	"github.com/threadkeep/threadkeep-go/threadkeep/v1"
 )
 
 // threePages answers with seqs 1 to 6, two a page, and counts the pages that are fetched.
-func threePages(fetched *[]string) func(*recollectv1.ListEventsRequest) (*recollectv1.ListEventsResponse, error) {
-	return func(r *recollectv1.ListEventsRequest) (*recollectv1.ListEventsResponse, error) {
+func threePages(fetched *[]string) func(*threadkeepv1.ListEventsRequest) (*threadkeepv1.ListEventsResponse, error) {
+	return func(r *threadkeepv1.ListEventsRequest) (*threadkeepv1.ListEventsResponse, error) {
 		*fetched = append(*fetched, fmt.Sprint(r.GetSession().GetSessionId(), r.GetPageSize(), r.GetPageToken()))
 		n := int64(len(r.GetPageToken()))
 		token := r.GetPageToken() + "+"
 		if n == 2 {
 			token = ""
 		}
-		return &recollectv1.ListEventsResponse{Events: []*Event{{Seq: 2*n + 1}, {Seq: 2*n + 2}}, NextPageToken: token}, nil
+		return &threadkeepv1.ListEventsResponse{Events: []*Event{{Seq: 2*n + 1}, {Seq: 2*n + 2}}, NextPageToken: token}, nil
 	}
 }
 
 func TestPagesAreFetchedWhenTheyAreNeeded(t *testing.T) {
 	var fetched []string
 	session := serve(t, &script{list: threePages(&fetched)}).Session("s1")
-	request := &recollectv1.ListEventsRequest{PageSize: 2}
+	request := &threadkeepv1.ListEventsRequest{PageSize: 2}
 	all := session.Events(t.Context(), request)
 	if len(fetched) != 0 {
 		t.Fatal("fetched before it was needed")
@@ -62,11 +62,11 @@ func TestPagesAreFetchedWhenTheyAreNeeded(t *testing.T) {
 }
 
 func TestAnErrorEndsThePages(t *testing.T) {
-	s := &script{list: func(r *recollectv1.ListEventsRequest) (*recollectv1.ListEventsResponse, error) {
+	s := &script{list: func(r *threadkeepv1.ListEventsRequest) (*threadkeepv1.ListEventsResponse, error) {
 		if r.PageToken != "" {
 			return nil, refusal(codes.InvalidArgument, InvalidPageToken, nil)
 		}
-		return &recollectv1.ListEventsResponse{Events: []*Event{{Seq: 1}}, NextPageToken: "next"}, nil
+		return &threadkeepv1.ListEventsResponse{Events: []*Event{{Seq: 1}}, NextPageToken: "next"}, nil
 	}}
 	items := 0
 	var last error
@@ -82,28 +82,28 @@ func TestAnErrorEndsThePages(t *testing.T) {
 }
 
 // planned is a plan that archives e1 and asks for a summary by this digest.
-func planned(digest string) *recollectv1.PlanCompactionResponse {
-	inserts := []*recollectv1.CompactionInsert{{BeforeEventId: "e9", Events: []*Event{User("What happened?"), Assistant("")}}}
-	plan := &recollectv1.CompactionPlan{
-		ArchiveEventIds: []string{"e1"}, Inserts: inserts, Strategy: "recursive_summary", SummaryPrompt: &recollectv1.SummaryPrompt{Digest: digest},
+func planned(digest string) *threadkeepv1.PlanCompactionResponse {
+	inserts := []*threadkeepv1.CompactionInsert{{BeforeEventId: "e9", Events: []*Event{User("What happened?"), Assistant("")}}}
+	plan := &threadkeepv1.CompactionPlan{
+		ArchiveEventIds: []string{"e1"}, Inserts: inserts, Strategy: "recursive_summary", SummaryPrompt: &threadkeepv1.SummaryPrompt{Digest: digest},
 	}
-	return &recollectv1.PlanCompactionResponse{Plan: plan, WindowVersion: 7}
+	return &threadkeepv1.PlanCompactionResponse{Plan: plan, WindowVersion: 7}
 }
 
 func TestCompactWithAsksAndApplies(t *testing.T) {
 	digests := []string{"d1", "d1", "d2"} // the third try finds another window
-	var applied []*recollectv1.ApplyCompactionRequest
+	var applied []*threadkeepv1.ApplyCompactionRequest
 	s := &script{
-		plan: func() (*recollectv1.PlanCompactionResponse, error) { return planned(digests[len(applied)]), nil },
-		apply: func(r *recollectv1.ApplyCompactionRequest) (*recollectv1.ApplyCompactionResponse, error) {
+		plan: func() (*threadkeepv1.PlanCompactionResponse, error) { return planned(digests[len(applied)]), nil },
+		apply: func(r *threadkeepv1.ApplyCompactionRequest) (*threadkeepv1.ApplyCompactionResponse, error) {
 			if applied = append(applied, r); len(applied) < 3 {
 				return nil, refusal(codes.Aborted, VersionMismatch, nil)
 			}
-			return &recollectv1.ApplyCompactionResponse{Applied: true}, nil
+			return &threadkeepv1.ApplyCompactionResponse{Applied: true}, nil
 		},
 	}
 	var asked []string
-	summarise := func(_ context.Context, prompt *recollectv1.SummaryPrompt) (string, error) {
+	summarise := func(_ context.Context, prompt *threadkeepv1.SummaryPrompt) (string, error) {
 		asked = append(asked, prompt.Digest)
 		return "about " + prompt.Digest, nil
 	}
@@ -129,20 +129,20 @@ func TestCompactWithAsksAndApplies(t *testing.T) {
 
 func TestCompactWithThatCannot(t *testing.T) {
 	races := 0
-	s := &script{apply: func(*recollectv1.ApplyCompactionRequest) (*recollectv1.ApplyCompactionResponse, error) {
+	s := &script{apply: func(*threadkeepv1.ApplyCompactionRequest) (*threadkeepv1.ApplyCompactionResponse, error) {
 		races++
 		return nil, refusal(codes.Aborted, VersionMismatch, nil)
 	}}
 	session := serve(t, s).Session("s1")
-	says := func(text string, err error) func(context.Context, *recollectv1.SummaryPrompt) (string, error) {
-		return func(context.Context, *recollectv1.SummaryPrompt) (string, error) { return text, err }
+	says := func(text string, err error) func(context.Context, *threadkeepv1.SummaryPrompt) (string, error) {
+		return func(context.Context, *threadkeepv1.SummaryPrompt) (string, error) { return text, err }
 	}
 
-	s.plan = func() (*recollectv1.PlanCompactionResponse, error) { return &recollectv1.PlanCompactionResponse{}, nil }
+	s.plan = func() (*threadkeepv1.PlanCompactionResponse, error) { return &threadkeepv1.PlanCompactionResponse{}, nil }
 	if answer, err := session.CompactWith(t.Context(), says("", nil), nil); answer != nil || err != nil {
 		t.Error("nothing to do:", answer, err)
 	}
-	s.plan = func() (*recollectv1.PlanCompactionResponse, error) { return planned("d"), nil }
+	s.plan = func() (*threadkeepv1.PlanCompactionResponse, error) { return planned("d"), nil }
 	if _, err := session.CompactWith(t.Context(), says(" \n", nil), nil); err == nil || errors.As(err, new(*Error)) {
 		t.Error("blank:", err)
 	}
@@ -156,9 +156,9 @@ func TestCompactWithThatCannot(t *testing.T) {
 }
 
 func TestOnlyAnEmptyTextOfTheAssistantWaitsForTheModels(t *testing.T) {
-	call := &Event{Message: &recollectv1.ChatMessage{Role: recollectv1.Role_ROLE_ASSISTANT, Parts: []*Part{ToolCall("c", "n", "{}")}}}
+	call := &Event{Message: &threadkeepv1.ChatMessage{Role: threadkeepv1.Role_ROLE_ASSISTANT, Parts: []*Part{ToolCall("c", "n", "{}")}}}
 	events := []*Event{User(""), call, Assistant("said"), Assistant(""), Assistant("", Text(""), Text(""))}
-	complete(&recollectv1.CompactionPlan{Inserts: []*recollectv1.CompactionInsert{{Events: events}}}, "summary")
+	complete(&threadkeepv1.CompactionPlan{Inserts: []*threadkeepv1.CompactionInsert{{Events: events}}}, "summary")
 	for i, want := range []string{"", "", "said", "summary", "\n"} {
 		if text := TextOf(events[i]); text != want {
 			t.Errorf("%d: %q", i, text)
@@ -167,19 +167,19 @@ func TestOnlyAnEmptyTextOfTheAssistantWaitsForTheModels(t *testing.T) {
 }
 
 func TestWhatIsNotNamedIsTheClientsUsers(t *testing.T) {
-	var searched []*recollectv1.SearchEventsRequest
-	var listed []*recollectv1.ListSessionsRequest
+	var searched []*threadkeepv1.SearchEventsRequest
+	var listed []*threadkeepv1.ListSessionsRequest
 	client := serve(t, &script{
-		search:   func(r *recollectv1.SearchEventsRequest) { searched = append(searched, r) },
-		sessions: func(r *recollectv1.ListSessionsRequest) { listed = append(listed, r) },
+		search:   func(r *threadkeepv1.SearchEventsRequest) { searched = append(searched, r) },
+		sessions: func(r *threadkeepv1.ListSessionsRequest) { listed = append(listed, r) },
 	})
-	for _, err := range client.Search(t.Context(), &recollectv1.SearchEventsRequest{Query: "x"}) {
+	for _, err := range client.Search(t.Context(), &threadkeepv1.SearchEventsRequest{Query: "x"}) {
 		t.Error(err)
 	}
 	for _, err := range client.ListSessions(t.Context(), nil) {
 		t.Error(err)
 	}
-	for _, err := range client.ListSessions(t.Context(), &recollectv1.ListSessionsRequest{UserId: "bob"}) {
+	for _, err := range client.ListSessions(t.Context(), &threadkeepv1.ListSessionsRequest{UserId: "bob"}) {
 		t.Error(err)
 	}
 	if user := searched[0].GetUser(); searched[0].Query != "x" || user.GetApp() != "shop" || user.GetUserId() != "alice" {

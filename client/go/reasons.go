@@ -1,6 +1,6 @@
-package recollect
+package threadkeep
 
-import "github.com/recollect-dev/recollect-go/recollect/v1"
+import "github.com/threadkeep/threadkeep-go/threadkeep/v1"
 
 // Reason says why a call failed: the name in ErrorReason, without its prefix. It is an error for the sake of errors.Is. A
 // reason that only a newer server knows is its text.
@@ -47,6 +47,6 @@ func (r Reason) Error() string {
 }
 
 // Enum is the reason as the generated enum; ERROR_REASON_UNSPECIFIED if this version does not know it.
-func (r Reason) Enum() recollectv1.ErrorReason {
-	return recollectv1.ErrorReason(recollectv1.ErrorReason_value["ERROR_REASON_"+string(r)])
+func (r Reason) Enum() threadkeepv1.ErrorReason {
+	return threadkeepv1.ErrorReason(threadkeepv1.ErrorReason_value["ERROR_REASON_"+string(r)])
 }

@@ -1,4 +1,4 @@
-package recollect
+package threadkeep
 
 import (
 	"context"
@@ -16,33 +16,33 @@ import (
 	"google.golang.org/protobuf/protoadapt"
 	"google.golang.org/protobuf/types/known/durationpb"
 
-	"github.com/recollect-dev/recollect-go/recollect/v1"
+	"github.com/threadkeep/threadkeep-go/threadkeep/v1"
 )
 
 // script is a server on the loopback that does what a test says.
 type script struct {
-	recollectv1.UnimplementedEventServiceServer
-	recollectv1.UnimplementedSessionServiceServer
-	recollectv1.UnimplementedCompactionServiceServer
-	recollectv1.UnimplementedSubscriptionServiceServer
-	recollectv1.UnimplementedRecallServiceServer
+	threadkeepv1.UnimplementedEventServiceServer
+	threadkeepv1.UnimplementedSessionServiceServer
+	threadkeepv1.UnimplementedCompactionServiceServer
+	threadkeepv1.UnimplementedSubscriptionServiceServer
+	threadkeepv1.UnimplementedRecallServiceServer
 
-	appendEvents func(context.Context, *recollectv1.AppendEventsRequest) (*recollectv1.AppendEventsResponse, error)
-	create       func() (*recollectv1.CreateSessionResponse, error)
-	list         func(*recollectv1.ListEventsRequest) (*recollectv1.ListEventsResponse, error)
-	plan         func() (*recollectv1.PlanCompactionResponse, error)
-	apply        func(*recollectv1.ApplyCompactionRequest) (*recollectv1.ApplyCompactionResponse, error)
-	watch        func(*recollectv1.WatchSessionRequest, grpc.ServerStreamingServer[recollectv1.WatchSessionResponse]) error
-	watchAll     func(*recollectv1.WatchAllRequest, grpc.ServerStreamingServer[recollectv1.WatchAllResponse]) error
-	search       func(*recollectv1.SearchEventsRequest)
-	sessions     func(*recollectv1.ListSessionsRequest)
+	appendEvents func(context.Context, *threadkeepv1.AppendEventsRequest) (*threadkeepv1.AppendEventsResponse, error)
+	create       func() (*threadkeepv1.CreateSessionResponse, error)
+	list         func(*threadkeepv1.ListEventsRequest) (*threadkeepv1.ListEventsResponse, error)
+	plan         func() (*threadkeepv1.PlanCompactionResponse, error)
+	apply        func(*threadkeepv1.ApplyCompactionRequest) (*threadkeepv1.ApplyCompactionResponse, error)
+	watch        func(*threadkeepv1.WatchSessionRequest, grpc.ServerStreamingServer[threadkeepv1.WatchSessionResponse]) error
+	watchAll     func(*threadkeepv1.WatchAllRequest, grpc.ServerStreamingServer[threadkeepv1.WatchAllResponse]) error
+	search       func(*threadkeepv1.SearchEventsRequest)
+	sessions     func(*threadkeepv1.ListSessionsRequest)
 	mutex        sync.Mutex
 	tokens       []string
 }
 
 func (s *script) AppendEvents(
-	ctx context.Context, r *recollectv1.AppendEventsRequest,
-) (*recollectv1.AppendEventsResponse, error) {
+	ctx context.Context, r *threadkeepv1.AppendEventsRequest,
+) (*threadkeepv1.AppendEventsResponse, error) {
 	s.mutex.Lock()
 	s.tokens = append(s.tokens, metadata.ValueFromIncomingContext(ctx, "authorization")...)
 	s.mutex.Unlock()
@@ -50,49 +50,49 @@ func (s *script) AppendEvents(
 }
 
 func (s *script) CreateSession(
-	context.Context, *recollectv1.CreateSessionRequest,
-) (*recollectv1.CreateSessionResponse, error) {
+	context.Context, *threadkeepv1.CreateSessionRequest,
+) (*threadkeepv1.CreateSessionResponse, error) {
 	return s.create()
 }
 
-func (s *script) ListEvents(_ context.Context, r *recollectv1.ListEventsRequest) (*recollectv1.ListEventsResponse, error) {
+func (s *script) ListEvents(_ context.Context, r *threadkeepv1.ListEventsRequest) (*threadkeepv1.ListEventsResponse, error) {
 	return s.list(r)
 }
 
 func (s *script) ListSessions(
-	_ context.Context, r *recollectv1.ListSessionsRequest,
-) (*recollectv1.ListSessionsResponse, error) {
+	_ context.Context, r *threadkeepv1.ListSessionsRequest,
+) (*threadkeepv1.ListSessionsResponse, error) {
 	s.sessions(r)
-	return &recollectv1.ListSessionsResponse{}, nil
+	return &threadkeepv1.ListSessionsResponse{}, nil
 }
 
 func (s *script) SearchEvents(
-	_ context.Context, r *recollectv1.SearchEventsRequest,
-) (*recollectv1.SearchEventsResponse, error) {
+	_ context.Context, r *threadkeepv1.SearchEventsRequest,
+) (*threadkeepv1.SearchEventsResponse, error) {
 	s.search(r)
-	return &recollectv1.SearchEventsResponse{}, nil
+	return &threadkeepv1.SearchEventsResponse{}, nil
 }
 
 func (s *script) PlanCompaction(
-	context.Context, *recollectv1.PlanCompactionRequest,
-) (*recollectv1.PlanCompactionResponse, error) {
+	context.Context, *threadkeepv1.PlanCompactionRequest,
+) (*threadkeepv1.PlanCompactionResponse, error) {
 	return s.plan()
 }
 
 func (s *script) ApplyCompaction(
-	_ context.Context, r *recollectv1.ApplyCompactionRequest,
-) (*recollectv1.ApplyCompactionResponse, error) {
+	_ context.Context, r *threadkeepv1.ApplyCompactionRequest,
+) (*threadkeepv1.ApplyCompactionResponse, error) {
 	return s.apply(r)
 }
 
 func (s *script) WatchSession(
-	r *recollectv1.WatchSessionRequest, stream grpc.ServerStreamingServer[recollectv1.WatchSessionResponse],
+	r *threadkeepv1.WatchSessionRequest, stream grpc.ServerStreamingServer[threadkeepv1.WatchSessionResponse],
 ) error {
 	return s.watch(r, stream)
 }
 
 func (s *script) WatchAll(
-	r *recollectv1.WatchAllRequest, stream grpc.ServerStreamingServer[recollectv1.WatchAllResponse],
+	r *threadkeepv1.WatchAllRequest, stream grpc.ServerStreamingServer[threadkeepv1.WatchAllResponse],
 ) error {
 	return s.watchAll(r, stream)
 }
@@ -105,11 +105,11 @@ func serve(t *testing.T, s *script, opts ...func(*Options)) *Client {
 		t.Fatal(err)
 	}
 	server := grpc.NewServer(grpc.MaxRecvMsgSize(maxMessageBytes))
-	recollectv1.RegisterEventServiceServer(server, s)
-	recollectv1.RegisterSessionServiceServer(server, s)
-	recollectv1.RegisterCompactionServiceServer(server, s)
-	recollectv1.RegisterSubscriptionServiceServer(server, s)
-	recollectv1.RegisterRecallServiceServer(server, s)
+	threadkeepv1.RegisterEventServiceServer(server, s)
+	threadkeepv1.RegisterSessionServiceServer(server, s)
+	threadkeepv1.RegisterCompactionServiceServer(server, s)
+	threadkeepv1.RegisterSubscriptionServiceServer(server, s)
+	threadkeepv1.RegisterRecallServiceServer(server, s)
 	go func() { _ = server.Serve(listener) }()
 	t.Cleanup(server.Stop)
 	return connected(t, listener.Addr().String(), opts...)

@@ -1,4 +1,4 @@
-package recollect
+package threadkeep
 
 import (
 	"context"
@@ -12,7 +12,7 @@ import (
 	"google.golang.org/grpc/codes"
 	"google.golang.org/protobuf/proto"
 
-	"github.com/recollect-dev/recollect-go/recollect/v1"
+	"github.com/threadkeep/threadkeep-go/threadkeep/v1"
 )
 
 const (
@@ -39,7 +39,7 @@ func MaxRetries(n int) WatchOption {
 
 // Watch follows every change of the session, which need not exist yet: in order, each once, an append as a whole.
 //
-//	everything := &recollectv1.WatchSessionRequest{Start: &recollectv1.WatchSessionRequest_AfterSeq{AfterSeq: 0}}
+//	everything := &threadkeepv1.WatchSessionRequest{Start: &threadkeepv1.WatchSessionRequest_AfterSeq{AfterSeq: 0}}
 //	for change, err := range trip.Watch(ctx, everything) {
 //		if err != nil {
 //			return err
@@ -59,7 +59,7 @@ func MaxRetries(n int) WatchOption {
 // session without user; InvalidResumeToken; QuotaExceeded; and ResumePositionExpired when the feed no longer holds what comes
 // next: then changes were missed, so read the sessions again before you start at Metadata["oldest_resume_token"].
 func (s *Session) Watch(
-	ctx context.Context, request *recollectv1.WatchSessionRequest, opts ...WatchOption,
+	ctx context.Context, request *threadkeepv1.WatchSessionRequest, opts ...WatchOption,
 ) iter.Seq2[*Change, error] {
 	own := copyOf(request)
 	own.Session = s.ref
@@ -72,11 +72,11 @@ func (s *Session) Watch(
 // WatchAll follows every change of all sessions of the request's scope, like Session.Watch. Without a scope these are the sessions
 // of the client's user and app; an empty one is the whole tenant.
 func (c *Client) WatchAll(
-	ctx context.Context, request *recollectv1.WatchAllRequest, opts ...WatchOption,
+	ctx context.Context, request *threadkeepv1.WatchAllRequest, opts ...WatchOption,
 ) iter.Seq2[*Change, error] {
 	own := copyOf(request)
 	if own.Scope == nil {
-		own.Scope = &recollectv1.ChangeScope{App: c.user.App, UserId: c.user.UserId}
+		own.Scope = &threadkeepv1.ChangeScope{App: c.user.App, UserId: c.user.UserId}
 	}
 	return c.follow(ctx, opts, func(ctx context.Context, token string) (receive, error) {
 		stream, err := c.Subscriptions.WatchAll(ctx, startedAt(own, token))

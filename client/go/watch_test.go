@@ -1,4 +1,4 @@
-package recollect
+package threadkeep
 
 import (
 	"context"
@@ -13,20 +13,20 @@ import (
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 
-	"github.com/recollect-dev/recollect-go/recollect/v1"
+	"github.com/threadkeep/threadkeep-go/threadkeep/v1"
 )
 
 type (
-	watchRequest = recollectv1.WatchSessionRequest
-	watchStream  = grpc.ServerStreamingServer[recollectv1.WatchSessionResponse]
+	watchRequest = threadkeepv1.WatchSessionRequest
+	watchStream  = grpc.ServerStreamingServer[threadkeepv1.WatchSessionResponse]
 )
 
 func send(stream watchStream, changes ...*Change) {
-	_ = stream.Send(&recollectv1.WatchSessionResponse{Changes: changes})
+	_ = stream.Send(&threadkeepv1.WatchSessionResponse{Changes: changes})
 }
 
 func checkpointOf(token string) *Change {
-	return &Change{Kind: &recollectv1.Change_Checkpoint{Checkpoint: &recollectv1.Checkpoint{}}, ResumeToken: token}
+	return &Change{Kind: &threadkeepv1.Change_Checkpoint{Checkpoint: &threadkeepv1.Checkpoint{}}, ResumeToken: token}
 }
 
 // collect is what a subscription hands out: its changes' seqs, up to n of them, and the error that ended it.
@@ -69,7 +69,7 @@ func TestAStreamIsOpenedAgainWhereItStood(t *testing.T) {
 		}
 		return refusal(codes.OutOfRange, ResumePositionExpired, nil)
 	}}
-	seen, err := collect(t, 0, serve(t, s).Session("s1").Watch(t.Context(), &watchRequest{Start: &recollectv1.WatchSessionRequest_AfterSeq{}}))
+	seen, err := collect(t, 0, serve(t, s).Session("s1").Watch(t.Context(), &watchRequest{Start: &threadkeepv1.WatchSessionRequest_AfterSeq{}}))
 	if fmt.Sprint(seen) != "[[1] [2] [3 4] [5]]" || !errors.Is(err, ResumePositionExpired) {
 		t.Error(seen, err)
 	}
@@ -111,7 +111,7 @@ func TestASilentStreamIsOpenedAgain(t *testing.T) {
 	}
 	opened = 0
 	_, err := collect(t, 0, client.Session("s1").Watch(t.Context(), nil, MaxRetries(0)))
-	if status.Code(err) != codes.Unavailable || err.Error() != "recollect: Unavailable: no sign of life from "+client.address+" for 100ms" {
+	if status.Code(err) != codes.Unavailable || err.Error() != "threadkeep: Unavailable: no sign of life from "+client.address+" for 100ms" {
 		t.Error(err)
 	}
 }
@@ -160,26 +160,26 @@ func TestRetriesInARowAreCounted(t *testing.T) {
 }
 
 func TestAllSessionsAreFollowedFromWhereItIsSaid(t *testing.T) {
-	var asked []*recollectv1.WatchAllRequest
-	s := &script{watchAll: func(r *recollectv1.WatchAllRequest, _ grpc.ServerStreamingServer[recollectv1.WatchAllResponse]) error {
+	var asked []*threadkeepv1.WatchAllRequest
+	s := &script{watchAll: func(r *threadkeepv1.WatchAllRequest, _ grpc.ServerStreamingServer[threadkeepv1.WatchAllResponse]) error {
 		asked = append(asked, r)
 		return refusal(codes.InvalidArgument, InvalidField, nil)
 	}}
 	client := serve(t, s)
-	whole := &recollectv1.WatchAllRequest{
-		Scope: &recollectv1.ChangeScope{}, Start: &recollectv1.WatchAllRequest_FromBeginning{FromBeginning: true},
-		Filter: &recollectv1.EventFilter{Keyword: "x"},
+	whole := &threadkeepv1.WatchAllRequest{
+		Scope: &threadkeepv1.ChangeScope{}, Start: &threadkeepv1.WatchAllRequest_FromBeginning{FromBeginning: true},
+		Filter: &threadkeepv1.EventFilter{Keyword: "x"},
 	}
 	collect(t, 0, client.WatchAll(t.Context(), nil))
 	collect(t, 0, client.WatchAll(t.Context(), whole))
-	collect(t, 0, client.WatchAll(t.Context(), &recollectv1.WatchAllRequest{Start: &recollectv1.WatchAllRequest_ResumeToken{}}))
+	collect(t, 0, client.WatchAll(t.Context(), &threadkeepv1.WatchAllRequest{Start: &threadkeepv1.WatchAllRequest_ResumeToken{}}))
 	if asked[0].GetScope().GetUserId() != "alice" || asked[0].GetScope().GetApp() != "shop" || asked[0].Start != nil {
 		t.Error(asked[0])
 	}
 	if asked[1].GetScope().App != nil || !asked[1].GetFromBeginning() || asked[1].GetFilter().GetKeyword() != "x" {
 		t.Error(asked[1])
 	}
-	if _, token := asked[2].GetStart().(*recollectv1.WatchAllRequest_ResumeToken); !token {
+	if _, token := asked[2].GetStart().(*threadkeepv1.WatchAllRequest_ResumeToken); !token {
 		t.Error("an empty token is the server's to refuse:", asked[2])
 	}
 }
@@ -269,7 +269,7 @@ func TestNothingIsReadAheadOfTheLoop(t *testing.T) {
 	s := &script{watch: func(_ *watchRequest, stream watchStream) error {
 		for n := range 2000 { // 128 MiB in all
 			change := batchOf(int64(n+1), "t", false, int64(n+1))
-			change.GetBatch().Events[0].Native = &recollectv1.NativeContent{Content: large}
+			change.GetBatch().Events[0].Native = &threadkeepv1.NativeContent{Content: large}
 			send(stream, change)
 			if stream.Context().Err() != nil {
 				return nil

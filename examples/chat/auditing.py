@@ -13,8 +13,8 @@ from typing import Any, TextIO
 
 from tests.chat.thinking import Thought, turn_of
 
-from recollect import AsyncClient, chat, new_event_id
-from recollect.chat import ChatClientRequest, ChatClientResponse, keys
+from threadkeep import AsyncClient, chat, new_event_id
+from threadkeep.chat import ChatClientRequest, ChatClientResponse, keys
 
 from .stand_in import a_model
 

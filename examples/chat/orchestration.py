@@ -12,8 +12,8 @@ from typing import Any
 
 from tests.chat.thinking import Thought, turn_of
 
-from recollect import AsyncClient, chat, new_event_id, text_of
-from recollect.chat import ToolContext
+from threadkeep import AsyncClient, chat, new_event_id, text_of
+from threadkeep.chat import ToolContext
 
 from .stand_in import a_model
 

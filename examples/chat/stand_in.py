@@ -9,7 +9,7 @@ from contextlib import asynccontextmanager
 from tests.chat.thinking import Think, Thinking
 from tests.support.model_endpoint import served
 
-from recollect.chat import AsyncOpenAIModel
+from threadkeep.chat import AsyncOpenAIModel
 
 
 @asynccontextmanager

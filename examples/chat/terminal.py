@@ -1,6 +1,6 @@
 """A chat in the terminal, streamed, that remembers: `python -m examples.chat.terminal [SESSION]`. An empty line ends it.
 
-Start it again with the same session and go on. RECOLLECT_ADDRESS names the server, OPENAI_API_KEY or OPENAI_BASE_URL the model.
+Start it again with the same session and go on. THREADKEEP_ADDRESS names the server, OPENAI_API_KEY or OPENAI_BASE_URL the model.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from rich.live import Live
 from rich.markdown import Markdown
 from tests.chat.thinking import Thought, turn_of
 
-from recollect import AsyncClient, chat
+from threadkeep import AsyncClient, chat
 
 from .stand_in import a_model
 

@@ -11,7 +11,7 @@ from typing import Any
 
 from tests.chat.thinking import Thought, turn_of
 
-from recollect import AsyncClient, chat, compaction, new_event_id, text_of
+from threadkeep import AsyncClient, chat, compaction, new_event_id, text_of
 
 from .stand_in import a_model
 

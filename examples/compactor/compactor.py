@@ -6,8 +6,8 @@ import asyncio
 import signal
 import sys
 
-from recollect import AsyncClient, Change, SummaryPrompt, compaction
-from recollect.errors import SessionNotFound
+from threadkeep import AsyncClient, Change, SummaryPrompt, compaction
+from threadkeep.errors import SessionNotFound
 
 THRESHOLD = 200  # tokens; that of a real agent is nearer to 100,000
 STRATEGY = compaction.recursive_summary(4, overlap=1)  # keep the newest events, summarise what is older

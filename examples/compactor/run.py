@@ -13,8 +13,8 @@ from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
-from recollect import Client, assistant, user
-from recollect.errors import ConsumerNotFound
+from threadkeep import Client, assistant, user
+from threadkeep.errors import ConsumerNotFound
 
 COMPACTORS = ("compactor-1", "compactor-2")
 SESSIONS = [f"trip-{number:02}" for number in range(1, 33)]
@@ -88,16 +88,16 @@ def compactors_of(memory: Client) -> list[set[str]]:
 def main() -> int:
     clock = Clock(SECONDS)
     with ExitStack() as stack:
-        folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="recollect-example-")))
+        folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="threadkeep-example-")))
         log = folder / "server.log"
         addresses = ("--grpc-address", "127.0.0.1:0", "--http-address", "")
-        serve = ("-m", "recollect.cli", "serve", "--data-dir", str(folder), *addresses)
-        own = {name: value for name, value in os.environ.items() if not name.startswith("RECOLLECT_")}
+        serve = ("-m", "threadkeep.cli", "serve", "--data-dir", str(folder), *addresses)
+        own = {name: value for name, value in os.environ.items() if not name.startswith("THREADKEEP_")}
         server = stack.enter_context(process(*serve, environment=own, log=log))
         clock.until(lambda: bool(port_in(log)), "the server to start", server)
 
         address = f"127.0.0.1:{port_in(log)}"
-        own["RECOLLECT_ADDRESS"] = address
+        own["THREADKEEP_ADDRESS"] = address
         program = str(Path(__file__).with_name("compactor.py"))
         crew = [stack.enter_context(process(program, name, environment=own)) for name in COMPACTORS]
         memory = stack.enter_context(Client(address, token="", app="travel", user_id="alice"))

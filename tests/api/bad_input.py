@@ -17,7 +17,7 @@ from google.protobuf.message import Message
 from google.protobuf.message_factory import GetMessageClass
 from google.rpc import error_details_pb2, status_pb2
 
-from recollect.v1 import (
+from threadkeep.v1 import (
     compaction_service_pb2,
     event_pb2,
     event_service_pb2,
@@ -151,7 +151,7 @@ def refusal_of(error: Any) -> Refusal:
     status = status_pb2.Status.FromString(packed)
     info, bad = error_details_pb2.ErrorInfo(), error_details_pb2.BadRequest()
     assert [detail.Unpack(info) for detail in status.details].count(True) == 1
-    assert info.domain == "recollect.dev"
+    assert info.domain == "threadkeep.dev"
     assert status.code == error.code().value[0]
     violations = [violation.field for detail in status.details if detail.Unpack(bad) for violation in bad.field_violations]
     kinds = [detail.TypeName() for detail in status.details]

@@ -19,8 +19,8 @@ from google.protobuf.json_format import MessageToJson
 from google.protobuf.message import Message
 from google.protobuf.message_factory import GetMessageClass
 
-from recollect.v1 import consumer_service_pb2, subscription_pb2, subscription_service_pb2
-from recollect_server.app import Running
+from threadkeep.v1 import consumer_service_pb2, subscription_pb2, subscription_service_pb2
+from threadkeep_server.app import Running
 from tests.support.http_gateway import frame, frames
 
 from .bad_input import Refusal, Wire, refusal_of
@@ -208,8 +208,8 @@ class Streams(Wire):
         deadline = time.monotonic() + 20
         while True:
             gauges = self.gauges()
-            held = {name: value for name, value in gauges.items() if name.startswith("recollect_subscription") and value}
-            held.pop("recollect_subscription_fell_behind_total", None)
+            held = {name: value for name, value in gauges.items() if name.startswith("threadkeep_subscription") and value}
+            held.pop("threadkeep_subscription_fell_behind_total", None)
             if not held:
                 return
             assert time.monotonic() < deadline, held

@@ -11,9 +11,9 @@ from typing import Any
 
 import pytest
 
-from recollect.cli import main as command_line
-from recollect_server.app import Running, serve
-from recollect_server.config import load_settings
+from threadkeep.cli import main as command_line
+from threadkeep_server.app import Running, serve
+from threadkeep_server.config import load_settings
 from tests.support.scratch import scratch_folder
 
 Tell = Callable[..., tuple[int, str, str]]

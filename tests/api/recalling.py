@@ -12,8 +12,8 @@ from typing import Any
 
 import pytest
 
-from recollect import Client, SearchHit, assistant, media, system, text_of, tool_call, tool_result, user
-from recollect_server.app import Running
+from threadkeep import Client, SearchHit, assistant, media, system, text_of, tool_call, tool_result, user
+from threadkeep_server.app import Running
 
 from .bad_input import eventually
 from .conftest import running

@@ -11,9 +11,9 @@ import grpc
 import pytest
 from google.protobuf.timestamp_pb2 import Timestamp
 
-import recollect
-from recollect import user
-from recollect.v1 import event_pb2
+import threadkeep
+from threadkeep import user
+from threadkeep.v1 import event_pb2
 
 from . import bad_input
 from .bad_input import Wire, encoded_session, wire_on
@@ -37,10 +37,10 @@ def at(seconds: int, nanos: int = 0) -> event_pb2.SessionEvent:
 
 def nested(depth: int) -> event_pb2.SessionEvent:
     """A tool result within tool results, so many in all."""
-    part = recollect.text("deep")
+    part = threadkeep.text("deep")
     for _ in range(depth):
-        part = recollect.tool_result_part("c", [part])
-    return recollect.event("tool", [part])
+        part = threadkeep.tool_result_part("c", [part])
+    return threadkeep.event("tool", [part])
 
 
 @pytest.mark.parametrize(
@@ -65,13 +65,13 @@ def nested(depth: int) -> event_pb2.SessionEvent:
         (user("", metadata='{"a": Infinity}'), "metadata_json"),
         (event_pb2.SessionEvent(), "message"),
         (event_pb2.SessionEvent(message={}), "message.role"),
-        (recollect.event(99, "unknown role"), "message.role"),
-        (recollect.event(-1, "unknown role"), "message.role"),
+        (threadkeep.event(99, "unknown role"), "message.role"),
+        (threadkeep.event(-1, "unknown role"), "message.role"),
         (user(["x"] * 10_001), "message.parts"),
         (nested(9), "message.parts"),
         (user("", usage={"input_tokens": -1}), "usage"),
         (user("", usage={"total_tokens": 1 << 60}), "usage"),
-        (user("", native=recollect.NativeContent(content=b"x")), "native.format"),
+        (user("", native=threadkeep.NativeContent(content=b"x")), "native.format"),
         (at(-62_135_596_800), "event_time"),
         (at(253_402_300_799), "event_time"),
         (at(0, -1), "event_time.nanos"),
@@ -106,7 +106,7 @@ def test_the_same_id_with_other_content(wire: Wire) -> None:
     assert "mine" not in refusal.message, "stored content is not told"
     ignored = wire.append(name, good("new"), user("other", event_id="e1"), if_exists=2)
     assert [(event.seq, event.replayed) for event in ignored.events] == [(3, False), (2, True)]
-    assert [recollect.text_of(event) for event in wire.log(name)] == ["first", "mine", "good"]
+    assert [threadkeep.text_of(event) for event in wire.log(name)] == ["first", "mine", "good"]
 
 
 def test_output_only_fields_are_the_servers(wire: Wire) -> None:
@@ -197,7 +197,7 @@ def test_bytes_that_are_no_message(wire: Wire, raw: bytes) -> None:
 def test_the_sdk_refuses_a_lone_surrogate_before_it_sends() -> None:
     with pytest.raises((ValueError, TypeError)):
         user("\ud83d")
-    assert recollect.tool_call("c", "f", {"half": "\ud83d"}).tool_call.arguments_json == f'{{"half":"{HALF}"}}'
+    assert threadkeep.tool_call("c", "f", {"half": "\ud83d"}).tool_call.arguments_json == f'{{"half":"{HALF}"}}'
 
 
 @pytest.mark.row("Z-03")
@@ -208,20 +208,20 @@ def test_json_text_is_kept_verbatim(wire: Wire) -> None:
         "",
         '{"a": "e\u0301 \u00e9 \U0001f469\u200d\U0001f680"}',
     ]
-    parts = [recollect.tool_call(f"c{n}", "f", text) for n, text in enumerate(texts)]
-    sent = recollect.assistant("x\x00y", tool_calls=parts, metadata=f'{{ "half": "{HALF}" }}', event_id="e")
+    parts = [threadkeep.tool_call(f"c{n}", "f", text) for n, text in enumerate(texts)]
+    sent = threadkeep.assistant("x\x00y", tool_calls=parts, metadata=f'{{ "half": "{HALF}" }}', event_id="e")
     name = wire.new_session()
     wire.append(name, sent)
     stored = wire.call("GetEvent", session=name, event_id="e").event
     assert [part.tool_call.arguments_json for part in stored.message.parts[1:]] == texts
     assert stored.metadata_json == sent.metadata_json
-    assert recollect.text_of(stored) == "x\x00y"
+    assert threadkeep.text_of(stored) == "x\x00y"
     assert stored.message == sent.message
 
 
 def test_results_within_results_can_be_read_wherever_the_event_is(wire: Wire) -> None:
     name, sent = wire.new_session(), nested(8)
-    sent.message.parts.append(recollect.text("needle"))
+    sent.message.parts.append(threadkeep.text("needle"))
     wire.append(name, sent)
     assert wire.call("ListEvents", session=name).events[0].message == sent.message
 
@@ -230,7 +230,7 @@ def test_results_within_results_can_be_read_wherever_the_event_is(wire: Wire) ->
 def test_ten_megabytes_of_media(wire: Wire) -> None:
     blob = random.Random(7).randbytes(10 << 20)
     name = wire.new_session()
-    wire.append(name, user([recollect.media("image/png", data=blob), "what is this?"], event_id="big"), good("after"))
+    wire.append(name, user([threadkeep.media("image/png", data=blob), "what is this?"], event_id="big"), good("after"))
     stored = wire.call("GetEvent", session=name, event_id="big").event
     assert stored.message.parts[0].media.data == blob
     assert stored.size_bytes > len(blob)
@@ -246,7 +246,7 @@ def test_a_megabyte_of_arguments(wire: Wire) -> None:
     assert len(arguments.encode()) > 800_000
     arguments += " " * ((1 << 20) - len(arguments.encode()))
     name = wire.new_session()
-    wire.append(name, recollect.assistant(tool_calls=[recollect.tool_call("c", "f", arguments)], event_id="e"))
+    wire.append(name, threadkeep.assistant(tool_calls=[threadkeep.tool_call("c", "f", arguments)], event_id="e"))
     assert wire.call("GetEvent", session=name, event_id="e").event.message.parts[0].tool_call.arguments_json == arguments
 
 
@@ -267,7 +267,7 @@ def test_a_megabyte_of_arguments(wire: Wire) -> None:
 def test_text_is_not_normalised(wire: Wire, text: str) -> None:
     name = wire.new_session()
     wire.append(name, user(text, event_id=f"id-{text.strip() or 'x'}".replace("\x00", "0"), author="\u00e9"))
-    assert recollect.text_of(wire.log(name)[0]) == text
+    assert threadkeep.text_of(wire.log(name)[0]) == text
 
 
 @pytest.mark.parametrize("seconds", [-9_223_372_036, -1, 0, 9_223_372_035, 4_102_444_800])

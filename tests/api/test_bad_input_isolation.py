@@ -11,8 +11,8 @@ import pytest
 from google.protobuf.message import Message
 from grpc_health.v1 import health_pb2, health_pb2_grpc
 
-from recollect import text_of, user
-from recollect.v1 import session_pb2
+from threadkeep import text_of, user
+from threadkeep.v1 import session_pb2
 
 from .bad_input import METHODS, UNARY, Refusal, Wire, wire_on
 

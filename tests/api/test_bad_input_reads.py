@@ -10,8 +10,8 @@ import grpc
 import pytest
 from google.protobuf.timestamp_pb2 import Timestamp
 
-from recollect import event_filter, text_of, user
-from recollect.v1 import filter_pb2, session_pb2
+from threadkeep import event_filter, text_of, user
+from threadkeep.v1 import filter_pb2, session_pb2
 
 from . import bad_input
 from .bad_input import Wire, wire_on

@@ -12,8 +12,8 @@ import pytest
 from google.protobuf.duration_pb2 import Duration
 from google.protobuf.timestamp_pb2 import Timestamp
 
-from recollect import user
-from recollect.v1 import memory_pb2, memory_service_pb2, recall_pb2, recall_service_pb2, session_pb2, tool_service_pb2
+from threadkeep import user
+from threadkeep.v1 import memory_pb2, memory_service_pb2, recall_pb2, recall_service_pb2, session_pb2, tool_service_pb2
 
 from .bad_input import Wire, wire_on
 

@@ -8,7 +8,7 @@ from typing import Any
 import grpc
 import pytest
 
-from recollect.v1 import session_pb2
+from threadkeep.v1 import session_pb2
 
 from .bad_input import Wire, wire_on
 

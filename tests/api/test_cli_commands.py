@@ -16,9 +16,9 @@ from typing import Any
 import pytest
 from rich.table import Table
 
-import recollect
-from recollect import Client
-from recollect.cli import main, output
+import threadkeep
+from threadkeep import Client
+from threadkeep.cli import main, output
 from tests.api.conftest import Tell
 
 
@@ -29,13 +29,13 @@ def filled(address: str) -> str:
         session = client.create_session(session_id="s", labels={"kind": "demo"}, metadata={"n": 1})
         client.append(
             session,
-            recollect.user("Where is my order?", event_id="e1"),
-            recollect.assistant(tool_calls=[recollect.tool_call("c1", "track", '{"order":  7}')], event_id="e2", author="bot"),
-            recollect.tool_result("c1", "in transit", name="track", event_id="e3"),
-            recollect.assistant("On its [bold]way[/bold] \x1b[31m!", event_id="e4", author="bot"),
+            threadkeep.user("Where is my order?", event_id="e1"),
+            threadkeep.assistant(tool_calls=[threadkeep.tool_call("c1", "track", '{"order":  7}')], event_id="e2", author="bot"),
+            threadkeep.tool_result("c1", "in transit", name="track", event_id="e3"),
+            threadkeep.assistant("On its [bold]way[/bold] \x1b[31m!", event_id="e4", author="bot"),
         )
     with Client(address, user_id="bob") as client:
-        client.append("t", recollect.user("My ORDER is late"), create=True)
+        client.append("t", threadkeep.user("My ORDER is late"), create=True)
     return "s"
 
 
@@ -158,7 +158,7 @@ def long(address: str) -> int:
     with Client(address, user_id="carl") as client:
         session = client.create_session(session_id="long")
         for start in range(0, 2100, 700):
-            client.append(session, *(recollect.user(f"order {n}") for n in range(start, start + 700)))
+            client.append(session, *(threadkeep.user(f"order {n}") for n in range(start, start + 700)))
     return 2100
 
 
@@ -184,12 +184,12 @@ def test_a_long_list_is_shown_before_it_is_all_there(
     monkeypatch.setattr(output, "_MOST_ROWS", 1)
     seen: list[str] = []
 
-    async def sessions(*_: object, **__: object) -> AsyncIterator[recollect.Session]:
+    async def sessions(*_: object, **__: object) -> AsyncIterator[threadkeep.Session]:
         for name in ("first", "second"):
-            yield recollect.Session(ref=recollect.SessionRef(session_id=name))
+            yield threadkeep.Session(ref=threadkeep.SessionRef(session_id=name))
             seen.append(capfd.readouterr().out)
 
-    monkeypatch.setattr(recollect.AsyncClient, "sessions", sessions)
+    monkeypatch.setattr(threadkeep.AsyncClient, "sessions", sessions)
     assert main(["sessions", "list", "--limit", "0", "--address", address]) == 0
     assert ["first" in seen[0], "second" in seen[1]] == [True, True]
 
@@ -198,13 +198,13 @@ def test_a_token_is_sent(start_server: Any, capfd: pytest.CaptureFixture[str], t
     server = start_server(data_dir=tmp_path / "auth", auth_tokens={"secret": {"tenant": "t"}})
     address = f"127.0.0.1:{server.grpc_port}"
     assert main(["info", "--address", address]) == 1
-    assert "RECOLLECT_TOKEN" in capfd.readouterr().err
+    assert "THREADKEEP_TOKEN" in capfd.readouterr().err
     assert main(["info", "--address", address, "--token", "secret"]) == 0
 
 
 def test_settings_are_printed_without_secrets(capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("RECOLLECT_DATABASE_URL", "postgresql://me:hunter2@db/x")
-    monkeypatch.setenv("RECOLLECT_AUTH_TOKENS", '{"topsecret": {"tenant": "t"}}')
+    monkeypatch.setenv("THREADKEEP_DATABASE_URL", "postgresql://me:hunter2@db/x")
+    monkeypatch.setenv("THREADKEEP_AUTH_TOKENS", '{"topsecret": {"tenant": "t"}}')
     assert main(["config"]) == 0
     table = capfd.readouterr().out
     assert main(["config", "--json"]) == 0
@@ -212,8 +212,8 @@ def test_settings_are_printed_without_secrets(capfd: pytest.CaptureFixture[str],
     for out in (table, json.dumps(rows)):
         assert "hunter2" not in out
         assert "topsecret" not in out
-        assert "RECOLLECT_GRPC_ADDRESS" in out
-    assert "RECOLLECT_DATABASE_URL" in rows["database_url"]["source"]
+        assert "THREADKEEP_GRPC_ADDRESS" in out
+    assert "THREADKEEP_DATABASE_URL" in rows["database_url"]["source"]
     assert rows["grpc_address"]["value"] == "127.0.0.1:7443"
 
 
@@ -235,7 +235,7 @@ def test_the_schema_is_upgraded_and_told(tmp_path: Path, capfd: pytest.CaptureFi
 def test_asking_for_the_schema_makes_nothing(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
     folder = tmp_path / "data"
     assert main(["db", "current", "--data-dir", str(folder)]) == 0
-    assert capfd.readouterr().out.startswith("no database yet; `recollect db upgrade`")
+    assert capfd.readouterr().out.startswith("no database yet; `threadkeep db upgrade`")
     assert main(["db", "current", "--data-dir", str(folder), "--json"]) == 0
     found = json.loads(capfd.readouterr().out)
     assert (found["schema_version"], found["newest"] >= 1) == (0, True)
@@ -243,7 +243,7 @@ def test_asking_for_the_schema_makes_nothing(tmp_path: Path, capfd: pytest.Captu
 
 
 def test_serve_serves_until_sigterm(tmp_path: Path) -> None:
-    command = [sys.executable, "-m", "recollect.cli", "serve", "--data-dir", str(tmp_path), "--log-format", "text"]
+    command = [sys.executable, "-m", "threadkeep.cli", "serve", "--data-dir", str(tmp_path), "--log-format", "text"]
     log = tmp_path / "log"
     with log.open("wb") as err:
         process = subprocess.Popen(

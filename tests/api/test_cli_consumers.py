@@ -1,4 +1,4 @@
-"""`recollect consumers` against a real server."""
+"""`threadkeep consumers` against a real server."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from typing import Any
 
 import pytest
 
-import recollect
-from recollect import Change, Client, Park
-from recollect.cli import main
+import threadkeep
+from threadkeep import Change, Client, Park
+from threadkeep.cli import main
 
 Tell = Callable[..., tuple[int, str, str]]
 
@@ -72,12 +72,12 @@ def parked(address: str) -> None:
     with Client(address, user_id="alice") as client, member(address, refuse):
         client.create_session(session_id="s")
         for n in range(3):
-            client.append("s", recollect.user(f"line {n}"))
+            client.append("s", threadkeep.user(f"line {n}"))
 
         def counted() -> bool:
             try:
                 return client.get_consumer("index").parked_changes == 3
-            except recollect.errors.ConsumerNotFound:
+            except threadkeep.errors.ConsumerNotFound:
                 return False
 
         until(counted)
@@ -87,7 +87,7 @@ def test_nothing_is_there(tell: Tell) -> None:
     assert tell("list") == (0, "no consumers\n", "")
     for command in (["show", "nope"], ["parked", "nope"], ["replay", "nope", "--all"], ["discard", "nope", "--all", "-y"]):
         code, _, err = tell(*command)
-        assert (code, "`recollect consumers list`" in err) == (3, True)
+        assert (code, "`threadkeep consumers list`" in err) == (3, True)
     assert tell("delete", "nope", "--yes")[:2] == (0, "nope is not there\n")
 
 
@@ -97,9 +97,9 @@ def test_a_consumer_is_listed_and_shown(tell: Tell, parked: None, address: str) 
     assert (listed["name"], listed["partitions"], listed["max_attempts"], listed["ack_timeout"]) == ("index", 2, 3, 60.0)
     out = tell("show", "index")[1]
     assert "no members: nobody works for it now" in out
-    assert "recollect consumers parked index" in out
+    assert "threadkeep consumers parked index" in out
     with Client(address, user_id="alice") as client:
-        client.append("s", recollect.user("one more"))
+        client.append("s", threadkeep.user("one more"))
     (shown,) = lines(tell("show", "index", "--json")[1])
     assert (sum(each["lag"] for each in shown["partitions"]), shown["parked_changes"], shown["members"]) == (1, 3, [])
     assert [each["partition"] for each in shown["partitions"]] == [0, 1]

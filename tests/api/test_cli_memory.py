@@ -9,9 +9,9 @@ from datetime import datetime
 
 import pytest
 
-import recollect
-from recollect import Client
-from recollect.cli import main
+import threadkeep
+from threadkeep import Client
+from threadkeep.cli import main
 from tests.api.conftest import Tell
 from tests.api.recalling import embedded
 
@@ -21,12 +21,12 @@ def filled(address: str) -> str:
     with Client(address, user_id="alice", app="shop") as client:
         client.append(
             "s1",
-            recollect.user("Where can I find running shoes?", author="alice"),
-            recollect.assistant("On the second floor, beside the socks."),
-            recollect.user("And do you sell tents?", author="alice"),
+            threadkeep.user("Where can I find running shoes?", author="alice"),
+            threadkeep.assistant("On the second floor, beside the socks."),
+            threadkeep.user("And do you sell tents?", author="alice"),
             create=True,
         )
-        client.append("s2", recollect.user("My dog Bruno ate one of the shoes.", author="alice"), create=True)
+        client.append("s2", threadkeep.user("My dog Bruno ate one of the shoes.", author="alice"), create=True)
     return address
 
 
@@ -56,8 +56,8 @@ def test_neighbours_and_groups_are_shown(tell: Tell, filled: str) -> None:
 def test_newer_events_are_lifted_as_of_a_time(tell: Tell, address: str) -> None:
     may, june = (datetime(2026, month, 1, 12).astimezone() for month in (5, 6))
     with Client(address, user_id="carl") as client:
-        client.append("old", recollect.user("The harbour hotel, the harbour.", event_time=may), create=True)
-        client.append("new", recollect.user("A hotel near the harbour, which has rooms.", event_time=june), create=True)
+        client.append("old", threadkeep.user("The harbour hotel, the harbour.", event_time=may), create=True)
+        client.append("new", threadkeep.user("A hotel near the harbour, which has rooms.", event_time=june), create=True)
     asked = ("search", "harbour", "--mode", "ranked", "--user", "carl", "--json")
 
     def found(*options: str) -> dict[str, float]:
@@ -79,7 +79,7 @@ def test_what_a_query_calls_yesterday_is_of_the_reference_time(tell: Tell, addre
     with Client(address, user_id="dora") as client:
         for day in (9, 11, 13):
             when = datetime(2026, 6, day, 12).astimezone()
-            client.append(f"d{day}", recollect.user("We met for tea.", event_time=when), create=True)
+            client.append(f"d{day}", threadkeep.user("We met for tea.", event_time=when), create=True)
     asked = ("search", "what did we drink yesterday?", "--mode", "ranked", "--user", "dora", "--json")
     for day in (9, 11, 13):
         out = tell(*asked, "--reference-time", f"2026-06-{day + 1:02}T12:00:00")[1]
@@ -90,7 +90,7 @@ def test_hits_of_a_search_by_meaning_have_the_least_score(start_server: object, 
     server = start_server(embedder="hashing")  # type: ignore[operator]
     address = f"127.0.0.1:{server.grpc_port}"
     with Client(address, user_id="alice") as client:
-        client.append("s1", recollect.user("a window seat"), recollect.user("two window seats, please"), create=True)
+        client.append("s1", threadkeep.user("a window seat"), threadkeep.user("two window seats, please"), create=True)
         embedded(client)
 
     def scores(*options: str) -> list[float]:
@@ -118,7 +118,7 @@ def test_a_ranked_search_needs_a_scope(tell: Tell, filled: str) -> None:
 def test_without_an_embedder_semantic_search_says_what_to_do(tell: Tell, filled: str) -> None:
     code, _, err = tell("search", "shoes", "--mode", "semantic", "--user", "alice")
     assert code == 1
-    assert "RECOLLECT_EMBEDDER" in err
+    assert "THREADKEEP_EMBEDDER" in err
     assert "--mode ranked" in err
 
 
@@ -220,9 +220,9 @@ def test_what_an_answer_lacks_is_told(start_server: object, capfd: pytest.Captur
     )
     address = f"127.0.0.1:{server.grpc_port}"
     with Client(address, user_id="alice") as client:
-        client.append("s1", *(recollect.user(f"shoe {number}") for number in range(600)), create=True)
-        client.append("s1", *(recollect.user(f"boot and shoe {number}") for number in range(600)))
-        client.memory().add(recollect.memory_entry("Shoes are in the hall."))
+        client.append("s1", *(threadkeep.user(f"shoe {number}") for number in range(600)), create=True)
+        client.append("s1", *(threadkeep.user(f"boot and shoe {number}") for number in range(600)))
+        client.memory().add(threadkeep.memory_entry("Shoes are in the hall."))
     by_words = "the embedder did not answer: this was found by words alone; run it again to search by meaning too"
     ask = ("--mode", "hybrid", "--user", "alice", "--address", address)
     assert main(["search", "shoes", "--limit", "1", *ask]) == 0
@@ -248,4 +248,4 @@ def test_a_server_without_memory_says_so(start_server: object, capfd: pytest.Cap
     server = start_server(memory=False)  # type: ignore[operator]
     code = main(["memory", "list", "--user", "a", "--address", f"127.0.0.1:{server.grpc_port}"])
     assert code == 1
-    assert "RECOLLECT_MEMORY" in capfd.readouterr().err
+    assert "THREADKEEP_MEMORY" in capfd.readouterr().err

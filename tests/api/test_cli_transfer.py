@@ -1,4 +1,4 @@
-"""`recollect import` and `export` against a real server: all is stored, nothing twice, and logs come back identical."""
+"""`threadkeep import` and `export` against a real server: all is stored, nothing twice, and logs come back identical."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ from typing import Any
 
 import pytest
 
-import recollect
-from recollect import Client
-from recollect.cli import main
-from recollect.cli.formats.log import end_line, event_bytes, header_line
+import threadkeep
+from threadkeep import Client
+from threadkeep.cli import main
+from threadkeep.cli.formats.log import end_line, event_bytes, header_line
 
 from .conftest import ServerFactory
 
@@ -52,9 +52,9 @@ def client(address: str) -> Iterator[Client]:
 
 def shared(name: str) -> Path:
     """A file of real conversations, which lie beside the repository."""
-    folder = Path(os.environ.get("RECOLLECT_SHARED_DATA", Path(__file__).parents[3] / "shared" / "data"))
+    folder = Path(os.environ.get("THREADKEEP_SHARED_DATA", Path(__file__).parents[3] / "shared" / "data"))
     if not (folder / name).is_file():
-        pytest.skip(f"{folder / name} is not there; set RECOLLECT_SHARED_DATA to the folder with the real conversations")
+        pytest.skip(f"{folder / name} is not there; set THREADKEEP_SHARED_DATA to the folder with the real conversations")
     return folder / name
 
 
@@ -101,7 +101,7 @@ def test_real_agent_runs_are_stored_whole_and_only_once(
                 result = event.message.parts[0].tool_result
                 assert (result.call_id, result.parts[0].text.text) == (message["tool_call_id"], message["content"])
             elif message["content"] is not None:
-                assert recollect.text_of(event) == message["content"]
+                assert threadkeep.text_of(event) == message["content"]
     assert calls == 1164
 
     export = tmp_path / "all.jsonl"
@@ -129,7 +129,7 @@ def test_sessions_come_back_with_labels_metadata_and_expiry(run: Run, client: Cl
     soon = time.time_ns() // 1_000_000_000 * 1_000_000_000 + 3 * 86_400_000_000_000 + 123_456_789
     client.create_session("u", app="a", session_id="s", labels={"k": "v"}, metadata='{"n":  1.0}', never_expires=True)
     client.create_session("u", session_id="s", expire_time=soon)  # the same id, another app; no events
-    client.append(recollect.SessionRef(app="a", user_id="u", session_id="s"), recollect.user("hé\x00 你好 🎉", author="me"))
+    client.append(threadkeep.SessionRef(app="a", user_id="u", session_id="s"), threadkeep.user("hé\x00 你好 🎉", author="me"))
     export = tmp_path / "e.jsonl"
     assert run("export", "-o", export)[0] == 0
     code, done, _ = run("import", export, at=other)
@@ -153,24 +153,24 @@ def test_expired_sessions_are_restored_with_a_new_expiry(run: Run, client: Clien
 
 def test_an_export_never_mixes_with_other_events(run: Run, client: Client, other: str, tmp_path: Path) -> None:
     client.create_session("u", session_id="s")
-    client.append("s", recollect.user("one"), recollect.user("two"))
+    client.append("s", threadkeep.user("one"), threadkeep.user("two"))
     export = tmp_path / "e.jsonl"
     assert run("export", "-o", export)[0] == 0
     with Client(other, user_id="u") as foreign:
         foreign.create_session(session_id="s")
-        foreign.append("s", recollect.user("mine"))
+        foreign.append("s", threadkeep.user("mine"))
         code, done, err = run("import", export, at=other)
         assert (code, done["events_added"]) == (1, 0)
         assert json.loads(err)["error"]["reason"] == "VERSION_MISMATCH"
-        assert "recollect sessions delete s --user u" in err
-        assert [recollect.text_of(each) for each in foreign.events("s")] == ["mine"]
+        assert "threadkeep sessions delete s --user u" in err
+        assert [threadkeep.text_of(each) for each in foreign.events("s")] == ["mine"]
 
 
 def test_a_longer_export_continues_a_restored_session(run: Run, client: Client, other: str, tmp_path: Path) -> None:
     client.create_session("u", session_id="s")
     export = tmp_path / "e.jsonl"
     for count in (3, 4):
-        client.append("s", *(recollect.user(str(n)) for n in range(count)))
+        client.append("s", *(threadkeep.user(str(n)) for n in range(count)))
         assert run("export", "-o", export)[0] == 0
         code, done, _ = run("import", export, at=other)
         assert (code, done["events_added"]) == (0, count)
@@ -179,7 +179,7 @@ def test_a_longer_export_continues_a_restored_session(run: Run, client: Client, 
 
 def test_a_truncated_export_is_read_as_far_as_it_goes_and_told(run: Run, client: Client, other: str, tmp_path: Path) -> None:
     client.create_session("u", session_id="s")
-    client.append("s", recollect.user("one"), recollect.user("two"))
+    client.append("s", threadkeep.user("one"), threadkeep.user("two"))
     export = tmp_path / "e.jsonl"
     assert run("export", "-o", export)[0] == 0
     lines = export.read_text().splitlines(keepends=True)
@@ -231,7 +231,7 @@ def test_what_can_be_read_after_a_bad_beginning_is_imported_if_that_is_skipped(
     path = tmp_path / "chat.jsonl"
     path.write_text('{"role": "robot", "content": "x"}\n{"role": "user", "content": "y"}\n')
     assert run("import", path, "--on-error", "skip")[1]["sessions_created"] == 1
-    assert [recollect.text_of(each) for each in client.events("chat")] == ["y"]
+    assert [threadkeep.text_of(each) for each in client.events("chat")] == ["y"]
 
 
 def test_other_content_under_the_same_ids_is_refused(run: Run, client: Client, tmp_path: Path) -> None:
@@ -245,7 +245,7 @@ def test_other_content_under_the_same_ids_is_refused(run: Run, client: Client, t
 
 def test_a_killed_import_continues(run: Run, client: Client, address: str, tmp_path: Path) -> None:
     path = messages(tmp_path / "long.jsonl", *(f"message {n} {'x' * 200}" for n in range(20_000)))
-    process = subprocess.Popen([sys.executable, "-m", "recollect.cli", "import", str(path), "--address", address])
+    process = subprocess.Popen([sys.executable, "-m", "threadkeep.cli", "import", str(path), "--address", address])
     deadline = time.monotonic() + 60
     while time.monotonic() < deadline and process.poll() is None and client.info(totals=True).total_events < 1000:
         time.sleep(0.01)
@@ -291,8 +291,8 @@ def test_an_export_is_there_whole_or_not_at_all(run: Run, tmp_path: Path) -> Non
 
 def test_export_goes_to_standard_output_and_import_comes_from_standard_input(client: Client, address: str, other: str) -> None:
     client.create_session("u", session_id="s")
-    client.append("s", recollect.user("hé"))
-    command = [sys.executable, "-m", "recollect.cli"]
+    client.append("s", threadkeep.user("hé"))
+    command = [sys.executable, "-m", "threadkeep.cli"]
     out = subprocess.run([*command, "export", "--address", address], check=True, capture_output=True)
     assert out.stderr.decode().startswith("1 session and 1 event")
     done = subprocess.run([*command, "import", "-", "--address", other], input=out.stdout, check=True, capture_output=True)

@@ -1,4 +1,4 @@
-"""`recollect watch` against a real server."""
+"""`threadkeep watch` against a real server."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ from typing import Any
 
 import pytest
 
-import recollect
-from recollect import Client, compaction
+import threadkeep
+from threadkeep import Client, compaction
 from tests.api.conftest import Tell, running
 
 
@@ -26,16 +26,16 @@ def filled(address: str) -> None:
     with Client(address, user_id="alice", app="shop") as client:
         client.create_session(session_id="s", labels={"team": "blue"})
         for n in range(3):
-            client.append("s", recollect.user(f"question {n}"), recollect.assistant(f"answer {n}", author="bot"))
+            client.append("s", threadkeep.user(f"question {n}"), threadkeep.assistant(f"answer {n}", author="bot"))
         client.compact("s", compaction.turn_window(1))
     with Client(address, user_id="bob") as client:
-        client.append("t", recollect.user("hello"), create=True)
+        client.append("t", threadkeep.user("hello"), create=True)
 
 
 @contextmanager
 def process(address: str, *arguments: str) -> Iterator[subprocess.Popen[str]]:
     """The command in a process of its own, ended with the block."""
-    command = [sys.executable, "-m", "recollect.cli", "watch", *arguments, "--address", address]
+    command = [sys.executable, "-m", "threadkeep.cli", "watch", *arguments, "--address", address]
     pipe = subprocess.PIPE
     environment = os.environ | {"PYTHONUTF8": "1"}
     # Whoever runs the tests in the background may have them, and what they start, ignore Ctrl-C.
@@ -109,7 +109,7 @@ def test_the_newest_first_and_then_what_comes(filled: None, address: str) -> Non
         assert "answer 2" in line(tail.stdout)
         assert "compacted" in line(tail.stdout)  # it came after the last event
         with Client(address, user_id="alice", app="shop") as client:
-            client.append("s", recollect.user("and now?"))
+            client.append("s", threadkeep.user("and now?"))
         assert "and now?" in line(tail.stdout)
         assert tail.wait(30) == 0
 
@@ -118,7 +118,7 @@ def test_a_session_that_is_not_there(tell: Tell, filled: None, address: str) -> 
     assert tell("watch", "nowhere")[0] == 3
     with process(address, "later", "--user", "carol", "-n", "5") as tail:
         with Client(address, user_id="carol") as client:
-            client.append("later", recollect.user("here I am"), create=True)
+            client.append("later", threadkeep.user("here I am"), create=True)
         first = line(tail.stdout)
         assert "here I am" in (line(tail.stdout) if "created" in first else first)
 
@@ -136,7 +136,7 @@ def test_ctrl_c_is_quiet_and_tells_where_to_go_on(filled: None, address: str, te
         return
     token = err.split("--resume ")[1].strip()
     with Client(address, user_id="bob") as client:
-        client.append("t", recollect.user("once more"))
+        client.append("t", threadkeep.user("once more"))
     out = tell("watch", "--all", "--resume", token, "--count", "1")[1]
     assert out.count("\n") == 1
     assert "once more" in out
@@ -146,7 +146,7 @@ def test_a_server_that_comes_back(tmp_path: Path) -> None:
     with running(data_dir=tmp_path) as server:
         address = f"127.0.0.1:{server.grpc_port}"
         with Client(address, user_id="bob") as client:
-            client.append("t", recollect.user("before"), create=True)
+            client.append("t", threadkeep.user("before"), create=True)
         tail = process(address, "t", "--user", "bob", "--from-start", "--count", "3")
         started = tail.__enter__()
         assert "created" in line(started.stdout)
@@ -154,7 +154,7 @@ def test_a_server_that_comes_back(tmp_path: Path) -> None:
     try:
         assert line(started.stderr) == "server gone, retrying\n"
         with running(data_dir=tmp_path, grpc_address=address), Client(address, user_id="bob") as client:
-            client.append("t", recollect.user("after"))
+            client.append("t", threadkeep.user("after"))
             assert "after" in line(started.stdout)
             assert line(started.stderr) == "back\n"
             assert started.wait(30) == 0

@@ -12,9 +12,9 @@ from typing import Any
 
 import pytest
 
-import recollect
-from recollect import Client, compaction
-from recollect.cli import main
+import threadkeep
+from threadkeep import Client, compaction
+from threadkeep.cli import main
 from tests.support.model_endpoint import TEXT, endpoint
 
 Tell = Callable[..., tuple[int, str, str]]
@@ -45,16 +45,16 @@ def filled(address: str) -> str:
 
 def fill(address: str) -> None:
     with Client(address, user_id="alice", app="shop") as client:
-        client.append("s", recollect.system("Be brief."), create=True)
+        client.append("s", threadkeep.system("Be brief."), create=True)
         for n in range(6):
             client.append(
                 "s",
-                recollect.user(f"question {n}"),
-                recollect.assistant(
-                    tool_calls=[recollect.tool_call(f"c{n}", "look", {})], author="planner", author_role="lead"
+                threadkeep.user(f"question {n}"),
+                threadkeep.assistant(
+                    tool_calls=[threadkeep.tool_call(f"c{n}", "look", {})], author="planner", author_role="lead"
                 ),
-                recollect.tool_result(f"c{n}", "found " * 200, name="look"),
-                recollect.assistant(f"answer {n}", author="writer"),
+                threadkeep.tool_result(f"c{n}", "found " * 200, name="look"),
+                threadkeep.assistant(f"answer {n}", author="writer"),
             )
 
 
@@ -70,7 +70,7 @@ def test_a_context_is_shown(tell: Tell, filled: str) -> None:
     assert facts["context"].startswith("9 events, 2 turns, ")
     assert facts["window"].startswith("25 events, 6 turns, ")
     assert facts["seqs"] == "18 to 25, of 25 in the log"
-    assert facts["truncated"] == "yes; `recollect events list s --before-seq 18` lists what came before"
+    assert facts["truncated"] == "yes; `threadkeep events list s --before-seq 18` lists what came before"
     assert "Be brief." in out
     assert "question 4" in out
     assert "question 3" not in out
@@ -147,9 +147,9 @@ def test_compacting_for_programs(tell: Tell, filled: str) -> None:
 def test_failures_say_what_to_do(tell: Tell, filled: str) -> None:
     code, _, err = tell("compact", "s", "--strategy", "recursive-summary=4")
     assert (code, err.count("\n")) == (1, 1)
-    assert "RECOLLECT_SUMMARIZER_MODEL" in err
+    assert "THREADKEEP_SUMMARIZER_MODEL" in err
     code, _, err = tell("compact", "s")
-    assert (code, "give --strategy" in err, "recollect policy set" in err) == (2, True, True)
+    assert (code, "give --strategy" in err, "threadkeep policy set" in err) == (2, True, True)
     code, _, err = tell("compact", "s", "--strategy", "recursive-summary=2,overlap=2")
     assert (code, "overlap" in err) == (1, True)
     assert tell("compact", "nope", "--strategy", "turn-window=1")[0] == 3

@@ -11,8 +11,8 @@ from typing import Any
 
 import pytest
 
-from recollect import assistant, tool_result, user
-from recollect.v1 import compaction_pb2, compaction_service_pb2, event_pb2, session_pb2
+from threadkeep import assistant, tool_result, user
+from threadkeep.v1 import compaction_pb2, compaction_service_pb2, event_pb2, session_pb2
 
 from .bad_input import Wire, wire
 from .conftest import ServerFactory
@@ -370,7 +370,7 @@ def test_numbers_as_large_as_they_get(opened: Wire, ref: session_pb2.SessionRef)
 
 def _json_refusal(port: int, name: str, body: str) -> tuple[int, dict[str, str]]:
     request = urllib.request.Request(
-        f"http://127.0.0.1:{port}/recollect.v1.CompactionService/{name}",
+        f"http://127.0.0.1:{port}/threadkeep.v1.CompactionService/{name}",
         body.encode(),
         {"content-type": "application/json"},
     )

@@ -13,8 +13,8 @@ from typing import Any
 
 import pytest
 
-from recollect import assistant, text_of, user
-from recollect.v1 import session_pb2
+from threadkeep import assistant, text_of, user
+from threadkeep.v1 import session_pb2
 from tests.support.model_endpoint import TEXT, Behaviour, ModelEndpoint, breaks_off, endpoint, hangs, never_ends, replies
 
 from .bad_input import Wire, eventually, wire

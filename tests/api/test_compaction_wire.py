@@ -11,8 +11,8 @@ from typing import Any
 
 import pytest
 
-from recollect import assistant, system, text_of, user
-from recollect.v1 import event_pb2, session_pb2
+from threadkeep import assistant, system, text_of, user
+from threadkeep.v1 import event_pb2, session_pb2
 
 from .bad_input import Wire, eventually, wire_on
 from .conftest import ServerFactory
@@ -203,7 +203,7 @@ def test_each_call_speaks_json(start_server: ServerFactory) -> None:
 
     def post(name: str, service: str = "CompactionService", **body: Any) -> tuple[int, Any]:
         request = urllib.request.Request(
-            f"http://127.0.0.1:{port}/recollect.v1.{service}/{name}",
+            f"http://127.0.0.1:{port}/threadkeep.v1.{service}/{name}",
             json.dumps(body).encode(),
             {"content-type": "application/json"},
         )

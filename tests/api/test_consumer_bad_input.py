@@ -10,10 +10,10 @@ from typing import Any
 import grpc
 import pytest
 
-from recollect import user
-from recollect.v1 import consumer_service_pb2 as pb
-from recollect.v1 import session_pb2
-from recollect_server.transport.servicers import consumers as servicer
+from threadkeep import user
+from threadkeep.v1 import consumer_service_pb2 as pb
+from threadkeep.v1 import session_pb2
+from threadkeep_server.transport.servicers import consumers as servicer
 
 from .bad_input import eventually
 from .bad_streams import Streams, path_of, streams_on

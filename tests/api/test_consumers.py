@@ -11,10 +11,10 @@ import grpc
 import pytest
 from google.rpc import error_details_pb2, status_pb2
 
-import recollect
-from recollect.v1 import consumer_service_pb2 as pb
-from recollect.v1 import consumer_service_pb2_grpc, filter_pb2, subscription_service_pb2
-from recollect.v1.consumer_pb2 import ParkedChange
+import threadkeep
+from threadkeep.v1 import consumer_service_pb2 as pb
+from threadkeep.v1 import consumer_service_pb2_grpc, filter_pb2, subscription_service_pb2
+from threadkeep.v1.consumer_pb2 import ParkedChange
 
 from .conftest import ServerFactory
 
@@ -84,7 +84,7 @@ class Stream:
         return info
 
 
-async def parked(client: recollect.AsyncClient, number: int, page_size: int = 0) -> list[ParkedChange]:
+async def parked(client: threadkeep.AsyncClient, number: int, page_size: int = 0) -> list[ParkedChange]:
     """What is parked, as soon as that is so much."""
     async with asyncio.timeout(20):
         while True:
@@ -101,8 +101,8 @@ def address(request: pytest.FixtureRequest, start_server: ServerFactory) -> str:
 
 
 @pytest.fixture
-async def client(address: str) -> AsyncIterator[recollect.AsyncClient]:
-    async with recollect.AsyncClient(address, app="shop", user_id="alice") as opened:
+async def client(address: str) -> AsyncIterator[threadkeep.AsyncClient]:
+    async with threadkeep.AsyncClient(address, app="shop", user_id="alice") as opened:
         yield opened
 
 
@@ -112,8 +112,8 @@ async def stub(address: str) -> AsyncIterator[Any]:
         yield consumer_service_pb2_grpc.ConsumerServiceStub(channel)
 
 
-async def test_changes_are_delivered_as_they_were_stored(client: recollect.AsyncClient, stub: Any) -> None:
-    stored = await client.append("s1", recollect.user("one"), recollect.user("two"), create=True)
+async def test_changes_are_delivered_as_they_were_stored(client: threadkeep.AsyncClient, stub: Any) -> None:
+    stored = await client.append("s1", threadkeep.user("one"), threadkeep.user("two"), create=True)
     stream = Stream(stub, member_id="me")
     joined = await stream.joined()
     assert (joined.member_id, joined.consumer.name, joined.consumer.partitions) == ("me", NAME, 32)
@@ -131,8 +131,8 @@ async def test_changes_are_delivered_as_they_were_stored(client: recollect.Async
     assert {each.lag for each in state.partitions} == {0}
 
 
-async def test_what_is_acknowledged_before_the_half_close_counts(client: recollect.AsyncClient, stub: Any) -> None:
-    await client.append("s1", recollect.user("one"), create=True)
+async def test_what_is_acknowledged_before_the_half_close_counts(client: threadkeep.AsyncClient, stub: Any) -> None:
+    await client.append("s1", threadkeep.user("one"), create=True)
     stream = Stream(stub)
     await stream.joined()
     created, _ = await stream.deliveries(2)
@@ -145,8 +145,8 @@ async def test_what_is_acknowledged_before_the_half_close_counts(client: recolle
     assert (appended.change.WhichOneof("kind"), appended.attempt) == ("batch", 2)
 
 
-async def test_a_client_that_goes_away_gives_its_work_back_at_once(client: recollect.AsyncClient, stub: Any) -> None:
-    await client.append("s1", recollect.user("one"), create=True)
+async def test_a_client_that_goes_away_gives_its_work_back_at_once(client: threadkeep.AsyncClient, stub: Any) -> None:
+    await client.append("s1", threadkeep.user("one"), create=True)
     gone = Stream(stub)
     await gone.joined()
     await gone.deliveries(2)
@@ -159,8 +159,8 @@ async def test_a_client_that_goes_away_gives_its_work_back_at_once(client: recol
     assert (suspect.attempt, following.attempt) == (2, 1)
 
 
-async def test_parking_listing_and_replaying(client: recollect.AsyncClient, stub: Any) -> None:
-    await client.append("s1", recollect.user("apple"), recollect.user("pear"), create=True)
+async def test_parking_listing_and_replaying(client: threadkeep.AsyncClient, stub: Any) -> None:
+    await client.append("s1", threadkeep.user("apple"), threadkeep.user("pear"), create=True)
     stream = Stream(stub, filter=filter_pb2.EventFilter(keyword="apple"))
     await stream.joined()
     created, appended = await stream.deliveries(2)
@@ -180,7 +180,7 @@ async def test_parking_listing_and_replaying(client: recollect.AsyncClient, stub
     assert (await client.delete_parked(NAME)).deleted == 0
 
 
-async def test_pages_of_consumers_and_of_what_they_parked(client: recollect.AsyncClient, stub: Any) -> None:
+async def test_pages_of_consumers_and_of_what_they_parked(client: threadkeep.AsyncClient, stub: Any) -> None:
     names = ["ä" * 127, "b", "c.é", "d\u2000"]
     for name in names:
         stream = Stream(stub, name=name)
@@ -189,7 +189,7 @@ async def test_pages_of_consumers_and_of_what_they_parked(client: recollect.Asyn
     assert [each.name async for each in client.consumers(page_size=1)] == sorted(names, key=str.encode)
 
     for number in range(3):
-        await client.append("s1", recollect.user(f"text {number}"), create=True)
+        await client.append("s1", threadkeep.user(f"text {number}"), create=True)
     stream = Stream(stub)
     await stream.joined()
     for delivery in await stream.deliveries(4):
@@ -223,7 +223,7 @@ async def test_joins_that_are_refused(stub: Any, join: Any, field: str) -> None:
     assert (info.reason, info.metadata["field"]) == ("INVALID_FIELD", field)
 
 
-async def test_requests_that_are_refused(client: recollect.AsyncClient, stub: Any) -> None:
+async def test_requests_that_are_refused(client: threadkeep.AsyncClient, stub: Any) -> None:
     first = Stream(stub)
     await first.say(acknowledge=pb.Acknowledge(delivery_ids=[1]))
     assert (await first.failure()).metadata["field"] == "join"
@@ -240,11 +240,11 @@ async def test_requests_that_are_refused(client: recollect.AsyncClient, stub: An
     differing = Stream(stub, scope=subscription_service_pb2.ChangeScope(user_id="bob"))
     await differing.say(join=differing.join)
     assert (await differing.failure()).metadata == {"name": NAME, "field": "scope"}
-    with pytest.raises(recollect.RecollectError, match=re.escape("parked_ids")):
+    with pytest.raises(threadkeep.ThreadkeepError, match=re.escape("parked_ids")):
         await client.replay_parked(NAME, [str(number) for number in range(1001)])
 
 
-async def test_deleting_the_consumer_ends_its_streams(client: recollect.AsyncClient, stub: Any) -> None:
+async def test_deleting_the_consumer_ends_its_streams(client: threadkeep.AsyncClient, stub: Any) -> None:
     stream = Stream(stub)
     await stream.joined()
     assert (await client.delete_consumer(NAME)).deleted
@@ -256,10 +256,10 @@ async def test_a_silent_stream_shows_signs_of_life_and_a_slow_member_is_sent_awa
     server = start_server(consumer_lease="2s")
     address = f"127.0.0.1:{server.grpc_port}"
     async with (
-        recollect.AsyncClient(address, user_id="alice") as client,
+        threadkeep.AsyncClient(address, user_id="alice") as client,
         grpc.aio.insecure_channel(address) as channel,
     ):
-        await client.append("s1", recollect.user("one"), create=True)
+        await client.append("s1", threadkeep.user("one"), create=True)
         slow = Stream(consumer_service_pb2_grpc.ConsumerServiceStub(channel), ack_timeout={"seconds": 1})
         await slow.joined()
         await slow.deliveries(2)

@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from recollect import assistant, system, text_of, tool_result, user
-from recollect.v1 import event_pb2, event_service_pb2, session_pb2
+from threadkeep import assistant, system, text_of, tool_result, user
+from threadkeep.v1 import event_pb2, event_service_pb2, session_pb2
 
 from .bad_input import Wire, wire, wire_on
 

@@ -11,9 +11,9 @@ from pathlib import Path
 
 import pytest
 
-from recollect_server.domain.errors import ServerDraining
-from recollect_server.domain.model import Caller
-from recollect_server.transport.http import AddressInUse, serve_http
+from threadkeep_server.domain.errors import ServerDraining
+from threadkeep_server.domain.model import Caller
+from threadkeep_server.transport.http import AddressInUse, serve_http
 from tests.support.http_gateway import (
     APPEND,
     JSON,
@@ -48,7 +48,7 @@ async def test_without_a_token_nothing_is_read(guarded: Gateway, headers: dict[s
 
 
 async def test_an_unknown_path_tells_which_there_are(gateway: Gateway) -> None:
-    answer = await gateway.call("POST", "/recollect.v1.EventService/Nope", "{}", JSON)
+    answer = await gateway.call("POST", "/threadkeep.v1.EventService/Nope", "{}", JSON)
     assert (answer.status, answer.json["code"]) == (404, "unimplemented")
     assert {LIST, STREAM, "/healthz"} <= set(answer.json["paths"])
 
@@ -113,7 +113,7 @@ async def test_without_tokens_reads_by_get_are_for_this_machines_names(gateway: 
     query = LIST + "?encoding=json&message={}"
     assert (await gateway.call("GET", query)).status == 200
     assert (await gateway.call("GET", query, headers={"host": "rebound.example:7480"})).status == 403
-    assert (await gateway.call("POST", LIST, "{}", {**JSON, "host": "recollect:7480"})).status == 200
+    assert (await gateway.call("POST", LIST, "{}", {**JSON, "host": "threadkeep:7480"})).status == 200
 
 
 async def test_a_taken_port_is_told_with_its_address(gateway: Gateway) -> None:

@@ -13,7 +13,7 @@ from urllib.parse import quote
 import pytest
 from google.rpc import error_details_pb2, status_pb2
 
-from recollect.v1 import event_service_pb2
+from threadkeep.v1 import event_service_pb2
 from tests.support.http_gateway import (
     APPEND,
     GET,
@@ -139,7 +139,7 @@ async def test_a_domain_error_keeps_its_code_and_details(gateway: Gateway) -> No
     answer = await gateway.call("POST", LIST, '{"session":{"sessionId":"gone"}}', JSON)
     assert answer.error() == (404, "not_found", "SESSION_NOT_FOUND")
     assert "no session 'gone'" in answer.json["message"]
-    assert answer.json["details"][1]["debug"] == {"resourceType": "recollect.v1.Session", "resourceName": "gone"}
+    assert answer.json["details"][1]["debug"] == {"resourceType": "threadkeep.v1.Session", "resourceName": "gone"}
 
 
 async def test_a_fault_tells_nothing_but_an_id(gateway: Gateway, caplog: pytest.LogCaptureFixture) -> None:
@@ -215,7 +215,7 @@ async def test_a_wrong_enum_value_is_told_with_the_names_there_are(gateway: Gate
 async def test_wrong_protobuf_is_told(gateway: Gateway) -> None:
     answer = await gateway.call("POST", LIST, b"\xff\xff\xff", {"content-type": "application/proto"})
     assert answer.error() == (400, "invalid_argument", "INVALID_FIELD")
-    assert "is no encoding of recollect.v1.ListEventsRequest" in answer.json["message"]
+    assert "is no encoding of threadkeep.v1.ListEventsRequest" in answer.json["message"]
 
 
 async def test_a_request_over_the_limit_is_refused(gateway: Gateway) -> None:

@@ -8,11 +8,11 @@ import urllib.request
 from pathlib import Path
 from typing import Any
 
-from recollect.v1 import event_service_pb2
-from recollect_server.app import serve
-from recollect_server.config import Settings
+from threadkeep.v1 import event_service_pb2
+from threadkeep_server.app import serve
+from threadkeep_server.config import Settings
 
-_SERVICE = "/recollect.v1.EventService/"
+_SERVICE = "/threadkeep.v1.EventService/"
 
 
 async def _post(port: int, method: str, body: bytes, content_type: str | None = None) -> bytes:

@@ -19,10 +19,10 @@ from mcp import Client as McpClient
 from mcp import MCPError, StdioServerParameters, stdio_client
 from mcp.client.streamable_http import streamable_http_client
 
-import recollect
-from recollect import Client
-from recollect.mcp.http import TokenMissing, http_app
-from recollect.mcp.server import Binding
+import threadkeep
+from threadkeep import Client
+from threadkeep.mcp.http import TokenMissing, http_app
+from threadkeep.mcp.server import Binding
 from tests.support.serving import free_port
 
 FOUR = {"load_memory", "preload_memory", "conversation_search", "cross_session_search"}
@@ -33,15 +33,15 @@ def filled(address: str) -> str:
     """Sessions of alice and of bob, and what is remembered of each."""
     with Client(address, app="shop") as client:
         for user, drink in (("alice", "green tea"), ("bob", "black coffee")):
-            ref = recollect.SessionRef(app="shop", user_id=user, session_id=f"{user}-1")
-            client.append(ref, recollect.user(f"I drink {drink} every morning."), create=True)
-            client.append(ref, recollect.assistant(f"Noted: {drink}."))
+            ref = threadkeep.SessionRef(app="shop", user_id=user, session_id=f"{user}-1")
+            client.append(ref, threadkeep.user(f"I drink {drink} every morning."), create=True)
+            client.append(ref, threadkeep.assistant(f"Noted: {drink}."))
             client.memory(user).add_session(ref)
     return address
 
 
 def _arguments(address: str, *more: str) -> list[str]:
-    return ["-m", "recollect.cli", "mcp", "--user", "alice", "--app", "shop", "--address", address, *more]
+    return ["-m", "threadkeep.cli", "mcp", "--user", "alice", "--app", "shop", "--address", address, *more]
 
 
 @contextlib.asynccontextmanager
@@ -147,7 +147,7 @@ async def test_it_serves_streamable_http(filled: str) -> None:
 
 
 async def test_over_http_it_asks_for_the_token_if_there_is_one(filled: str) -> None:
-    with over_http(filled, RECOLLECT_MCP_TOKEN="s3cret") as url:
+    with over_http(filled, THREADKEEP_MCP_TOKEN="s3cret") as url:
         assert (await asyncio.to_thread(httpx2.post, url, json={})).status_code == 401
         headers = {"authorization": "Bearer s3cret"}
         async with (
@@ -158,8 +158,8 @@ async def test_over_http_it_asks_for_the_token_if_there_is_one(filled: str) -> N
 
 
 def test_beyond_this_machine_a_token_is_required() -> None:
-    client = recollect.AsyncClient("127.0.0.1:1")
-    with pytest.raises(TokenMissing, match="RECOLLECT_MCP_TOKEN"):
+    client = threadkeep.AsyncClient("127.0.0.1:1")
+    with pytest.raises(TokenMissing, match="THREADKEEP_MCP_TOKEN"):
         http_app(client, Binding("alice"), host="0.0.0.0")
     assert http_app(client, Binding("alice"), host="0.0.0.0", token="t")
 

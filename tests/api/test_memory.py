@@ -11,7 +11,7 @@ import grpc
 import pytest
 from grpc_health.v1 import health_pb2, health_pb2_grpc
 
-from recollect import (
+from threadkeep import (
     Client,
     MemoryEntry,
     SearchMode,
@@ -27,7 +27,7 @@ from recollect import (
     tool_result,
     user,
 )
-from recollect_server.app import Running
+from threadkeep_server.app import Running
 
 from .bad_input import eventually
 from .conftest import ServerFactory
@@ -287,6 +287,6 @@ def test_sessions_are_taken_in_by_themselves_as_they_are_compacted(start_server:
 def test_it_is_a_service_like_the_others(server: Running) -> None:
     with grpc.insecure_channel(f"127.0.0.1:{server.grpc_port}") as channel:
         check = health_pb2_grpc.HealthStub(channel).Check
-        for name in ("recollect.v1.MemoryService", "recollect.v1.ToolService"):
+        for name in ("threadkeep.v1.MemoryService", "threadkeep.v1.ToolService"):
             answer = check(health_pb2.HealthCheckRequest(service=name), timeout=5)
             assert answer.status == health_pb2.HealthCheckResponse.SERVING

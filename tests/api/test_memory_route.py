@@ -12,8 +12,8 @@ from typing import Any
 
 import pytest
 
-from recollect import Client, SessionRef, user
-from recollect_server.app import Running
+from threadkeep import Client, SessionRef, user
+from threadkeep_server.app import Running
 
 from .conftest import ServerFactory
 from .recalling import ENGINES, connected, serving
@@ -188,7 +188,7 @@ def test_where_memory_is_switched_off(start_server: ServerFactory) -> None:
 def test_the_home_page_tells_of_it(server: Running) -> None:
     page = call(server, "/", "", method="GET").body.decode()
     assert '/apps/{app}/users/{user}/memory with {"sessionId": "..."}' in page
-    assert "/recollect.v1.MemoryService/SearchMemory" in page
+    assert "/threadkeep.v1.MemoryService/SearchMemory" in page
 
 
 def test_curl_as_the_readme_shows_it(server: Running, client: Client) -> None:

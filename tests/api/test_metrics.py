@@ -12,36 +12,36 @@ from dataclasses import dataclass, field, replace
 import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
-from recollect_server.domain.errors import StoreUnavailable
-from recollect_server.domain.feed import BEGINNING, FeedState, Position
-from recollect_server.domain.model import SECOND_NS, Caller
-from recollect_server.feed.tail import Tail, TailStats
-from recollect_server.store.base import StoreInfo
-from recollect_server.store.memory import MemoryStore
-from recollect_server.transport import metrics as page
-from recollect_server.transport.auth import Authenticator
-from recollect_server.transport.http import http_app, serve_http
-from recollect_server.transport.metrics import EmbeddingStats, Metrics, Sources
+from threadkeep_server.domain.errors import StoreUnavailable
+from threadkeep_server.domain.feed import BEGINNING, FeedState, Position
+from threadkeep_server.domain.model import SECOND_NS, Caller
+from threadkeep_server.feed.tail import Tail, TailStats
+from threadkeep_server.store.base import StoreInfo
+from threadkeep_server.store.memory import MemoryStore
+from threadkeep_server.transport import metrics as page
+from threadkeep_server.transport.auth import Authenticator
+from threadkeep_server.transport.http import http_app, serve_http
+from threadkeep_server.transport.metrics import EmbeddingStats, Metrics, Sources
 from tests.support.clock import NOW, Clock
 from tests.support.codec import CODEC, draft
 from tests.support.sessions import TENANT, session_with
 
 OF_THE_DATABASE = {
-    "recollect_feed_head",
-    "recollect_feed_unsettled_changes",
-    "recollect_feed_oldest_change_age_seconds",
-    "recollect_search_index_lag_batches",
-    "recollect_feed_tail_lag_changes",
+    "threadkeep_feed_head",
+    "threadkeep_feed_unsettled_changes",
+    "threadkeep_feed_oldest_change_age_seconds",
+    "threadkeep_search_index_lag_batches",
+    "threadkeep_feed_tail_lag_changes",
 }
 OF_THE_SERVER = {
-    'recollect_subscriptions{state="live"}',
-    'recollect_subscriptions{state="catching_up"}',
-    "recollect_subscription_fell_behind_total",
-    "recollect_subscription_channels",
-    "recollect_subscription_kept_bytes",
-    "recollect_consumer_members",
-    "recollect_embedding_waiting",
-    "recollect_embedding_failures_total",
+    'threadkeep_subscriptions{state="live"}',
+    'threadkeep_subscriptions{state="catching_up"}',
+    "threadkeep_subscription_fell_behind_total",
+    "threadkeep_subscription_channels",
+    "threadkeep_subscription_kept_bytes",
+    "threadkeep_consumer_members",
+    "threadkeep_embedding_waiting",
+    "threadkeep_embedding_failures_total",
 }
 FEED = FeedState(BEGINNING, Position(900, 120), 3, NOW - 90 * SECOND_NS)
 STORE = StoreInfo("store", "sqlite", "FULL", 3, indexed=True, index_lag=7, totals=None)
@@ -115,26 +115,26 @@ def _get(port: int, path: str, **headers: str) -> tuple[int, str, bytes]:
 
 async def test_every_number_is_there_under_its_name() -> None:
     assert await Facts().samples() == {
-        "recollect_up": 1,
-        "recollect_feed_head": 120,
-        "recollect_feed_unsettled_changes": 3,
-        "recollect_feed_oldest_change_age_seconds": 90,
-        "recollect_search_index_lag_batches": 7,
-        'recollect_subscriptions{state="live"}': 3,
-        'recollect_subscriptions{state="catching_up"}': 2,
-        "recollect_subscription_fell_behind_total": 4,
-        "recollect_subscription_channels": 3,
-        "recollect_subscription_kept_bytes": 2048,
-        "recollect_feed_tail_lag_changes": 10,
-        "recollect_consumer_members": 6,
-        "recollect_embedding_waiting": 12,
-        "recollect_embedding_failures_total": 3,
+        "threadkeep_up": 1,
+        "threadkeep_feed_head": 120,
+        "threadkeep_feed_unsettled_changes": 3,
+        "threadkeep_feed_oldest_change_age_seconds": 90,
+        "threadkeep_search_index_lag_batches": 7,
+        'threadkeep_subscriptions{state="live"}': 3,
+        'threadkeep_subscriptions{state="catching_up"}': 2,
+        "threadkeep_subscription_fell_behind_total": 4,
+        "threadkeep_subscription_channels": 3,
+        "threadkeep_subscription_kept_bytes": 2048,
+        "threadkeep_feed_tail_lag_changes": 10,
+        "threadkeep_consumer_members": 6,
+        "threadkeep_embedding_waiting": 12,
+        "threadkeep_embedding_failures_total": 3,
     }
 
 
 async def test_an_empty_feed_is_of_no_age() -> None:
     samples = await Facts(feed=FeedState(BEGINNING, BEGINNING, 0, None)).samples()
-    assert (samples["recollect_feed_head"], samples["recollect_feed_oldest_change_age_seconds"]) == (0, 0)
+    assert (samples["threadkeep_feed_head"], samples["threadkeep_feed_oldest_change_age_seconds"]) == (0, 0)
 
 
 @pytest.mark.parametrize(
@@ -144,16 +144,16 @@ async def test_an_empty_feed_is_of_no_age() -> None:
 async def test_the_tail_lags_behind_what_is_settled_and_is_never_ahead_of_it(position: Position, lag: int) -> None:
     """On PostgreSQL the order is not that of the numbers."""
     facts = Facts(tail=replace(TAIL, position=position))
-    assert (await facts.samples())["recollect_feed_tail_lag_changes"] == lag
+    assert (await facts.samples())["threadkeep_feed_tail_lag_changes"] == lag
 
 
 async def test_what_nobody_has_is_left_out() -> None:
     facts = Facts(tail=replace(TAIL, subscribers=0, behind=0), store=replace(STORE, indexed=False), embedding=None)
     samples = await facts.samples()
     assert not [name for name in samples if "embedding" in name], "there is no embedder"
-    assert "recollect_feed_tail_lag_changes" not in samples, "the tail rests"
-    assert "recollect_search_index_lag_batches" not in samples
-    assert samples['recollect_subscriptions{state="live"}'] == 0
+    assert "threadkeep_feed_tail_lag_changes" not in samples, "the tail rests"
+    assert "threadkeep_search_index_lag_batches" not in samples
+    assert samples['threadkeep_subscriptions{state="live"}'] == 0
 
 
 @pytest.mark.parametrize("failure", [StoreUnavailable("the disk is full"), RuntimeError("postgresql://u:hush@host")])
@@ -165,7 +165,7 @@ async def test_without_the_database_it_tells_what_the_server_knows(
         status, _, text = await asyncio.to_thread(_get, port, "/metrics")
     samples = parsed(text)
     assert status == 200
-    assert samples.pop("recollect_up") == 0
+    assert samples.pop("threadkeep_up") == 0
     assert set(samples) == OF_THE_SERVER
     assert "hush" not in caplog.text + text.decode()
     warned = [record for record in caplog.records if record.levelno >= logging.WARNING]
@@ -176,7 +176,7 @@ async def test_a_database_that_hangs_is_waited_for_a_while(monkeypatch: pytest.M
     monkeypatch.setattr(page, "_TIMEOUT_S", 0.01)
     async with asyncio.timeout(5):
         samples = await Facts(hangs=True).samples()
-    assert samples["recollect_up"] == 0
+    assert samples["threadkeep_up"] == 0
     assert not OF_THE_DATABASE & set(samples)
 
 
@@ -185,7 +185,7 @@ async def test_a_server_that_leaves_still_answers() -> None:
     asking = asyncio.create_task(facts.metrics().page())
     await asyncio.wait_for(facts.begun.wait(), 5)
     asking.cancel()
-    assert parsed(await asking)["recollect_up"] == 0
+    assert parsed(await asking)["threadkeep_up"] == 0
 
 
 async def test_however_many_ask_the_database_is_asked_once_a_second() -> None:
@@ -197,7 +197,7 @@ async def test_however_many_ask_the_database_is_asked_once_a_second() -> None:
     facts.monotonic = 0.9
     assert await metrics.page() == pages[0]
     facts.monotonic = 1.0
-    assert parsed(await metrics.page())["recollect_feed_unsettled_changes"] == 99
+    assert parsed(await metrics.page())["threadkeep_feed_unsettled_changes"] == 99
     assert facts.asked == 2
 
 
@@ -206,7 +206,7 @@ async def test_prometheus_needs_no_token_and_gets_its_format() -> None:
         status, kind, text = await asyncio.to_thread(_get, port, "/metrics")
         home = await asyncio.to_thread(_get, port, "/")
     assert (status, kind) == (200, "text/plain; version=0.0.4; charset=utf-8")
-    assert parsed(text)["recollect_up"] == 1
+    assert parsed(text)["threadkeep_up"] == 1
     assert b"/metrics (for Prometheus)" in home[2]
 
 
@@ -223,8 +223,8 @@ async def test_a_store_and_a_tail_give_the_numbers_without_a_name_in_them() -> N
     await session_with(store, draft("one"), draft("two"), session_id="hush-session", user="hush-user", app="hush-app")
     text = await metrics.page()
     samples = parsed(text)
-    assert samples["recollect_up"] == 1
-    assert samples["recollect_feed_head"] == (await store.feed_head()).change == 3
-    assert samples["recollect_feed_unsettled_changes"] == 0
+    assert samples["threadkeep_up"] == 1
+    assert samples["threadkeep_feed_head"] == (await store.feed_head()).change == 3
+    assert samples["threadkeep_feed_unsettled_changes"] == 0
     assert b"hush" not in text
     assert TENANT.encode() not in text

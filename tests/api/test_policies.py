@@ -9,10 +9,10 @@ from typing import Any
 import grpc
 import pytest
 
-from recollect import user
-from recollect.v1 import compaction_service_pb2, session_pb2
-from recollect_server.app import serve
-from recollect_server.config import ConfigError, Settings, load_settings
+from threadkeep import user
+from threadkeep.v1 import compaction_service_pb2, session_pb2
+from threadkeep_server.app import serve
+from threadkeep_server.config import ConfigError, Settings, load_settings
 
 from .bad_input import Wire, eventually, wire, wire_on
 from .test_bad_input_isolation import ACME, ALICE, BOB, OTHER, TOKENS, ref

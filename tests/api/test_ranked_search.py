@@ -11,9 +11,9 @@ from typing import Any
 
 import pytest
 
-from recollect import Client, SearchMode, errors, event_filter, recency, text_of, user
-from recollect_server.app import Running
-from recollect_server.config import ConfigError
+from threadkeep import Client, SearchMode, errors, event_filter, recency, text_of, user
+from threadkeep_server.app import Running
+from threadkeep_server.config import ConfigError
 from tests.support.serving import free_port
 
 from .bad_input import eventually
@@ -165,7 +165,7 @@ def test_what_was_just_said_is_found_by_words_at_once(client: Client) -> None:
 
 def test_over_http_too(server: Running) -> None:
     asked = {"user": {"userId": "alice"}, "query": "holiday", "mode": "SEARCH_MODE_RANKED", "neighbors": 1}
-    url = f"http://127.0.0.1:{server.http_port}/recollect.v1.RecallService/SearchEvents"
+    url = f"http://127.0.0.1:{server.http_port}/threadkeep.v1.RecallService/SearchEvents"
     with urllib.request.urlopen(urllib.request.Request(url, json.dumps(asked).encode()), timeout=10) as answer:
         found = json.load(answer)
     (hit,) = found["hits"]
@@ -181,8 +181,8 @@ def test_the_server_says_what_it_can(server: Running, client: Client) -> None:
     assert info.embeddings.enabled
     with urllib.request.urlopen(f"http://127.0.0.1:{server.http_port}/metrics", timeout=10) as page:
         told = page.read().decode()
-    assert "\nrecollect_embedding_waiting " in told
-    assert "recollect_embedding_failures_total 0.0" in told
+    assert "\nthreadkeep_embedding_waiting " in told
+    assert "threadkeep_embedding_failures_total 0.0" in told
 
 
 @pytest.mark.parametrize("engine", ENGINES)

@@ -58,7 +58,7 @@ def test_questions_are_taken_at_even_distances() -> None:
 def test_what_cannot_be_done_is_said_in_a_line(
     arguments: list[str], message: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.delenv("RECOLLECT_EMBEDDER_MODEL", raising=False)
+    monkeypatch.delenv("THREADKEEP_EMBEDDER_MODEL", raising=False)
     assert main(arguments) == 2
     told = capsys.readouterr().err.lstrip()
     assert told.startswith("bench-recall: ")

@@ -10,8 +10,8 @@ from typing import Any
 import grpc
 import pytest
 
-from recollect import user
-from recollect.v1 import recall_pb2, session_pb2
+from threadkeep import user
+from threadkeep.v1 import recall_pb2, session_pb2
 
 from .bad_input import Wire, eventually, wire_on
 from .test_bad_input_isolation import ACME, ALICE, BOB, OTHER, TOKENS, moved, ref

@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-import recollect
-from recollect import errors
+import threadkeep
+from threadkeep import errors
 from tests.unit.sdk.flavours import FLAVOURS, make
 
 
@@ -23,23 +23,23 @@ async def collect(items: AsyncIterator[Any]) -> list[Any]:
     return [item async for item in items]
 
 
-async def filled(client: Any, *texts: str) -> recollect.Session:
+async def filled(client: Any, *texts: str) -> threadkeep.Session:
     """A session with a user event for each text."""
-    session: recollect.Session = await client.create_session()
-    await client.append(session, *(recollect.user(each, event_id=f"e{n}") for n, each in enumerate(texts, 1)))
+    session: threadkeep.Session = await client.create_session()
+    await client.append(session, *(threadkeep.user(each, event_id=f"e{n}") for n, each in enumerate(texts, 1)))
     return session
 
 
 async def test_a_conversation_comes_back_as_it_was_written(client: Any) -> None:
     session = await client.create_session(metadata=' {"n": 230.0}', labels={"team": "a"})
-    call = recollect.tool_call("c1", "weather", '{ "city" : "Zürich" }')
-    written = recollect.with_ids(
-        recollect.system("be kind"),
-        recollect.user("Wie wird das Wetter? 天气", event_time=1_700_000_000_123_456_789, metadata={"n": 2**53 + 1}),
-        recollect.assistant(tool_calls=[call], author="bot", author_role="helper", usage={"input_tokens": 7}),
-        recollect.tool_result("c1", {"sun": True}, name="weather"),
-        recollect.assistant([recollect.reasoning("hm", signature=b"\x00"), "Sonne."], branch="bot.writer"),
-        recollect.user([recollect.media("image/png", data=b"\x89"), recollect.data("x", [1])]),
+    call = threadkeep.tool_call("c1", "weather", '{ "city" : "Zürich" }')
+    written = threadkeep.with_ids(
+        threadkeep.system("be kind"),
+        threadkeep.user("Wie wird das Wetter? 天气", event_time=1_700_000_000_123_456_789, metadata={"n": 2**53 + 1}),
+        threadkeep.assistant(tool_calls=[call], author="bot", author_role="helper", usage={"input_tokens": 7}),
+        threadkeep.tool_result("c1", {"sun": True}, name="weather"),
+        threadkeep.assistant([threadkeep.reasoning("hm", signature=b"\x00"), "Sonne."], branch="bot.writer"),
+        threadkeep.user([threadkeep.media("image/png", data=b"\x89"), threadkeep.data("x", [1])]),
     )
     response = await client.append(session, *written)
     assert [event.seq for event in response.events] == [1, 2, 3, 4, 5, 6]
@@ -52,12 +52,12 @@ async def test_a_conversation_comes_back_as_it_was_written(client: Any) -> None:
     stored = await client.get_session(session.ref.session_id)
     assert (stored.metadata_json, dict(stored.labels)) == (' {"n": 230.0}', {"team": "a"})
     assert (stored.last_seq, stored.window.turns, stored.usage.input_tokens) == (6, 2, 7)
-    assert recollect.text_of(await client.get_event(session, written[0].event_id)) == "be kind"
+    assert threadkeep.text_of(await client.get_event(session, written[0].event_id)) == "be kind"
 
 
 async def test_appending_the_same_ids_again_stores_nothing_twice(client: Any) -> None:
     session = await client.create_session()
-    events = recollect.with_ids(recollect.user("a"), recollect.user("b"))
+    events = threadkeep.with_ids(threadkeep.user("a"), threadkeep.user("b"))
     first, again = [await client.append(session, *events) for _ in range(2)]
     assert [event.seq for event in again.events] == [event.seq for event in first.events] == [1, 2]
     assert [event.replayed for event in again.events] == [True, True]
@@ -66,7 +66,7 @@ async def test_appending_the_same_ids_again_stores_nothing_twice(client: Any) ->
 
 async def test_an_id_with_other_content_is_a_conflict_unless_ignored(client: Any) -> None:
     session = await filled(client, "a")
-    other = recollect.user("other", event_id="e1")
+    other = threadkeep.user("other", event_id="e1")
     with pytest.raises(errors.EventIdConflict) as caught:
         await client.append(session, other)
     assert (caught.value.event_id, caught.value.seq, caught.value.field) == ("e1", 1, "events[0].event_id")
@@ -77,21 +77,21 @@ async def test_an_id_with_other_content_is_a_conflict_unless_ignored(client: Any
 async def test_preconditions(client: Any) -> None:
     session = await filled(client, "a", "b")
     with pytest.raises(errors.VersionMismatch) as caught:
-        await client.append(session, recollect.user("c"), expected_log_version=0)
+        await client.append(session, threadkeep.user("c"), expected_log_version=0)
     assert (caught.value.expected, caught.value.actual) == ("0", "1")
     with pytest.raises(errors.VersionMismatch):
-        await client.append(session, recollect.user("c"), expected_last_event_id="")
-    assert (await client.append(session, recollect.user("c"), expected_last_event_id="e2")).log_version == 2
-    assert (await client.append(session, recollect.user("d"), expected_log_version=2)).last_seq == 4
+        await client.append(session, threadkeep.user("c"), expected_last_event_id="")
+    assert (await client.append(session, threadkeep.user("c"), expected_last_event_id="e2")).log_version == 2
+    assert (await client.append(session, threadkeep.user("d"), expected_log_version=2)).last_seq == 4
 
 
 async def test_append_makes_the_session_when_asked(client: Any) -> None:
     with pytest.raises(errors.SessionNotFound) as caught:
-        await client.append("new", recollect.user("a"))
+        await client.append("new", threadkeep.user("a"))
     assert (caught.value.app, caught.value.user_id, caught.value.session_id) == ("shop", "alice", "new")
-    options: recollect.CreateOptions = {"never_expires": True, "labels": {"k": "v"}}
-    assert (await client.append("new", recollect.user("a"), create=options)).session_created
-    assert not (await client.append("new", recollect.user("b"), create=True)).session_created
+    options: threadkeep.CreateOptions = {"never_expires": True, "labels": {"k": "v"}}
+    assert (await client.append("new", threadkeep.user("a"), create=options)).session_created
+    assert not (await client.append("new", threadkeep.user("b"), create=True)).session_created
     session = await client.get_session("new")
     assert (dict(session.labels), session.HasField("expire_time")) == ({"k": "v"}, False)
 
@@ -140,22 +140,22 @@ async def test_deleting(client: Any) -> None:
 async def test_events_are_filtered_ordered_and_paged(client: Any) -> None:
     session = await filled(client, "one", "two", "three", "four", "five")
 
-    async def texts(filter: recollect.EventFilter | None = None, **options: Any) -> list[str]:  # noqa: A002
-        return [recollect.text_of(event) async for event in client.events(session, filter, **options)]
+    async def texts(filter: threadkeep.EventFilter | None = None, **options: Any) -> list[str]:  # noqa: A002
+        return [threadkeep.text_of(event) async for event in client.events(session, filter, **options)]
 
     assert await texts(page_size=2) == ["one", "two", "three", "four", "five"]
     assert await texts(order="descending", page_size=2) == ["five", "four", "three", "two", "one"]
-    assert await texts(recollect.event_filter(last_n=2)) == ["four", "five"]
-    assert await texts(recollect.event_filter(keyword="T")) == ["two", "three"]
-    assert await texts(recollect.event_filter(after_seq=1, before_seq=4), page_size=1) == ["two", "three"]
-    assert await texts(recollect.event_filter(page=1, page_size=2)) == ["three", "four"]
-    assert await texts(recollect.event_filter(roles=["tool"])) == []
+    assert await texts(threadkeep.event_filter(last_n=2)) == ["four", "five"]
+    assert await texts(threadkeep.event_filter(keyword="T")) == ["two", "three"]
+    assert await texts(threadkeep.event_filter(after_seq=1, before_seq=4), page_size=1) == ["two", "three"]
+    assert await texts(threadkeep.event_filter(page=1, page_size=2)) == ["three", "four"]
+    assert await texts(threadkeep.event_filter(roles=["tool"])) == []
 
 
 async def test_search_covers_a_session_or_a_user(client: Any) -> None:
     first, second = await filled(client, "red apple", "pear"), await filled(client, "green APPLE")
     bobs = await client.create_session("bob")
-    await client.append(bobs, recollect.user("apple of bob"))
+    await client.append(bobs, threadkeep.user("apple of bob"))
     assert [hit.event.seq async for hit in client.search("apple", session=first)] == [1]
     found = [hit.session.session_id async for hit in client.search("apple", page_size=1)]
     assert sorted(found) == sorted([first.ref.session_id, second.ref.session_id])
@@ -165,14 +165,14 @@ async def test_search_covers_a_session_or_a_user(client: Any) -> None:
 async def test_a_stream_of_appends(client: Any) -> None:
     for n in range(3):
         await client.create_session(session_id=f"s{n}")
-    batches = [(f"s{n % 3}", [recollect.user(str(n))]) for n in range(60)]
-    batches[30] = ("missing", [recollect.user("lost")])
+    batches = [(f"s{n % 3}", [threadkeep.user(str(n))]) for n in range(60)]
+    batches[30] = ("missing", [threadkeep.user("lost")])
     results = await collect(client.append_stream(batches, max_outstanding=8))
     assert [result.index for result in results] == list(range(60))
-    failed = {result.index: recollect.error_of(result) for result in results if recollect.error_of(result)}
+    failed = {result.index: threadkeep.error_of(result) for result in results if threadkeep.error_of(result)}
     assert list(failed) == [30]
     assert isinstance(failed[30], errors.SessionNotFound)
-    texts = [recollect.text_of(event) async for event in client.events("s1")]
+    texts = [threadkeep.text_of(event) async for event in client.events("s1")]
     assert texts == [str(n) for n in range(60) if n % 3 == 1]
 
 
@@ -190,7 +190,7 @@ async def test_info(client: Any) -> None:
 async def test_refusals_are_typed(client: Any) -> None:
     session = await filled(client, "a")
     with pytest.raises(errors.InvalidField) as invalid:
-        await client.list_events(session, recollect.event_filter(last_n=0))
+        await client.list_events(session, threadkeep.event_filter(last_n=0))
     assert (invalid.value.field, bool(invalid.value.problem)) == ("filter.last_n", True)
     with pytest.raises(errors.InvalidField):
         await client.append(session)
@@ -200,7 +200,7 @@ async def test_refusals_are_typed(client: Any) -> None:
         await client.get_event(session, "nope")
     assert missing.value.event_id == "nope"
     with pytest.raises(errors.BatchTooLarge) as large:
-        await client.append(session, *[recollect.user("x")] * 1001)
+        await client.append(session, *[threadkeep.user("x")] * 1001)
     assert (large.value.size, large.value.limit, large.value.unit) == (1001, 1000, "events")
 
 
@@ -208,7 +208,7 @@ async def test_a_session_id_alone_may_be_ambiguous(client: Any) -> None:
     for user in ("alice", "bob"):
         await client.create_session(user, session_id="same")
     with pytest.raises(errors.AmbiguousSession) as caught:
-        await client.get_session(recollect.SessionRef(session_id="same"))
+        await client.get_session(threadkeep.SessionRef(session_id="same"))
     assert caught.value.session_id == "same"
 
 
@@ -224,7 +224,7 @@ async def test_the_token_decides_whose_data_is_reached(start_server: Callable[..
     ):
         session = await alice.create_session(session_id="s1")
         assert session.ref.user_id == "alice"
-        assert (await alice.append("s1", recollect.user("hi"))).last_seq == 1
+        assert (await alice.append("s1", threadkeep.user("hi"))).last_seq == 1
         assert [hit.event.seq async for hit in alice.search("hi")] == [1]
         with pytest.raises(errors.PermissionDenied) as denied:
             await alice.create_session("bob")

@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-import recollect
-from recollect import MemoryFilter, MemoryProvider, SessionEvent, SummaryPrompt, compaction, errors
+import threadkeep
+from threadkeep import MemoryFilter, MemoryProvider, SessionEvent, SummaryPrompt, compaction, errors
 from tests.unit.sdk.flavours import FLAVOURS, make
 
 WINDOW = MemoryProvider.limited_window()
@@ -46,19 +46,19 @@ def summariser(flavour: str) -> Callable[..., Any]:
 
 def turn(number: int, *, long: int = 1) -> list[SessionEvent]:
     """A turn of four events: q, c (planner's), r, a (writer's)."""
-    call = recollect.tool_call(f"c{number}", "look", {})
+    call = threadkeep.tool_call(f"c{number}", "look", {})
     return [
-        recollect.user(f"question {number}", event_id=f"q{number}"),
-        recollect.assistant(tool_calls=[call], event_id=f"c{number}", author="planner", author_role="lead"),
-        recollect.tool_result(f"c{number}", "found " * long, name="look", event_id=f"r{number}"),
-        recollect.assistant(f"answer {number}", event_id=f"a{number}", author="writer"),
+        threadkeep.user(f"question {number}", event_id=f"q{number}"),
+        threadkeep.assistant(tool_calls=[call], event_id=f"c{number}", author="planner", author_role="lead"),
+        threadkeep.tool_result(f"c{number}", "found " * long, name="look", event_id=f"r{number}"),
+        threadkeep.assistant(f"answer {number}", event_id=f"a{number}", author="writer"),
     ]
 
 
-async def filled(client: Any, turns: int, **options: int) -> recollect.Session:
+async def filled(client: Any, turns: int, **options: int) -> threadkeep.Session:
     """A session with instructions and so many turns."""
-    session: recollect.Session = await client.create_session(session_id="s")
-    await client.append(session, recollect.system("Be kind.", event_id="sys"))
+    session: threadkeep.Session = await client.create_session(session_id="s")
+    await client.append(session, threadkeep.system("Be kind.", event_id="sys"))
     for number in range(turns):
         await client.append(session, *turn(number, **options))
     return session
@@ -89,9 +89,9 @@ async def test_who_may_not_read_sees_nothing_and_who_may_not_write_appends_nothi
     blind = await client.get_context(session, WINDOW.write_only())
     assert (list(blind.events), blind.window.events) == ([], 5)
     assert list((await client.get_context(session, MemoryProvider.none())).events) == []
-    quiet = await client.append(session, recollect.user("psst"), memory=WINDOW.read_only())
+    quiet = await client.append(session, threadkeep.user("psst"), memory=WINDOW.read_only())
     assert (quiet.last_seq, (await client.get_session(session)).last_seq) == (0, 5)
-    assert (await client.append(session, recollect.user("hi"), memory=WINDOW.write_only())).last_seq == 6
+    assert (await client.append(session, threadkeep.user("hi"), memory=WINDOW.write_only())).last_seq == 6
 
 
 async def test_a_session_has_its_own_context_size(client: Any) -> None:
@@ -143,7 +143,7 @@ async def test_compacting_with_a_model_of_ones_own(client: Any, summariser: Call
     assert (done.strategy, done.actor, done.archived_events) == ("recursive_summary", "me", 20)
     assert "question 0" in asked[0].prompt
     context = (await client.get_context(session)).events
-    assert [recollect.text_of(each) for each in context[:3]] == [
+    assert [threadkeep.text_of(each) for each in context[:3]] == [
         "Be kind.",
         "Summarize the conversation we had so far.",
         "They asked six questions.",
@@ -158,7 +158,7 @@ async def test_appends_do_not_defeat_a_summary_in_the_making(client: Any, addres
     asked: list[SummaryPrompt] = []
 
     def meanwhile() -> None:
-        with recollect.Client(address) as other:
+        with threadkeep.Client(address) as other:
             other.append(session, *turn(6))
 
     assert await client.compact_with(session, summariser("They met.", asked, meanwhile), compaction.recursive_summary(4))
@@ -171,11 +171,11 @@ async def test_a_lost_race_is_planned_anew_and_asked_for_once(
 ) -> None:
     """The other compaction archives an event that the prompt does not tell of: the older SYSTEM event."""
     session = await filled(client, 6)
-    await client.append(session, recollect.system("Be brief.", event_id="sys2"))
+    await client.append(session, threadkeep.system("Be brief.", event_id="sys2"))
     asked: list[SummaryPrompt] = []
 
     def meanwhile() -> None:
-        with recollect.Client(address) as other:
+        with threadkeep.Client(address) as other:
             other.apply_compaction(session, archive=["sys"], expected_window_version=0)
 
     done = await client.compact_with(session, summariser("They met.", asked, meanwhile), compaction.recursive_summary(4))
@@ -209,7 +209,7 @@ async def test_a_plan_is_stale_after_another_compaction_only(client: Any) -> Non
 async def test_a_plan_of_the_callers_own(client: Any) -> None:
     session = await filled(client, 3)
     read = await client.get_context(session)
-    made = recollect.assistant("So far so good.", synthetic=True, compaction_source="mine")
+    made = threadkeep.assistant("So far so good.", synthetic=True, compaction_source="mine")
     await client.append(session, *turn(3))
     await client.apply_compaction(
         session,
@@ -219,7 +219,7 @@ async def test_a_plan_of_the_callers_own(client: Any) -> None:
         strategy="mine",
     )
     events = (await client.get_context(session)).events
-    assert [recollect.text_of(each) for each in events[:2]] == ["Be kind.", "So far so good."]
+    assert [threadkeep.text_of(each) for each in events[:2]] == ["Be kind.", "So far so good."]
     assert ids(events[2:]) == ids(turn(3))
     with pytest.raises(errors.BrokenToolPair) as torn:
         await client.apply_compaction(session, archive=["r3"], expected_window_version=1)
@@ -230,7 +230,7 @@ async def test_replacing_the_window(client: Any) -> None:
     session = await filled(client, 3)
     read = await client.get_context(session)
     kept = [event for event in read.events if event.event_id in ("sys", *ids(turn(2)))]
-    note = recollect.assistant("Note.", synthetic=True, compaction_source="mine")
+    note = threadkeep.assistant("Note.", synthetic=True, compaction_source="mine")
     done = await client.replace_events(session, kept[0], note, *kept[1:], expected_log_version=read.log_version)
     assert (done.replaced, done.compaction.archived_events) == (True, 8)
     assert ids((await client.get_context(session)).events)[-4:] == ids(turn(2))

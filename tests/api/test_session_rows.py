@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from datetime import timedelta
 
-from recollect import Client, system, user
+from threadkeep import Client, system, user
 from tests.api.conftest import ServerFactory
 
 _TOLERANCE_S = 5

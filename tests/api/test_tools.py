@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from recollect import Client, SessionRef, assistant, errors, memory_entry, user
-from recollect_server.app import Running
+from threadkeep import Client, SessionRef, assistant, errors, memory_entry, user
+from threadkeep_server.app import Running
 
 from .conftest import ServerFactory
 from .recalling import ENGINES, connected, embedded, serving, tell

@@ -11,9 +11,9 @@ import grpc
 import pytest
 from google.protobuf.message_factory import GetMessageClass
 
-from recollect import user
-from recollect.v1 import session_pb2
-from recollect.v1 import subscription_pb2 as pb
+from threadkeep import user
+from threadkeep.v1 import session_pb2
+from threadkeep.v1 import subscription_pb2 as pb
 
 from .bad_streams import METHODS, Streams, path_of, streams_on
 

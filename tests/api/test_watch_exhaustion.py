@@ -10,8 +10,8 @@ from typing import Any
 import grpc
 import pytest
 
-from recollect import user
-from recollect.v1 import session_pb2, subscription_service_pb2, subscription_service_pb2_grpc
+from threadkeep import user
+from threadkeep.v1 import session_pb2, subscription_service_pb2, subscription_service_pb2_grpc
 
 from .bad_input import eventually
 from .bad_streams import Streams, streams_on

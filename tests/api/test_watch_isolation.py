@@ -9,9 +9,9 @@ from typing import Any
 import grpc
 import pytest
 
-from recollect import user
-from recollect.v1 import session_pb2
-from recollect.v1 import subscription_pb2 as pb
+from threadkeep import user
+from threadkeep.v1 import session_pb2
+from threadkeep.v1 import subscription_pb2 as pb
 
 from .bad_input import Refusal, eventually
 from .bad_streams import METHODS, UNARY, Streams, path_of, streams_on
@@ -263,7 +263,7 @@ def test_the_metrics_page_names_nobody(wire: Streams, parked: str) -> None:
     calls = [wire.watch(ALL, token=token) for token in (ALICE, BOB, OTHER)]
     for call in calls:
         next(call)
-    assert wire.gauges()["recollect_subscription_channels"] == 3
+    assert wire.gauges()["threadkeep_subscription_channels"] == 3
     page = wire.metrics_page()
     for name in ("alice", "bob", "acme", "other", "shared", "secret", "red", "swordfish", "member-of"):
         assert name not in page

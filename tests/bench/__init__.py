@@ -1,1 +1,1 @@
-"""`make bench`: Recollect against raw baselines of the same run."""
+"""`make bench`: Threadkeep against raw baselines of the same run."""

@@ -1,6 +1,6 @@
 /* Makes fsync and fdatasync slower, for `make bench --only fsync`. Loaded with LD_PRELOAD.
  *
- * RECOLLECT_BENCH_FSYNC names a file of two 64-bit numbers that is mapped into every process: how many microseconds to wait
+ * THREADKEEP_BENCH_FSYNC names a file of two 64-bit numbers that is mapped into every process: how many microseconds to wait
  * after each call, which the benchmark changes while the server runs, and how many calls were made. */
 #define _GNU_SOURCE
 #include <dlfcn.h>
@@ -24,7 +24,7 @@ static int (*real_fdatasync)(int);
 __attribute__((constructor)) static void prepare(void) {
     real_fsync = (int (*)(int))dlsym(RTLD_NEXT, "fsync");
     real_fdatasync = (int (*)(int))dlsym(RTLD_NEXT, "fdatasync");
-    const char *path = getenv("RECOLLECT_BENCH_FSYNC");
+    const char *path = getenv("THREADKEEP_BENCH_FSYNC");
     if (!path) return;
     int fd = open(path, O_RDWR | O_CLOEXEC);
     if (fd < 0) return;

@@ -165,7 +165,7 @@ class Bench:
         directory.mkdir()
         try:
             sqlite = engine == "sqlite"
-            url = f"sqlite:///{directory / 'recollect.db'}" if sqlite else self.cluster().create_database(name)
+            url = f"sqlite:///{directory / 'threadkeep.db'}" if sqlite else self.cluster().create_database(name)
             yield Database(engine, url, directory)
         finally:
             if engine == "postgres" and self._cluster is not None:
@@ -193,11 +193,11 @@ class Bench:
         """A server under test on the database."""
         port, log = free_port(), database.directory / "server.log"
         settings = {
-            "RECOLLECT_DATABASE_URL": database.url,
-            "RECOLLECT_DATA_DIR": str(database.directory),
-            "RECOLLECT_GRPC_ADDRESS": f"127.0.0.1:{port}",
-            "RECOLLECT_HTTP_ADDRESS": "",
-            "RECOLLECT_SEARCH_INDEX": "true" if index else "false",
+            "THREADKEEP_DATABASE_URL": database.url,
+            "THREADKEEP_DATA_DIR": str(database.directory),
+            "THREADKEEP_GRPC_ADDRESS": f"127.0.0.1:{port}",
+            "THREADKEEP_HTTP_ADDRESS": "",
+            "THREADKEEP_SEARCH_INDEX": "true" if index else "false",
         }
         with child(server_command(), log, settings | dict(env or {})) as process:
             wait_for_port(process, port, log, START_SECONDS)
@@ -270,9 +270,9 @@ class Bench:
 
 
 def server_command() -> list[str]:
-    """The program under test; RECOLLECT_BENCH_COMMAND names another build."""
-    other = os.environ.get("RECOLLECT_BENCH_COMMAND")
-    return other.split() if other else [str(Path(sys.executable).with_name("recollect")), "serve"]
+    """The program under test; THREADKEEP_BENCH_COMMAND names another build."""
+    other = os.environ.get("THREADKEEP_BENCH_COMMAND")
+    return other.split() if other else [str(Path(sys.executable).with_name("threadkeep")), "serve"]
 
 
 @contextlib.contextmanager
@@ -301,5 +301,5 @@ def own_postgres(bench: "Bench", env: Mapping[str, str]) -> Iterator[Database]:
 def bench(options: Options, progress: Progress) -> Iterator[Bench]:
     """A run; ends every process and removes every file when it is over, however it ends."""
     with contextlib.ExitStack() as stack:
-        root = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="recollect-bench-", ignore_cleanup_errors=True)))
+        root = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="threadkeep-bench-", ignore_cleanup_errors=True)))
         yield Bench(options, root, stack, progress)

@@ -7,7 +7,7 @@ from typing import Any, cast
 
 import grpc
 
-from recollect.v1 import event_service_pb2, recall_service_pb2, server_service_pb2
+from threadkeep.v1 import event_service_pb2, recall_service_pb2, server_service_pb2
 from tests.bench import payloads
 
 OPTIONS = (

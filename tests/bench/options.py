@@ -71,7 +71,7 @@ def parse(argv: Sequence[str], names: dict[str, str]) -> Options:
     listed = "\n".join(f"  {name:<12} {text}" for name, text in names.items())
     parser = argparse.ArgumentParser(
         prog="python -m tests.bench",
-        description="Measure Recollect against raw baselines taken in the same run.",
+        description="Measure Threadkeep against raw baselines taken in the same run.",
         epilog=f"lines:\n{listed}",
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )

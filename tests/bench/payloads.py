@@ -7,7 +7,7 @@ import secrets
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from recollect.v1 import (
+from threadkeep.v1 import (
     event_pb2,
     event_service_pb2,
     filter_pb2,
@@ -18,12 +18,12 @@ from recollect.v1 import (
 )
 
 APP = "bench"
-APPEND = "/recollect.v1.EventService/AppendEvents"
-APPEND_STREAM = "/recollect.v1.EventService/AppendStream"
-LIST = "/recollect.v1.EventService/ListEvents"
-SEARCH = "/recollect.v1.RecallService/SearchEvents"
-CREATE = "/recollect.v1.SessionService/CreateSession"
-INFO = "/recollect.v1.ServerService/GetServerInfo"
+APPEND = "/threadkeep.v1.EventService/AppendEvents"
+APPEND_STREAM = "/threadkeep.v1.EventService/AppendStream"
+LIST = "/threadkeep.v1.EventService/ListEvents"
+SEARCH = "/threadkeep.v1.RecallService/SearchEvents"
+CREATE = "/threadkeep.v1.SessionService/CreateSession"
+INFO = "/threadkeep.v1.ServerService/GetServerInfo"
 
 EVENT_BYTES = 1024
 _ID_WIDTH = 24

@@ -35,8 +35,8 @@ def free_port() -> int:
 
 
 def environment(changes: Mapping[str, str]) -> dict[str, str]:
-    """This process's environment without anything that configures Recollect, plus `changes`."""
-    kept = {key: value for key, value in os.environ.items() if not key.startswith("RECOLLECT_")}
+    """This process's environment without anything that configures Threadkeep, plus `changes`."""
+    kept = {key: value for key, value in os.environ.items() if not key.startswith("THREADKEEP_")}
     return kept | dict(changes)
 
 

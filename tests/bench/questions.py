@@ -10,7 +10,7 @@ from typing import Any
 
 from google.protobuf.timestamp_pb2 import Timestamp
 
-from recollect.v1 import event_service_pb2, recall_pb2, recall_service_pb2
+from threadkeep.v1 import event_service_pb2, recall_pb2, recall_service_pb2
 from tests.bench import loads, payloads
 from tests.recall_bench.plain import PlainFts5
 

@@ -11,13 +11,13 @@ from typing import Any
 
 import grpc.aio
 
-import recollect
-from recollect._channel import channel_options
-from recollect.v1 import event_service_pb2 as es
-from recollect.v1 import subscription_service_pb2 as su
-from recollect.v1.event_service_pb2_grpc import EventServiceStub
-from recollect.v1.session_pb2 import SessionRef
-from recollect.v1.subscription_service_pb2_grpc import SubscriptionServiceStub
+import threadkeep
+from threadkeep._channel import channel_options
+from threadkeep.v1 import event_service_pb2 as es
+from threadkeep.v1 import subscription_service_pb2 as su
+from threadkeep.v1.event_service_pb2_grpc import EventServiceStub
+from threadkeep.v1.session_pb2 import SessionRef
+from threadkeep.v1.subscription_service_pb2_grpc import SubscriptionServiceStub
 
 TEXT = "x" * 1024
 BLOCK = 50
@@ -29,7 +29,7 @@ def _ref(name: str) -> SessionRef:
     return SessionRef(app="bench", user_id="python", session_id=name)
 
 
-async def _unary(channel: grpc.aio.Channel, client: recollect.AsyncClient, seconds: float) -> dict[str, Any]:
+async def _unary(channel: grpc.aio.Channel, client: threadkeep.AsyncClient, seconds: float) -> dict[str, Any]:
     """Appends of one event: blocks of either kind in turn, so that both see the same server and the same disk."""
     stub, run = EventServiceStub(channel), uuid.uuid4().hex
     refs = {name: _ref(f"{run}-{name}") for name in ("stub", "sdk")}
@@ -37,11 +37,11 @@ async def _unary(channel: grpc.aio.Channel, client: recollect.AsyncClient, secon
         await client.create_session(session_id=ref.session_id)
 
     async def bare() -> None:
-        event = recollect.user(TEXT, event_id=str(uuid.uuid4()))
+        event = threadkeep.user(TEXT, event_id=str(uuid.uuid4()))
         await stub.AppendEvents(es.AppendEventsRequest(session=refs["stub"], events=[event]), timeout=30)
 
     async def sdk() -> None:
-        await client.append(refs["sdk"], recollect.user(TEXT))
+        await client.append(refs["sdk"], threadkeep.user(TEXT))
 
     calls: dict[str, Call] = {"stub": bare, "sdk": sdk}
     took: dict[str, list[float]] = {name: [] for name in calls}
@@ -65,11 +65,11 @@ def _latency(times: list[float]) -> dict[str, float]:
     }
 
 
-async def _stream(channel: grpc.aio.Channel, client: recollect.AsyncClient) -> dict[str, float]:
+async def _stream(channel: grpc.aio.Channel, client: threadkeep.AsyncClient) -> dict[str, float]:
     """Following a session from its beginning."""
     ref = _ref(uuid.uuid4().hex)
     for _ in range(FOLLOWED // BATCH):
-        await client.append(ref, *(recollect.user(TEXT) for _ in range(BATCH)), create=True)
+        await client.append(ref, *(threadkeep.user(TEXT) for _ in range(BATCH)), create=True)
     stub = SubscriptionServiceStub(channel)
 
     async def bare() -> None:
@@ -102,7 +102,7 @@ async def main(address: str, seconds: float) -> None:
     """Measures and prints."""
     async with (
         grpc.aio.insecure_channel(address, channel_options()) as channel,
-        recollect.AsyncClient(address, app="bench", user_id="python") as client,
+        threadkeep.AsyncClient(address, app="bench", user_id="python") as client,
     ):
         unary = await _unary(channel, client, seconds)
         print(json.dumps({"language": "python", "unary": unary, "stream": await _stream(channel, client)}))

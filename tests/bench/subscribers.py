@@ -11,11 +11,11 @@ from typing import Any
 
 import grpc
 
-from recollect.v1 import subscription_pb2, subscription_service_pb2
+from threadkeep.v1 import subscription_pb2, subscription_service_pb2
 from tests.bench import echo, loads, payloads, stored
 
-WATCH_SESSION = "/recollect.v1.SubscriptionService/WatchSession"
-WATCH_ALL = "/recollect.v1.SubscriptionService/WatchAll"
+WATCH_SESSION = "/threadkeep.v1.SubscriptionService/WatchSession"
+WATCH_ALL = "/threadkeep.v1.SubscriptionService/WatchAll"
 STREAMS_PER_CONNECTION = 100
 _CHANGES_TAG = b"\x0a"
 # Changes with an event are longer than this, all others shorter.

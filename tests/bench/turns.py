@@ -6,9 +6,9 @@ import time
 from collections.abc import Awaitable, Callable
 from typing import Any
 
-import recollect
-from recollect import MemoryProvider, chat
-from recollect.chat import Tool, ToolCall, ToolContext, ToolDefinition
+import threadkeep
+from threadkeep import MemoryProvider, chat
+from threadkeep.chat import Tool, ToolCall, ToolContext, ToolDefinition
 from tests.bench import loads, payloads
 
 EVENTS = 50
@@ -22,7 +22,7 @@ Job = dict[str, Any]
 
 async def turns(job: Job) -> dict[str, Any]:
     """One turn after the other, in the sessions in turn, each with one round of a tool if `tools`. `by`: "kit" or "hand"."""
-    async with recollect.AsyncClient(job["target"], app=payloads.APP, user_id="u000") as client:
+    async with threadkeep.AsyncClient(job["target"], app=payloads.APP, user_id="u000") as client:
         turn = (_by_kit if job["by"] == "kit" else _by_hand)(client, with_tools=job["tools"])
         begin = time.perf_counter() + job["warmup"]
         times: list[float] = []
@@ -37,7 +37,7 @@ async def turns(job: Job) -> dict[str, Any]:
     return loads.summary(times, before - begin, 1, 0)
 
 
-def _by_kit(client: recollect.AsyncClient, *, with_tools: bool) -> Callable[[str, str], Awaitable[None]]:
+def _by_kit(client: threadkeep.AsyncClient, *, with_tools: bool) -> Callable[[str, str], Awaitable[None]]:
     async def found(arguments: str, context: ToolContext) -> str:
         return _FOUND
 
@@ -58,14 +58,14 @@ def _by_kit(client: recollect.AsyncClient, *, with_tools: bool) -> Callable[[str
     return turn
 
 
-def _by_hand(client: recollect.AsyncClient, *, with_tools: bool) -> Callable[[str, str], Awaitable[None]]:
+def _by_hand(client: threadkeep.AsyncClient, *, with_tools: bool) -> Callable[[str, str], Awaitable[None]]:
     async def turn(session: str, call_id: str) -> None:
         await client.get_context(session, _SEEN)
-        await client.append(session, recollect.user(_QUESTION))
+        await client.append(session, threadkeep.user(_QUESTION))
         if with_tools:
-            call = recollect.tool_call(call_id, _DEFINITION.name, _ARGUMENTS)
-            await client.append(session, recollect.assistant(tool_calls=[call]))
-            await client.append(session, recollect.tool_result(call_id, _FOUND, name=_DEFINITION.name))
-        await client.append(session, recollect.assistant(_ANSWER))
+            call = threadkeep.tool_call(call_id, _DEFINITION.name, _ARGUMENTS)
+            await client.append(session, threadkeep.assistant(tool_calls=[call]))
+            await client.append(session, threadkeep.tool_result(call_id, _FOUND, name=_DEFINITION.name))
+        await client.append(session, threadkeep.assistant(_ANSWER))
 
     return turn

@@ -7,7 +7,7 @@ from typing import Any
 
 import grpc
 
-from recollect.v1 import (
+from threadkeep.v1 import (
     compaction_pb2,
     compaction_service_pb2,
     context_pb2,
@@ -17,10 +17,10 @@ from recollect.v1 import (
 from tests.bench import loads, payloads
 from tests.support.model_endpoint import ModelEndpoint, endpoint, replies
 
-CONTEXT = "/recollect.v1.EventService/GetContext"
-GET_SESSION = "/recollect.v1.SessionService/GetSession"
-COMPACT = "/recollect.v1.CompactionService/CompactSession"
-APPLY = "/recollect.v1.CompactionService/ApplyCompaction"
+CONTEXT = "/threadkeep.v1.EventService/GetContext"
+GET_SESSION = "/threadkeep.v1.SessionService/GetSession"
+COMPACT = "/threadkeep.v1.CompactionService/CompactSession"
+APPLY = "/threadkeep.v1.CompactionService/ApplyCompaction"
 _BATCH = 500
 Job = dict[str, Any]
 

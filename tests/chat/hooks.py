@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import AsyncGenerator, Generator, Sequence
 from typing import Any
 
-from recollect.chat import AsyncToolCallingAdvisor, ChatClientRequest, ChatClientResponse, Message, ToolCallingAdvisor
-from recollect.chat.executions import ToolExecution
+from threadkeep.chat import AsyncToolCallingAdvisor, ChatClientRequest, ChatClientResponse, Message, ToolCallingAdvisor
+from threadkeep.chat.executions import ToolExecution
 
 from .kits import Kit
 

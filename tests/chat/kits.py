@@ -8,9 +8,9 @@ from collections.abc import AsyncIterator, Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
-import recollect
-from recollect import chat
-from recollect.chat.requests import ChatClientRequest, ChatClientResponse
+import threadkeep
+from threadkeep import chat
+from threadkeep.chat.requests import ChatClientRequest, ChatClientResponse
 
 
 @dataclass(frozen=True)
@@ -20,7 +20,7 @@ class Kit:
     is_async: bool
 
     def __getattr__(self, name: str) -> Any:
-        source = recollect if name == "Client" else chat
+        source = threadkeep if name == "Client" else chat
         return getattr(source, f"Async{name}" if self.is_async else name)
 
     async def of(self, call: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:

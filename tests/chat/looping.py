@@ -7,7 +7,7 @@ import time
 from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 from typing import Any
 
-from recollect.chat import (
+from threadkeep.chat import (
     ChatClientRequest,
     ChatClientResponse,
     ChatOptions,
@@ -24,7 +24,7 @@ from recollect.chat import (
     assistant,
     user,
 )
-from recollect.chat.executions import ToolExecution
+from threadkeep.chat.executions import ToolExecution
 
 from .kits import Kit
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from recollect.chat import ChatClientRequest, Message
+from threadkeep.chat import ChatClientRequest, Message
 
 from .kits import Kit
 

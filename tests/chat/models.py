@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from recollect.chat import (
+from threadkeep.chat import (
     Aggregator,
     ChatResponse,
     Media,

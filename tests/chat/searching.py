@@ -6,7 +6,7 @@ import json
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from recollect.chat import (
+from threadkeep.chat import (
     ChatClientRequest,
     Message,
     Prompt,

@@ -10,10 +10,10 @@ from uuid import uuid4
 
 import pytest
 
-from recollect.chat import ChatClientRequest, Message, Role, Tool, ToolDefinition, ToolOptions, keys, user
-from recollect.chat.requests import ChatClientResponse
-from recollect.chat.wire import from_event
-from recollect_server.app import Running
+from threadkeep.chat import ChatClientRequest, Message, Role, Tool, ToolDefinition, ToolOptions, keys, user
+from threadkeep.chat.requests import ChatClientResponse
+from threadkeep.chat.wire import from_event
+from threadkeep_server.app import Running
 from tests.api.recalling import ENGINES, serving
 
 from .kits import Kit, Way

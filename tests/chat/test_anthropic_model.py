@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from recollect.chat import (
+from threadkeep.chat import (
     ChatOptions,
     Data,
     Media,

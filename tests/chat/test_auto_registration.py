@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from recollect.chat import (
+from threadkeep.chat import (
     ChatClientRequest,
     ChatOptions,
     InvalidChain,
@@ -21,7 +21,7 @@ from recollect.chat import (
     assistant,
     function_tool,
 )
-from recollect.chat.keys import AUTO_TOOLS, CHAT_MEMORY_ORDER, SESSION_MEMORY_ORDER, TOOL_CALLING_ORDER
+from threadkeep.chat.keys import AUTO_TOOLS, CHAT_MEMORY_ORDER, SESSION_MEMORY_ORDER, TOOL_CALLING_ORDER
 
 from .kits import Kit, Way, text_of
 from .memories import memory_at

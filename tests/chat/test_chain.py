@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from recollect.chat import ChatClientRequest, InvalidChain, user
+from threadkeep.chat import ChatClientRequest, InvalidChain, user
 
 from .kits import Kit, Way, text_of
 

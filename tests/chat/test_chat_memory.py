@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-import recollect
-from recollect.chat import MissingSession, Text, ToolCall, ToolResult, assistant, keys, system, tool
+import threadkeep
+from threadkeep.chat import MissingSession, Text, ToolCall, ToolResult, assistant, keys, system, tool
 
 from .serving import Talk, asked
 
@@ -48,8 +48,8 @@ async def test_it_stores_what_the_user_says_and_what_tools_answer(talk: Talk) ->
 @pytest.mark.parametrize("turns", [None, 1])
 async def test_what_a_request_brings_along_is_not_said_twice(talk: Talk, turns: int | None) -> None:
     """All of the memory, or as much as its window holds, is a part of what is asked."""
-    await talk.append(recollect.user("one"), recollect.assistant("1"), recollect.user("two"), recollect.assistant("2"))
-    window = recollect.MemoryProvider.limited_window()
+    await talk.append(threadkeep.user("one"), threadkeep.assistant("1"), threadkeep.user("two"), threadkeep.assistant("2"))
+    window = threadkeep.MemoryProvider.limited_window()
     memory = talk.memory(order=keys.CHAT_MEMORY_ORDER, memory=window.max_turns(turns) if turns else window)
     model = talk.kit.ScriptedModel(["3"])
     await talk.ask(model, memory, "one", assistant("1"), "two", assistant("2"), "three")
@@ -60,7 +60,7 @@ async def test_what_a_request_brings_along_is_not_said_twice(talk: Talk, turns: 
 @pytest.mark.row("L-53")
 @pytest.mark.parametrize("first", [True, False])
 async def test_instructions_are_first_wherever_they_stood(talk: Talk, first: bool) -> None:
-    await talk.append(recollect.user("one"), recollect.assistant("1"))
+    await talk.append(threadkeep.user("one"), threadkeep.assistant("1"))
     model, memory = talk.kit.ScriptedModel(["2"]), talk.memory(order=keys.CHAT_MEMORY_ORDER)
     said: list[Any] = [system("Count."), "two"] if first else ["two", system("Count.")]
     await talk.ask(model, memory, *said)

@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-from recollect import chat
-from recollect.chat import ChatOptions, ChatResponse, InvalidChain, InvalidTool, Prompt, ToolCall, assistant
+from threadkeep import chat
+from threadkeep.chat import ChatOptions, ChatResponse, InvalidChain, InvalidTool, Prompt, ToolCall, assistant
 
 from .kits import Kit, Way, text_of
 
@@ -192,8 +192,8 @@ def test_a_model_may_hand_on_what_another_returns() -> None:
 @pytest.mark.parametrize(
     ("program", "absent"),
     [
-        ("import recollect", ["recollect.chat", "pydantic", "opentelemetry"]),
-        ("import recollect.chat", ["openai", "anthropic", "google.genai", "mcp", "opentelemetry.sdk"]),
+        ("import threadkeep", ["threadkeep.chat", "pydantic", "opentelemetry"]),
+        ("import threadkeep.chat", ["openai", "anthropic", "google.genai", "mcp", "opentelemetry.sdk"]),
     ],
 )
 def test_only_what_is_used_is_imported(program: str, absent: list[str]) -> None:

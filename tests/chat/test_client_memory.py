@@ -6,10 +6,10 @@ from typing import Any
 
 import pytest
 
-import recollect
-from recollect import MemoryProvider
-from recollect.chat import Message, MissingSession, ModelFailed, Prompt, ToolCall, WrongUser, assistant, function_tool
-from recollect.chat.wire import to_event
+import threadkeep
+from threadkeep import MemoryProvider
+from threadkeep.chat import Message, MissingSession, ModelFailed, Prompt, ToolCall, WrongUser, assistant, function_tool
+from threadkeep.chat.wire import to_event
 
 from .kits import text_of
 from .serving import Talk, asked
@@ -55,7 +55,7 @@ async def test_a_memory_needs_a_session(talk: Talk) -> None:
 @pytest.mark.parametrize("memory", [MemoryProvider.none(), MemoryProvider.limited_window().write_only()])
 async def test_a_turn_sees_itself_whatever_it_sees_of_its_session(talk: Talk, memory: MemoryProvider) -> None:
     """The loop leaves the history to the memory, which here has none to give."""
-    await talk.append(recollect.user("said before"))
+    await talk.append(threadkeep.user("said before"))
     model = talk.kit.ScriptedModel([CALL, "4 degrees."])
     chat = client(talk, model, Weather(), system="Be brief.")
     assert text_of(await talk.way.ask(chat.prompt("In Oslo?").session(talk.session).memory(memory))) == "4 degrees."
@@ -76,7 +76,7 @@ async def test_a_turn_whose_model_failed_between_two_rounds_is_resumed(talk: Tal
 
 
 async def test_a_turn_that_was_left_before_its_tools_ran_is_resumed_with_them(talk: Talk) -> None:
-    await talk.append(recollect.user("In Oslo?"), to_event(CALL))
+    await talk.append(threadkeep.user("In Oslo?"), to_event(CALL))
     weather = Weather()
     assert await resumed(talk, client(talk, talk.kit.ScriptedModel(["4 degrees."]), weather)) == "4 degrees."
     assert weather.runs == 1
@@ -93,14 +93,14 @@ async def resumed(talk: Talk, chat: Any) -> str:
 
 
 async def test_the_user_of_a_request_has_to_be_the_sessions(talk: Talk) -> None:
-    await talk.append(recollect.user("mine"))
+    await talk.append(threadkeep.user("mine"))
     chat = client(talk, talk.kit.ScriptedModel(["never"]), Weather())
     with pytest.raises(WrongUser):
         await talk.way.ask(chat.prompt("Hello").session(talk.session, user_id="bob"))
 
 
 async def test_recall_tools_search_the_session_of_the_request(talk: Talk) -> None:
-    await talk.append(recollect.user("The code of the door is 4711."))
+    await talk.append(threadkeep.user("The code of the door is 4711."))
     call = assistant(tool_calls=[ToolCall("c1", "conversation_search", '{"query": "4711"}')])
     found: list[str] = []
 
@@ -116,7 +116,7 @@ async def test_recall_tools_search_the_session_of_the_request(talk: Talk) -> Non
 
 async def test_advisors_around_see_the_turn_and_its_session(talk: Talk) -> None:
     seen: list[tuple[str, list[Message]]] = []
-    auditing = talk.kit.advisor(before=lambda request: seen.append((request.context["recollect.session"], [*request.messages])))
+    auditing = talk.kit.advisor(before=lambda request: seen.append((request.context["threadkeep.session"], [*request.messages])))
     chat = client(talk, talk.kit.ScriptedModel([CALL, "4 degrees."]), Weather())
     await talk.way.ask(chat.prompt("In Oslo?").session(talk.session).advisors(auditing))
     assert [(session, [message.role.value for message in messages]) for session, messages in seen] == [

@@ -11,9 +11,9 @@ from typing import Any
 
 import pytest
 
-from recollect import compaction
-from recollect.chat import ChatOptions, ModelFailed, ModelTimeout, ToolCallLimits, function_tool
-from recollect.v1.event_pb2 import SessionEvent
+from threadkeep import compaction
+from threadkeep.chat import ChatOptions, ModelFailed, ModelTimeout, ToolCallLimits, function_tool
+from threadkeep.v1.event_pb2 import SessionEvent
 
 from ..support.model_endpoint import Behaviour, hangs
 from .kits import Way, text_of

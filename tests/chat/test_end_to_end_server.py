@@ -9,9 +9,9 @@ from uuid import uuid4
 
 import pytest
 
-from recollect.chat import Tool, ToolDefinition
-from recollect.chat.wire import from_event
-from recollect.errors import RecollectError
+from threadkeep.chat import Tool, ToolDefinition
+from threadkeep.chat.wire import from_event
+from threadkeep.errors import ThreadkeepError
 from tests.support.model_endpoint import served
 from tests.support.serving import ServerProcess, nursery
 
@@ -97,7 +97,7 @@ async def test_a_turn_whose_results_could_not_be_stored_is_resumed_and_its_tool_
 ) -> None:
     looks = Looks(process.kill)
     client = kit.ChatClient(model, tools=[looks.tool()], advisors=[kit.SessionMemoryAdvisor(sdk)])
-    with pytest.raises(RecollectError):
+    with pytest.raises(ThreadkeepError):
         await way.ask(client.prompt("Where is it?").session(session))
     await asyncio.to_thread(process.start)
     assert await log_of(kit, sdk, session) == TURN[:2]
@@ -112,6 +112,6 @@ async def test_a_turn_does_not_begin_without_its_server(
     process.kill()
     looks = Looks()
     client = kit.ChatClient(model, tools=[looks.tool()], advisors=[kit.SessionMemoryAdvisor(sdk)])
-    with pytest.raises(RecollectError):
+    with pytest.raises(ThreadkeepError):
         await way.ask(client.prompt("Where is it?").session(session))
     assert looks.runs == 0

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from recollect.chat import ModelFailed, function_tool
+from threadkeep.chat import ModelFailed, function_tool
 
 from ..support.model_endpoint import Behaviour
 from . import loopback as openai

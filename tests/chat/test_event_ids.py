@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from recollect.chat import (
+from threadkeep.chat import (
     Data,
     Media,
     Message,
@@ -26,7 +26,7 @@ from recollect.chat import (
     tool,
     user,
 )
-from recollect.chat.event_ids import answer_id, results_id
+from threadkeep.chat.event_ids import answer_id, results_id
 
 from .serving import Talk, asked, looks
 

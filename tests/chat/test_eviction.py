@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from recollect.chat import AlwaysEvict, EvictAfter, EvictByAny, Eviction, EvictLeastRecentlyUsed, NeverEvict
+from threadkeep.chat import AlwaysEvict, EvictAfter, EvictByAny, Eviction, EvictLeastRecentlyUsed, NeverEvict
 
 
 def used(policy: Eviction, *sessions: str) -> list[str]:

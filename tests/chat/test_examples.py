@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from recollect_server.app import Running
+from threadkeep_server.app import Running
 
 from .serving import server
 
@@ -21,8 +21,8 @@ Run = Callable[..., str]
 @pytest.fixture
 def run(server: Running) -> Run:
     """Runs an example with this input; what it printed."""
-    kept = {name: value for name, value in os.environ.items() if not name.startswith(("RECOLLECT_", "OPENAI_"))}
-    environment = kept | {"RECOLLECT_ADDRESS": f"127.0.0.1:{server.grpc_port}", "COLUMNS": "100"}
+    kept = {name: value for name, value in os.environ.items() if not name.startswith(("THREADKEEP_", "OPENAI_"))}
+    environment = kept | {"THREADKEEP_ADDRESS": f"127.0.0.1:{server.grpc_port}", "COLUMNS": "100"}
 
     def started(name: str, *arguments: str, said: str = "") -> str:
         command = [sys.executable, "-m", f"examples.chat.{name}", *arguments]

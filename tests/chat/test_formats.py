@@ -12,10 +12,10 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from recollect.chat import ChatResponse, Message, Prompt, Reasoning, Role, Text, ToolCall, ToolOptions
-from recollect.chat._formats import anthropic, anthropic_answers, gemini, gemini_answers, openai, openai_answers
-from recollect.chat._formats.reading import ErrorEvent, Unfinished, Unreadable, object_of
-from recollect.chat._formats.sse import Event, EventReader
+from threadkeep.chat import ChatResponse, Message, Prompt, Reasoning, Role, Text, ToolCall, ToolOptions
+from threadkeep.chat._formats import anthropic, anthropic_answers, gemini, gemini_answers, openai, openai_answers
+from threadkeep.chat._formats.reading import ErrorEvent, Unfinished, Unreadable, object_of
+from threadkeep.chat._formats.sse import Event, EventReader
 
 from .loopback_anthropic import message, streamed
 from .models import WEATHER, merged

@@ -14,7 +14,7 @@ from typing import Annotated, Any, Literal
 import pytest
 from pydantic import BaseModel, Field
 
-from recollect.chat import InvalidTool, Media, Text, Tool, ToolContext, ToolOutput, function_tool
+from threadkeep.chat import InvalidTool, Media, Text, Tool, ToolContext, ToolOutput, function_tool
 
 from .kits import Kit
 

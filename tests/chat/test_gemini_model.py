@@ -9,7 +9,7 @@ from typing import Any
 import httpx2
 import pytest
 
-from recollect.chat import (
+from threadkeep.chat import (
     ChatOptions,
     Data,
     Media,

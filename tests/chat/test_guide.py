@@ -15,7 +15,7 @@ from typing import Any
 
 import pytest
 
-from recollect_server.app import Running
+from threadkeep_server.app import Running
 from tests.support.model_endpoint import served
 
 from .thinking import Thinking, Thought, turn_of
@@ -114,7 +114,7 @@ async def run(server: Running, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator
     """Runs blocks one after the other, each seeing what those before it have left."""
     async with served(Thinking(think)) as endpoint:
         for name, value in {
-            "RECOLLECT_ADDRESS": f"127.0.0.1:{server.grpc_port}",
+            "THREADKEEP_ADDRESS": f"127.0.0.1:{server.grpc_port}",
             "OPENAI_BASE_URL": endpoint.url,
             "OPENAI_API_KEY": "none",
             "ANTHROPIC_API_KEY": "none",

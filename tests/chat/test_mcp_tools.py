@@ -19,9 +19,9 @@ from mcp import Client as McpClient
 from mcp import MCPError, StdioServerParameters, stdio_client
 from mcp.client.streamable_http import streamable_http_client
 
-import recollect
-from recollect.chat import AsyncMcpServer, ChatError, InvalidTool, McpServer, Media, Text, Tool, ToolContext, ToolOutput
-from recollect.chat.mcp_calls import model_name
+import threadkeep
+from threadkeep.chat import AsyncMcpServer, ChatError, InvalidTool, McpServer, Media, Text, Tool, ToolContext, ToolOutput
+from threadkeep.chat.mcp_calls import model_name
 from tests.api.conftest import running
 from tests.support.serving import free_port
 
@@ -58,7 +58,7 @@ def url() -> Iterator[str]:
 
 @pytest.fixture
 def address(tmp_path: Path) -> Iterator[str]:
-    """Of a Recollect server."""
+    """Of a Threadkeep server."""
     with running(data_dir=tmp_path / "data") as server:
         yield f"127.0.0.1:{server.grpc_port}"
 
@@ -241,11 +241,11 @@ async def test_what_lives_in_the_connections_event_loop_is_made_there(kit: Kit, 
     assert {*seen} == {"Bearer x"}
 
 
-async def test_the_recall_tools_of_recollect_over_mcp(kit: Kit, address: str) -> None:
-    with recollect.Client(address) as client:
-        ref = recollect.SessionRef(app="shop", user_id="alice", session_id="s1")
-        client.append(ref, recollect.user("I drink green tea every morning."), create=True)
-    arguments = ["-m", "recollect.cli", "mcp", "--user", "alice", "--app", "shop", "--address", address]
+async def test_the_recall_tools_of_threadkeep_over_mcp(kit: Kit, address: str) -> None:
+    with threadkeep.Client(address) as client:
+        ref = threadkeep.SessionRef(app="shop", user_id="alice", session_id="s1")
+        client.append(ref, threadkeep.user("I drink green tea every morning."), create=True)
+    arguments = ["-m", "threadkeep.cli", "mcp", "--user", "alice", "--app", "shop", "--address", address]
     program = StdioServerParameters(command=sys.executable, args=arguments, env=dict(os.environ))
     async with connected(kit, program) as server:
         tools = await tools_of(kit, server)

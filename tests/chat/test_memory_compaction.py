@@ -7,10 +7,10 @@ from typing import Any
 import pytest
 from opentelemetry.sdk.trace import TracerProvider
 
-import recollect
-from recollect import CompactionTrigger, WindowCounters, compaction
-from recollect.chat import Tool, ToolCall, ToolDefinition, assistant
-from recollect.chat.triggers import fires
+import threadkeep
+from threadkeep import CompactionTrigger, WindowCounters, compaction
+from threadkeep.chat import Tool, ToolCall, ToolDefinition, assistant
+from threadkeep.chat.triggers import fires
 
 from .kits import text_of
 from .serving import Counted, Talk, asked, looks
@@ -88,11 +88,11 @@ async def test_nothing_is_compacted_between_the_rounds_of_a_turn(talk: Talk) -> 
     counts: list[int] = []
 
     def look(arguments: str, context: Any) -> str:
-        with recollect.Client(talk.sdk.address, app="shop", user_id="alice") as other:
+        with threadkeep.Client(talk.sdk.address, app="shop", user_id="alice") as other:
             counts.append(len(list(other.compactions(talk.session))))
         return "found"
 
-    await talk.append(*(recollect.user(f"q{n}") for n in range(5)))
+    await talk.append(*(threadkeep.user(f"q{n}") for n in range(5)))
     calls = [assistant(tool_calls=[ToolCall(f"c{n}", "look", "{}")]) for n in range(3)]
     model = talk.kit.ScriptedModel([*calls, "done"])
     await talk.ask_with_tools(model, talk.memory(**TWO_TURNS), "hi", tools=[Tool(ToolDefinition("look"), look)])
@@ -106,7 +106,7 @@ async def test_nothing_is_compacted_between_the_rounds_of_a_turn(talk: Talk) -> 
 
 
 async def test_a_result_that_ends_a_turn_may_compact(talk: Talk) -> None:
-    await talk.append(*(recollect.user(f"q{n}") for n in range(5)))
+    await talk.append(*(threadkeep.user(f"q{n}") for n in range(5)))
     model = talk.kit.ScriptedModel([assistant(tool_calls=[ToolCall("c1", "look", "{}")])])
     await talk.ask_with_tools(model, talk.memory(**TWO_TURNS), "hi", tools=[looks(return_direct=True)])
     assert len(await talk.kit.all(talk.sdk.compactions(talk.session))) == 1
@@ -122,7 +122,7 @@ async def test_the_server_is_asked_only_when_the_trigger_fires(talk: Talk) -> No
 
 
 async def test_the_servers_policy_compacts_by_itself(talk: Talk) -> None:
-    await talk.append(recollect.user("q"))
+    await talk.append(threadkeep.user("q"))
     policy = compaction.policy(**TWO_TURNS)
     await talk.kit.of(talk.sdk.set_compaction_policy, policy, session=talk.session)
     counted = Counted(talk.sdk)

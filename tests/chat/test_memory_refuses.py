@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from recollect import errors
-from recollect.chat import AnswerNotStored, Text, Tool, ToolCallLimits, ToolDefinition, ToolOutput, UnknownTool, keys
+from threadkeep import errors
+from threadkeep.chat import AnswerNotStored, Text, Tool, ToolCallLimits, ToolDefinition, ToolOutput, UnknownTool, keys
 
 from .serving import Talk, asked, looks
 from .test_memory_rounds import ROUND, calls

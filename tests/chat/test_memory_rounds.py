@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-import recollect
-from recollect import MemoryProvider
-from recollect.chat import (
+import threadkeep
+from threadkeep import MemoryProvider
+from threadkeep.chat import (
     ChatResponse,
     Generation,
     Role,
@@ -27,7 +27,7 @@ from recollect.chat import (
     system,
     tool,
 )
-from recollect.chat.messages import Text
+from threadkeep.chat.messages import Text
 
 from .kits import text_of
 from .serving import Counted, Talk, asked, looks
@@ -49,8 +49,8 @@ async def test_every_step_is_stored_before_the_next_begins(talk: Talk) -> None:
     seen: list[list[str]] = []
 
     def log() -> list[str]:
-        with recollect.Client(talk.sdk.address, app="shop", user_id="alice") as other:
-            return [recollect.Role.Name(event.message.role) for event in other.events(talk.session)]
+        with threadkeep.Client(talk.sdk.address, app="shop", user_id="alice") as other:
+            return [threadkeep.Role.Name(event.message.role) for event in other.events(talk.session)]
 
     def look(arguments: str, context: Any) -> str:
         seen.append(log())
@@ -70,7 +70,7 @@ async def test_every_step_is_stored_before_the_next_begins(talk: Talk) -> None:
 @pytest.mark.row("A-23")
 @pytest.mark.parametrize("internal_history", [True, False])
 async def test_each_round_is_told_everything_once(talk: Talk, internal_history: bool) -> None:
-    await talk.append(recollect.user("before"), recollect.assistant("yes"))
+    await talk.append(threadkeep.user("before"), threadkeep.assistant("yes"))
     model = talk.kit.ScriptedModel([calls("c1"), calls("c2", "c3"), "done"])
     loop = {"internal_history": internal_history}
     answers = await talk.ask_with_tools(model, talk.memory(), system("Be brief."), "hi", tools=[looks()], loop=loop)
@@ -160,17 +160,17 @@ async def test_call_ids_that_come_again_are_told_apart(talk: Talk) -> None:
 @pytest.mark.row("A-25")
 async def test_half_of_a_pair_is_not_shown(talk: Talk, caplog: pytest.LogCaptureFixture) -> None:
     def made(call: str) -> Any:
-        return recollect.tool_call(call, "look", "{}")
+        return threadkeep.tool_call(call, "look", "{}")
 
     await talk.append(
-        recollect.user("one"),
-        recollect.assistant("I look", tool_calls=[made("c1")]),
-        recollect.user("two"),
-        recollect.assistant(tool_calls=[made("c2"), made("c3")]),
-        recollect.tool_result("c3", "found", name="look"),
-        recollect.user("three"),
-        recollect.assistant(tool_calls=[made("c4")]),
-        recollect.tool_result("c9", "nobody asked", name="look"),
+        threadkeep.user("one"),
+        threadkeep.assistant("I look", tool_calls=[made("c1")]),
+        threadkeep.user("two"),
+        threadkeep.assistant(tool_calls=[made("c2"), made("c3")]),
+        threadkeep.tool_result("c3", "found", name="look"),
+        threadkeep.user("three"),
+        threadkeep.assistant(tool_calls=[made("c4")]),
+        threadkeep.tool_result("c9", "nobody asked", name="look"),
     )
     model = talk.kit.ScriptedModel(["fine"])
     await talk.ask(model, talk.memory(), found("c8", "brought along"), "four")
@@ -185,13 +185,13 @@ async def test_half_of_a_pair_is_not_shown(talk: Talk, caplog: pytest.LogCapture
 async def test_results_are_shown_right_behind_their_calls(talk: Talk) -> None:
     """An agent on a branch wrote while the one that had called it waited; a user did not wait."""
     await talk.append(
-        recollect.user("go"),
-        recollect.assistant(tool_calls=[recollect.tool_call("c1", "ask", "{}")]),
-        recollect.user("research", branch="helper"),
-        recollect.assistant("researched", branch="helper"),
-        recollect.user("well?"),
-        recollect.tool_result("c1", "researched", name="ask"),
-        recollect.assistant("done"),
+        threadkeep.user("go"),
+        threadkeep.assistant(tool_calls=[threadkeep.tool_call("c1", "ask", "{}")]),
+        threadkeep.user("research", branch="helper"),
+        threadkeep.assistant("researched", branch="helper"),
+        threadkeep.user("well?"),
+        threadkeep.tool_result("c1", "researched", name="ask"),
+        threadkeep.assistant("done"),
     )
     model = talk.kit.ScriptedModel(["x", "y"])
     await talk.ask(model, talk.memory(), "new")
@@ -309,7 +309,7 @@ async def test_what_a_round_is_told_beside_results_is_stored(talk: Talk) -> None
     def steered(request: Any) -> Any:
         if request.messages[-1].role is not Role.TOOL:
             return None
-        return request.with_messages(*request.messages, recollect.chat.user("be quick"))
+        return request.with_messages(*request.messages, threadkeep.chat.user("be quick"))
 
     model = talk.kit.ScriptedModel([calls("c1"), "done"])
     steering = talk.kit.advisor(order=keys.SESSION_MEMORY_ORDER - 1, before=steered)
@@ -320,12 +320,12 @@ async def test_what_a_round_is_told_beside_results_is_stored(talk: Talk) -> None
 
 async def test_a_session_that_is_deleted_during_a_turn_is_not_made_again(talk: Talk) -> None:
     def delete(arguments: str, context: Any) -> str:
-        with recollect.Client(talk.sdk.address, app="shop", user_id="alice") as other:
+        with threadkeep.Client(talk.sdk.address, app="shop", user_id="alice") as other:
             other.delete_session(talk.session)
         return "deleted"
 
     model = talk.kit.ScriptedModel([calls("c1"), "done"])
-    with pytest.raises(recollect.errors.SessionNotFound):
+    with pytest.raises(threadkeep.errors.SessionNotFound):
         await talk.ask_with_tools(model, talk.memory(), "hi", tools=[Tool(ToolDefinition("look"), delete)])
     assert await talk.log() == []
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from recollect.chat import (
+from threadkeep.chat import (
     Media,
     Message,
     MessageFilter,

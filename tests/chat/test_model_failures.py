@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from recollect.chat import ChatError, ChatOptions, ModelFailed, ModelTimeout, Prompt
+from threadkeep.chat import ChatError, ChatOptions, ModelFailed, ModelTimeout, Prompt
 
 from ..support.model_endpoint import hangs
 from .kits import Kit, Way
@@ -285,24 +285,24 @@ async def test_many_at_once(endpoint: Loopback, model: Any, vendor: Vendor, way:
 
 def test_the_kit_is_imported_without_the_vendors_libraries() -> None:
     libraries = ("anthropic", "google.genai", "httpx2", "mcp", "openai")
-    probe = f"import sys, recollect.chat; print([name for name in {libraries} if name in sys.modules])"
+    probe = f"import sys, threadkeep.chat; print([name for name in {libraries} if name in sys.modules])"
     assert subprocess.run([sys.executable, "-c", probe], capture_output=True, text=True, check=True).stdout.strip() == "[]"
 
 
 @pytest.mark.parametrize("name", [f"{form}{vendor.adapter}" for vendor in VENDORS for form in ("", "Async")])
 def test_a_missing_library_is_named_with_what_brings_it(name: str) -> None:
     probe = (
-        "import sys, recollect.chat as chat\n"
+        "import sys, threadkeep.chat as chat\n"
         "sys.modules.update(dict.fromkeys(('openai', 'anthropic', 'httpx2')))\n"
         f"try: chat.{name}\nexcept ImportError as error: print(error)"
     )
     told = subprocess.run([sys.executable, "-c", probe], capture_output=True, text=True, check=True).stdout
     assert name in told
-    assert "recollect[chat]" in told
+    assert "threadkeep[chat]" in told
 
 
 def test_an_unknown_name_is_none_of_the_kit() -> None:
-    from recollect import chat
+    from threadkeep import chat
 
     with pytest.raises(AttributeError, match="NoModel"):
         _ = chat.NoModel  # type: ignore[attr-defined]

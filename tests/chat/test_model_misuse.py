@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 
-from recollect.chat import (
+from threadkeep.chat import (
     ChatError,
     ChatOptions,
     Data,

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from recollect.chat import (
+from threadkeep.chat import (
     ChatOptions,
     Media,
     Prompt,

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from recollect import MemoryProvider
-from recollect.chat import (
+from threadkeep import MemoryProvider
+from threadkeep.chat import (
     ChatOptions,
     InvalidChain,
     InvalidTool,
@@ -23,9 +23,9 @@ from recollect.chat import (
     system,
     user,
 )
-from recollect.chat.keys import MEMORY, RESUME, RUN, SESSION, SESSION_MEMORY_ORDER, USER
-from recollect.v1.context_pb2 import ContextSpec
-from recollect.v1.session_pb2 import Session, SessionRef
+from threadkeep.chat.keys import MEMORY, RESUME, RUN, SESSION, SESSION_MEMORY_ORDER, USER
+from threadkeep.v1.context_pb2 import ContextSpec
+from threadkeep.v1.session_pb2 import Session, SessionRef
 
 from .kits import Kit, Way
 from .memories import memory_at

@@ -8,8 +8,8 @@ from uuid import uuid4
 
 import pytest
 
-import recollect
-from recollect.chat import Tool, ToolCall, ToolContext, ToolOptions, ToolOutput, assistant
+import threadkeep
+from threadkeep.chat import Tool, ToolCall, ToolContext, ToolOptions, ToolOutput, assistant
 
 from .kits import Kit, Way, text_of
 from .serving import Talk, asked
@@ -50,11 +50,11 @@ async def refused(talk: Talk, name: str, arguments: Any, **values: Any) -> str:
 async def told(talk: Talk) -> Talk:
     """Fifteen events with a word of their own, and three others, of one with a summary."""
     word = word_of(talk)
-    events = [recollect.user(f"{word} number {number}") for number in range(15)]
+    events = [threadkeep.user(f"{word} number {number}") for number in range(15)]
     others = [
-        recollect.user("tea"),
-        recollect.assistant(f"a summary of {word}", synthetic=True),
-        recollect.assistant("Coffee?"),
+        threadkeep.user("tea"),
+        threadkeep.assistant(f"a summary of {word}", synthetic=True),
+        threadkeep.assistant("Coffee?"),
     ]
     await talk.append(*others, *events)
     return talk
@@ -84,13 +84,13 @@ async def test_tools_are_told_as_the_server_declares_them(talk: Talk) -> None:
 
 @pytest.mark.row("X-01")
 async def test_nothing_is_found_where_nothing_was_said(talk: Talk) -> None:
-    await talk.append(recollect.user("tea"))
+    await talk.append(threadkeep.user("tea"))
     assert await found(talk, HERE, {"query": "zebras"}) == {"results": [], "page": 0, "has_more": False}
 
 
 @pytest.mark.row("X-02", "X-03", "X-06")
 async def test_a_conversation_is_searched(talk: Talk) -> None:
-    await talk.append(recollect.user("Is flight BA117 on time?"), recollect.assistant("Yes."), recollect.user("Thanks."))
+    await talk.append(threadkeep.user("Is flight BA117 on time?"), threadkeep.assistant("Yes."), threadkeep.user("Thanks."))
     for query in ("ba117", "FLIGHT"):
         [hit] = (await found(talk, HERE, {"query": query, "mode": "substring"}))["results"]
         assert (hit["role"], hit["text"], hit["seq"]) == ("user", "Is flight BA117 on time?", 1)
@@ -126,9 +126,9 @@ async def test_without_a_session_the_model_is_told(talk: Talk) -> None:
 async def test_all_of_a_users_sessions_are_searched_and_no_others(told: Talk) -> None:
     word = word_of(told)
     assert await found(told, EVERYWHERE, {"query": f"{word}none"}) == {"results": [], "has_more": False}
-    second, bobs = f"{told.session}-2", recollect.SessionRef(app="shop", user_id="bob", session_id=f"{told.session}-bob")
-    await told.kit.of(told.sdk.append, second, recollect.user(f"{word} elsewhere"), create=True)
-    await told.kit.of(told.sdk.append, bobs, recollect.user(f"{word} of bob"), create=True)
+    second, bobs = f"{told.session}-2", threadkeep.SessionRef(app="shop", user_id="bob", session_id=f"{told.session}-bob")
+    await told.kit.of(told.sdk.append, second, threadkeep.user(f"{word} elsewhere"), create=True)
+    await told.kit.of(told.sdk.append, bobs, threadkeep.user(f"{word} of bob"), create=True)
     result = await found(told, EVERYWHERE, {"query": word, "limit": 20})
     assert {each["session_id"] for each in result["results"]} == {told.session, second}
     assert not [text for text in texts(result) if "bob" in text]
@@ -156,7 +156,7 @@ async def test_a_page_far_beyond_the_end_is_empty(told: Talk) -> None:
 
 @pytest.mark.row("X-21")
 async def test_what_the_model_gets_wrong_it_is_told(talk: Talk) -> None:
-    await talk.append(recollect.user("tea"))
+    await talk.append(threadkeep.user("tea"))
     assert "query must not be blank" in await refused(talk, HERE, {"query": "  "})
     assert "query must not be blank" in await refused(talk, EVERYWHERE, {"query": ""})
     assert "mode must be one of" in await refused(talk, HERE, {"query": "tea", "mode": "telepathy"})
@@ -164,7 +164,7 @@ async def test_what_the_model_gets_wrong_it_is_told(talk: Talk) -> None:
 
 
 async def test_what_is_no_fault_of_the_model_is_raised(talk: Talk) -> None:
-    with pytest.raises(recollect.errors.SessionNotFound):
+    with pytest.raises(threadkeep.errors.SessionNotFound):
         await run(talk, HERE, {"query": "x"}, session="nowhere")
 
 
@@ -176,7 +176,7 @@ async def test_memories_are_loaded_and_told_beforehand(talk: Talk, server: Any) 
     told = "Relevant prior context:\n- Zoë is allergic to peanuts"
     assert await talk.kit.of(tools.preload, talk.session, "May I serve peanuts?") == told
     assert await talk.kit.of(tools.preload, talk.session, "") == ""
-    await talk.kit.of(client.append, talk.session, recollect.user("Who is allergic?"), create=True)
+    await talk.kit.of(client.append, talk.session, threadkeep.user("Who is allergic?"), create=True)
     assert await talk.kit.of(tools.preload, talk.session, max_entries=1) == told, "what the user said last is the question"
     with pytest.raises(ValueError, match="max_entries"):
         await talk.kit.of(tools.preload, talk.session, max_entries=0)
@@ -188,11 +188,11 @@ async def test_memories_are_loaded_and_told_beforehand(talk: Talk, server: Any) 
 @pytest.mark.parametrize("way", ["call", "stream"], indirect=True)
 async def test_a_model_recalls_what_left_its_context(talk: Talk) -> None:
     """The question itself is stored before the search, so it may be found as well."""
-    await talk.append(recollect.user("The code is 4711."), recollect.assistant("Noted."))
+    await talk.append(threadkeep.user("The code is 4711."), threadkeep.assistant("Noted."))
     tools: list[Tool] = list(await talk.kit.of(talk.kit.RecallTools(talk.sdk).all))
     call = ToolCall("c1", HERE, '{"query": "code is", "mode": "substring"}')
     model = talk.kit.ScriptedModel([assistant(tool_calls=[call]), lambda prompt: prompt.messages[-1].tool_results[0].text])
-    memory = talk.memory(memory=recollect.MemoryProvider.limited_window().write_only())
+    memory = talk.memory(memory=threadkeep.MemoryProvider.limited_window().write_only())
     options = ToolOptions(tools=tuple(tools), tool_context={"session": talk.session})
     loop = talk.kit.ToolCallingAdvisor(internal_history=False)
     answers = await talk.ask(model, memory, "What code is it?", advisors=[loop], options=options)

@@ -10,11 +10,11 @@ from typing import Any
 
 import pytest
 
-import recollect
-from recollect import MemoryProvider
-from recollect.chat import AnswerNotStored, NothingToResume, Role, Tool, ToolCall, ToolDefinition, assistant, keys, system
-from recollect.chat.wire import from_event
-from recollect.v1.event_pb2 import SessionEvent
+import threadkeep
+from threadkeep import MemoryProvider
+from threadkeep.chat import AnswerNotStored, NothingToResume, Role, Tool, ToolCall, ToolDefinition, assistant, keys, system
+from threadkeep.chat.wire import from_event
+from threadkeep.v1.event_pb2 import SessionEvent
 
 from .kits import text_of
 from .serving import Counted, Talk, asked, looks, told
@@ -25,16 +25,16 @@ FOUND = "tool: c1=found c2=found"
 
 
 def question(text: str = "hi", **fields: Any) -> SessionEvent:
-    return recollect.user(text, **fields)
+    return threadkeep.user(text, **fields)
 
 
 def calling(*ids: str, **fields: Any) -> SessionEvent:
-    return recollect.assistant(tool_calls=[recollect.tool_call(each, "look", "{}") for each in ids], **fields)
+    return threadkeep.assistant(tool_calls=[threadkeep.tool_call(each, "look", "{}") for each in ids], **fields)
 
 
 def results(*ids: str, **fields: Any) -> SessionEvent:
-    parts = [recollect.tool_result_part(each, "found", name="look") for each in ids]
-    return recollect.event("tool", parts, **fields)
+    parts = [threadkeep.tool_result_part(each, "found", name="look") for each in ids]
+    return threadkeep.event("tool", parts, **fields)
 
 
 async def resumed(
@@ -47,7 +47,7 @@ async def resumed(
 
 
 async def test_after_the_question(talk: Talk) -> None:
-    await talk.append(recollect.user("before"), recollect.assistant("yes"), question())
+    await talk.append(threadkeep.user("before"), threadkeep.assistant("yes"), question())
     model = talk.kit.ScriptedModel(["hello"])
     assert text_of(await resumed(talk, model, system("Be brief."))) == "hello"
     assert asked(model) == ["system: Be brief.", "user: before", "assistant: yes", "user: hi"]
@@ -80,7 +80,7 @@ async def test_after_the_results(talk: Talk) -> None:
 
 
 async def test_after_the_final_answer(talk: Talk) -> None:
-    await talk.append(question(), recollect.assistant("hello"))
+    await talk.append(question(), threadkeep.assistant("hello"))
     model, counted = talk.kit.ScriptedModel(), Counted(talk.sdk)
     memory = talk.kit.SessionMemoryAdvisor(counted)
     for looped in (True, False):
@@ -216,7 +216,7 @@ async def test_each_agent_resumes_on_its_branch(talk: Talk) -> None:
         calling("c1", branch="chief"),
         question("research", branch="chief.helper"),
         calling("h1", branch="chief.helper"),
-        recollect.assistant("of another", branch="chief.other"),
+        threadkeep.assistant("of another", branch="chief.other"),
     )
     helper, chief = talk.kit.ScriptedModel(["researched"]), talk.kit.ScriptedModel(["done"])
     await resumed(talk, helper, memory=talk.memory(branch="chief.helper"))
@@ -256,7 +256,7 @@ async def test_where_there_is_nothing_to_resume(talk: Talk) -> None:
     model = talk.kit.ScriptedModel()
     with refused():
         await resumed(talk, model)
-    await talk.append(recollect.assistant("a summary", synthetic=True), recollect.system("Be brief."))
+    await talk.append(threadkeep.assistant("a summary", synthetic=True), threadkeep.system("Be brief."))
     with refused():
         await resumed(talk, model)
     await talk.append(question())
@@ -268,10 +268,10 @@ async def test_where_there_is_nothing_to_resume(talk: Talk) -> None:
 
 async def test_summaries_and_instructions_are_no_end(talk: Talk) -> None:
     await talk.append(
-        recollect.user("What was said?", synthetic=True),
-        recollect.assistant("Much.", synthetic=True),
+        threadkeep.user("What was said?", synthetic=True),
+        threadkeep.assistant("Much.", synthetic=True),
         question(),
-        recollect.system("Be brief."),
+        threadkeep.system("Be brief."),
     )
     model = talk.kit.ScriptedModel(["hello"])
     await resumed(talk, model)
@@ -333,8 +333,8 @@ async def test_an_agent_that_dies_anywhere_is_resumed(talk: Talk, dies_at: int, 
 
 AGENT = """
 import sys, time
-from recollect import Client
-from recollect.chat import ChatClient, ScriptedModel, SessionMemoryAdvisor, ToolCall, assistant, function_tool
+from threadkeep import Client
+from threadkeep.chat import ChatClient, ScriptedModel, SessionMemoryAdvisor, ToolCall, assistant, function_tool
 
 def look() -> str:
     "Looks."

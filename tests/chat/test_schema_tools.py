@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from recollect.chat import InvalidTool, Text, ToolContext, ToolOutput, schema_tool
+from threadkeep.chat import InvalidTool, Text, ToolContext, ToolOutput, schema_tool
 
 from .test_function_tools import ran, refused
 

@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-import recollect
-from recollect import MemoryFilter, MemoryProvider, SessionRef
-from recollect.chat import (
+import threadkeep
+from threadkeep import MemoryFilter, MemoryProvider, SessionRef
+from threadkeep.chat import (
     ChatResponse,
     Generation,
     Media,
@@ -62,14 +62,14 @@ async def test_the_history_comes_before_what_is_asked(talk: Talk) -> None:
 @pytest.mark.row("A-03")
 async def test_a_request_without_a_session_is_told_what_is_missing(talk: Talk) -> None:
     for nothing in ({keys.SESSION: ""}, {keys.SESSION: None}):
-        with pytest.raises(MissingSession, match=r"recollect\.session") as caught:
+        with pytest.raises(MissingSession, match=r"threadkeep\.session") as caught:
             await talk.ask(talk.kit.ScriptedModel(), talk.memory(), "hi", context=nothing)
         assert '.session("...")' in str(caught.value)
 
 
 @pytest.mark.row("A-07")
 async def test_instructions_come_first_stored_ones_before_new_ones(talk: Talk) -> None:
-    await talk.append(recollect.system("Be brief."), recollect.user("hi"), recollect.assistant("hello"))
+    await talk.append(threadkeep.system("Be brief."), threadkeep.user("hi"), threadkeep.assistant("hello"))
     model = talk.kit.ScriptedModel(["fine", "fine"])
     await talk.ask(model, talk.memory(), "how are you?", system("Be kind."))
     assert asked(model) == ["system: Be brief.", "system: Be kind.", "user: hi", "assistant: hello", "user: how are you?"]
@@ -118,20 +118,20 @@ async def test_siblings_do_not_see_each_other(talk: Talk) -> None:
 @pytest.mark.row("A-10", "A-11")
 async def test_a_request_says_what_it_wants_to_see(talk: Talk) -> None:
     for turn in range(3):
-        await talk.append(recollect.user(f"q{turn}"), recollect.assistant(f"a{turn}"))
+        await talk.append(threadkeep.user(f"q{turn}"), threadkeep.assistant(f"a{turn}"))
     model, memory = talk.kit.ScriptedModel(["x"] * 4), talk.memory(memory=MemoryProvider.limited_window().max_turns(2))
     await talk.ask(model, memory, "new", context={keys.MEMORY: MemoryProvider.limited_window().read_last(2)})
     assert asked(model) == ["user: q2", "assistant: a2", "user: new"]
-    await talk.ask(model, memory, "new", context={keys.MEMORY: recollect.ContextSpec(last_n=2)})
+    await talk.ask(model, memory, "new", context={keys.MEMORY: threadkeep.ContextSpec(last_n=2)})
     assert asked(model) == ["user: new", "assistant: x", "user: new"]
     await talk.ask(model, memory, "new", context={keys.MEMORY: None})
     assert len(asked(model)) == 5, "the advisor's own"
-    with pytest.raises(TypeError, match=r"recollect\.memory"):
+    with pytest.raises(TypeError, match=r"threadkeep\.memory"):
         await talk.ask(model, memory, "new", context={keys.MEMORY: 7})
 
 
 async def test_modes_say_who_reads_and_who_writes(talk: Talk) -> None:
-    await talk.append(recollect.user("q"), recollect.assistant("a"))
+    await talk.append(threadkeep.user("q"), threadkeep.assistant("a"))
     model, window = talk.kit.ScriptedModel(["x"] * 3), MemoryProvider.limited_window()
     for mode, seen, stored in (
         (MemoryProvider.none(), ["user: new"], 2),
@@ -144,8 +144,8 @@ async def test_modes_say_who_reads_and_who_writes(talk: Talk) -> None:
 
 
 async def test_authors_are_filtered(talk: Talk) -> None:
-    theirs = recollect.assistant("theirs", author="them")
-    await talk.append(recollect.user("q"), recollect.assistant("mine", author="me"), theirs)
+    theirs = threadkeep.assistant("theirs", author="them")
+    await talk.append(threadkeep.user("q"), threadkeep.assistant("mine", author="me"), theirs)
     model = talk.kit.ScriptedModel(["x"])
     seen = MemoryProvider.limited_window().filtered(MemoryFilter.exclude(["them"]))
     await talk.ask(model, talk.memory(memory=seen), "new")
@@ -236,7 +236,7 @@ async def test_ids_say_what_is_the_same(talk: Talk) -> None:
 
 @pytest.mark.row("A-21")
 async def test_what_makes_no_sense_is_refused(talk: Talk) -> None:
-    trigger, strategy = recollect.compaction.turns_over(2), recollect.compaction.turn_window(1)
+    trigger, strategy = threadkeep.compaction.turns_over(2), threadkeep.compaction.turn_window(1)
     for wrong in ({"message_filter": None}, {"request_ids": None}, {"response_ids": "x"}, {"memory": "all"}):
         with pytest.raises(TypeError, match=next(iter(wrong))):
             talk.memory(**wrong)
@@ -295,7 +295,7 @@ async def test_one_turn_reads_once_and_appends_twice(talk: Talk) -> None:
 
 async def test_a_session_that_must_exist_is_not_made(talk: Talk) -> None:
     model = talk.kit.ScriptedModel(["x"])
-    with pytest.raises(recollect.errors.SessionNotFound):
+    with pytest.raises(threadkeep.errors.SessionNotFound):
         await talk.ask(model, talk.memory(create=False), "hi")
     assert model.prompts == []
     await talk.ask(model, talk.memory(create={"labels": {"team": "blue"}}), "hi")
@@ -334,7 +334,7 @@ async def test_who_sees_the_end_of_a_stream_may_rely_on_the_answer(talk: Talk) -
     chain = talk.kit.AdvisorChain([talk.memory()], talk.kit.ScriptedModel(["one two"]))
 
     def stored() -> bool:
-        with recollect.Client(talk.sdk.address, app="shop", user_id="alice") as other:
+        with threadkeep.Client(talk.sdk.address, app="shop", user_id="alice") as other:
             return len(list(other.events(talk.session))) == 2
 
     stream = chain.next_stream(talk.request("hi"))

@@ -7,7 +7,7 @@ from typing import Annotated, Any, Literal
 import pytest
 from pydantic import BaseModel, Field
 
-from recollect.chat import InvalidTool, function_tool
+from threadkeep.chat import InvalidTool, function_tool
 
 from .test_function_tools import Node, Place, ran, refused
 

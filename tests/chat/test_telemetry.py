@@ -15,7 +15,7 @@ from opentelemetry.semconv._incubating.attributes import gen_ai_attributes
 from opentelemetry.semconv.attributes import error_attributes
 from opentelemetry.trace import SpanKind, StatusCode
 
-from recollect.chat import (
+from threadkeep.chat import (
     ChatResponse,
     Data,
     Generation,
@@ -34,7 +34,7 @@ from recollect.chat import (
     tool,
     user,
 )
-from recollect.chat.telemetry import Telemetry
+from threadkeep.chat.telemetry import Telemetry
 
 from .kits import Kit, Way
 
@@ -176,7 +176,7 @@ async def test_a_stream_that_is_left_early_ends_its_spans_without_failing(kit: K
     ("error", "kind"),
     [
         (ModelFailed(SECRET, status=429), "429"),
-        (ModelFailed(SECRET), "recollect.chat.errors.ModelFailed"),
+        (ModelFailed(SECRET), "threadkeep.chat.errors.ModelFailed"),
         (ValueError(SECRET), "ValueError"),
     ],
 )

@@ -9,7 +9,7 @@ from opentelemetry.sdk.metrics import MeterProvider
 from opentelemetry.sdk.metrics.export import InMemoryMetricReader
 from opentelemetry.semconv._incubating.metrics import gen_ai_metrics
 
-from recollect.chat import ChatResponse, Generation, ModelFailed, Usage, assistant
+from threadkeep.chat import ChatResponse, Generation, ModelFailed, Usage, assistant
 
 from .kits import Kit, Way
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from recollect.chat import (
+from threadkeep.chat import (
     AnswerNotStored,
     ChatClientResponse,
     Message,
@@ -21,9 +21,9 @@ from recollect.chat import (
     tool,
     user,
 )
-from recollect.chat.executions import PARTIAL_RESULTS, TOOL_ID, TOOL_NAME, closed
-from recollect.chat.keys import RESUME
-from recollect.chat.responses import RETURN_DIRECT, TOOL_CALL_LIMIT_EXCEEDED, TOOL_ITERATIONS_EXCEEDED
+from threadkeep.chat.executions import PARTIAL_RESULTS, TOOL_ID, TOOL_NAME, closed
+from threadkeep.chat.keys import RESUME
+from threadkeep.chat.responses import RETURN_DIRECT, TOOL_CALL_LIMIT_EXCEEDED, TOOL_ITERATIONS_EXCEEDED
 
 from .kits import Kit, Way, text_of
 from .looping import Runs, asks, failing, loop, memory, request, says

@@ -11,8 +11,8 @@ from typing import Any
 
 import pytest
 
-from recollect.chat import ToolDefinition
-from recollect.chat.tool_index import KeywordRanking, fingerprint, text_of, words
+from threadkeep.chat import ToolDefinition
+from threadkeep.chat.tool_index import KeywordRanking, fingerprint, text_of, words
 
 from .kits import Kit
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from recollect.chat import (
+from threadkeep.chat import (
     Message,
     Prompt,
     ToolCallLimitExceeded,

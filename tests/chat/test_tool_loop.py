@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from recollect.chat import (
+from threadkeep.chat import (
     ChatClientRequest,
     ChatOptions,
     ChatResponse,
@@ -19,8 +19,8 @@ from recollect.chat import (
     tool,
     user,
 )
-from recollect.chat.executions import ToolExecution
-from recollect.chat.keys import HIGHEST_PRECEDENCE, LOWEST_PRECEDENCE
+from threadkeep.chat.executions import ToolExecution
+from threadkeep.chat.keys import HIGHEST_PRECEDENCE, LOWEST_PRECEDENCE
 
 from .hooks import noting
 from .kits import Kit, Way, text_of

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from recollect.chat import (
+from threadkeep.chat import (
     ChatClientRequest,
     ChatClientResponse,
     ChatResponse,
@@ -19,7 +19,7 @@ from recollect.chat import (
     Usage,
     assistant,
 )
-from recollect.chat.responses import RETURN_DIRECT, TOOL_CALL_LIMIT_EXCEEDED, TOOL_ITERATIONS_EXCEEDED
+from threadkeep.chat.responses import RETURN_DIRECT, TOOL_CALL_LIMIT_EXCEEDED, TOOL_ITERATIONS_EXCEEDED
 
 from .hooks import noting, twins
 from .kits import Kit, text_of

@@ -12,7 +12,7 @@ from opentelemetry.sdk.trace import TracerProvider
 from opentelemetry.sdk.trace.export import SimpleSpanProcessor
 from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
 
-from recollect.chat import (
+from threadkeep.chat import (
     ChatOptions,
     ChatResponse,
     Generation,
@@ -31,7 +31,7 @@ from recollect.chat import (
     system,
     user,
 )
-from recollect.chat.executions import ToolExecution
+from threadkeep.chat.executions import ToolExecution
 
 from .kits import Kit
 from .looping import Runs, asks, failing, request, says

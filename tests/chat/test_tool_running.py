@@ -13,8 +13,8 @@ from typing import Any
 
 import pytest
 
-from recollect.chat import Tool, ToolContext, ToolDefinition, ToolOptions, _running_aio, _running_threads, user
-from recollect.chat.requests import ChatClientRequest
+from threadkeep.chat import Tool, ToolContext, ToolDefinition, ToolOptions, _running_aio, _running_threads, user
+from threadkeep.chat.requests import ChatClientRequest
 
 from .kits import Kit, Way, text_of
 from .looping import Runs, asks, failing, loop, memory, request, slow
@@ -124,7 +124,7 @@ async def test_a_tool_that_blocks_is_given_up_where_others_await() -> None:
 
 STUCK = """
 import asyncio, time
-from recollect.chat import *
+from threadkeep.chat import *
 
 tool = Tool(ToolDefinition("stuck"), lambda arguments, context: time.sleep(600))
 prompt = Prompt((user("hi"),), ToolOptions(tools=(tool,)))

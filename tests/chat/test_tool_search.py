@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-import recollect
-from recollect.chat import (
+import threadkeep
+from threadkeep.chat import (
     AlwaysEvict,
     ChatClientRequest,
     ChatOptions,
@@ -27,8 +27,8 @@ from recollect.chat import (
     tool,
     user,
 )
-from recollect.chat.executions import result_of
-from recollect.chat.tool_finds import GUIDANCE, found_output, session_key
+from threadkeep.chat.executions import result_of
+from threadkeep.chat.tool_finds import GUIDANCE, found_output, session_key
 
 from .kits import Kit, Way, text_of
 from .looping import Runs, asks, memory
@@ -91,10 +91,10 @@ async def test_a_session_can_be_dropped_by_hand(kit: Kit, way: Way) -> None:
     assert (loop.advisor.sessions, len(loop.noted("drop"))) == ((), 1)
     await loop.ask(request())
     assert len(loop.noted("put")) == 2
-    ref = recollect.SessionRef(app="shop", user_id="alice", session_id="s9")
+    ref = threadkeep.SessionRef(app="shop", user_id="alice", session_id="s9")
     await loop.ask(request(session=ref))
     await loop.ask(request(session="s9").with_context({keys.USER: "bob"}))
-    await kit.of(loop.advisor.evict, recollect.Session(ref=ref))
+    await kit.of(loop.advisor.evict, threadkeep.Session(ref=ref))
     await kit.of(loop.advisor.evict, "s9", "bob")
     assert len(loop.advisor.sessions) == 1
 

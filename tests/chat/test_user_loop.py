@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from recollect.chat import (
+from threadkeep.chat import (
     Aggregator,
     AsyncChatClient,
     AsyncScriptedModel,
@@ -25,7 +25,7 @@ from recollect.chat import (
     Usage,
     user,
 )
-from recollect.chat.keys import AUTO_TOOLS
+from threadkeep.chat.keys import AUTO_TOOLS
 
 from .kits import Kit, Way, text_of
 from .looping import Runs, asks, says

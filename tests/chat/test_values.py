@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from recollect.chat import (
+from threadkeep.chat import (
     ChatClientRequest,
     ChatClientResponse,
     ChatOptions,

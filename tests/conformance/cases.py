@@ -11,12 +11,12 @@ from typing import Any
 import yaml
 from google.protobuf.descriptor import Descriptor
 
-from recollect.v1.compaction_pb2 import CompactionStrategy
-from recollect.v1.compaction_service_pb2 import ApplyCompactionResponse, CompactSessionResponse
-from recollect.v1.context_pb2 import ContextSpec
-from recollect.v1.event_pb2 import SessionEvent
-from recollect.v1.event_service_pb2 import AppendEventsResponse, GetContextResponse
-from recollect.v1.subscription_pb2 import Change
+from threadkeep.v1.compaction_pb2 import CompactionStrategy
+from threadkeep.v1.compaction_service_pb2 import ApplyCompactionResponse, CompactSessionResponse
+from threadkeep.v1.context_pb2 import ContextSpec
+from threadkeep.v1.event_pb2 import SessionEvent
+from threadkeep.v1.event_service_pb2 import AppendEventsResponse, GetContextResponse
+from threadkeep.v1.subscription_pb2 import Change
 
 from . import forms
 from .messages import RPCS

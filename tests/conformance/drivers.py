@@ -19,10 +19,10 @@ from tests.support.toolchains import LANGUAGES
 
 ROOT = Path(__file__).parents[2]
 CLIENT = ROOT / "client"
-CHOSEN = tuple(name for name in os.environ.get("RECOLLECT_LANGUAGES", ",".join(LANGUAGES)).split(",") if name)
-"""The languages of this run: all, or those of RECOLLECT_LANGUAGES (go,java)."""
+CHOSEN = tuple(name for name in os.environ.get("THREADKEEP_LANGUAGES", ",".join(LANGUAGES)).split(",") if name)
+"""The languages of this run: all, or those of THREADKEEP_LANGUAGES (go,java)."""
 if not set(CHOSEN) <= set(LANGUAGES):
-    raise ValueError(f"RECOLLECT_LANGUAGES is {','.join(CHOSEN)}; it may name {', '.join(LANGUAGES)}")
+    raise ValueError(f"THREADKEEP_LANGUAGES is {','.join(CHOSEN)}; it may name {', '.join(LANGUAGES)}")
 BUILD_WITHIN = 900.0
 ENDS_WITHIN = 10.0
 LONGEST_LINE = 512 * 1024 * 1024
@@ -52,7 +52,7 @@ RECIPES: Mapping[str, Recipe] = {
     ),
     "go": Recipe((str(_GO),), (("go", "build", "-o", str(_GO), "./internal/conformance"),), CLIENT / "go"),
     "java": Recipe(
-        ("java", "-cp", "@target/classpath", "dev.recollect.conformance.Driver"),
+        ("java", "-cp", "@target/classpath", "dev.threadkeep.conformance.Driver"),
         (("mvn", "-q", "-B", "test-compile"),),
         CLIENT / "java",
     ),

@@ -8,7 +8,7 @@ from typing import Any
 
 from google.protobuf.descriptor import Descriptor, EnumDescriptor, FieldDescriptor
 
-from recollect.v1.event_pb2 import SessionEvent
+from threadkeep.v1.event_pb2 import SessionEvent
 
 from .matching import matcher_of
 from .messages import is_map, is_well_known

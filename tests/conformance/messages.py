@@ -12,7 +12,7 @@ from google.protobuf.descriptor import Descriptor, FieldDescriptor, MethodDescri
 from google.protobuf.message import Message
 from google.protobuf.message_factory import GetMessageClass
 
-from recollect.v1 import (
+from threadkeep.v1 import (
     compaction_service_pb2,
     consumer_service_pb2,
     event_service_pb2,

@@ -9,8 +9,8 @@ from google.protobuf.message import Message
 from google.rpc.error_details_pb2 import ErrorInfo
 from google.rpc.status_pb2 import Status
 
-from recollect.v1.subscription_pb2 import Change, Checkpoint
-from recollect.v1.subscription_service_pb2 import WatchAllResponse, WatchSessionResponse
+from threadkeep.v1.subscription_pb2 import Change, Checkpoint
+from threadkeep.v1.subscription_service_pb2 import WatchAllResponse, WatchSessionResponse
 
 from .messages import BY_PATH, is_map
 

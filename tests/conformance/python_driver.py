@@ -11,7 +11,7 @@ from google.protobuf.descriptor_pool import Default
 from google.protobuf.message import Message
 from google.protobuf.message_factory import GetMessageClass
 
-import recollect as sdk
+import threadkeep as sdk
 
 Parameters = dict[str, Any]
 
@@ -25,7 +25,7 @@ def read(kind: type[Message], p: Parameters, name: str) -> Any:
 
 
 def request_of(p: Parameters) -> Any:
-    name = f"recollect.v1.{p['rpc'].replace('/', '.')}"
+    name = f"threadkeep.v1.{p['rpc'].replace('/', '.')}"
     return read(GetMessageClass(Default().FindMethodByName(name).input_type), p, "request")
 
 
@@ -54,7 +54,7 @@ def items(client: Any, p: Parameters) -> Any:
 
 
 def error(error: Exception) -> Parameters:
-    if not isinstance(error, sdk.RecollectError):
+    if not isinstance(error, sdk.ThreadkeepError):
         return {"code": "USAGE", "reason": "", "message": str(error), "metadata": {}, "fields": [], "retry_after_ms": None}
     told = {"code": error.code.name, "reason": error.reason, "message": error.message, "metadata": error.metadata}
     fields = [error.metadata[name] for name in ("field",) if name in error.metadata and told["code"] == "INVALID_ARGUMENT"]
@@ -135,7 +135,7 @@ class Driver:
             answer = {"ok": await getattr(self, p["op"])(self._clients.get(p.get("client", "")), p)}
         except asyncio.CancelledError:
             answer = {"ok": {}}
-        except (sdk.RecollectError, ValueError, TypeError, RuntimeError) as failure:
+        except (sdk.ThreadkeepError, ValueError, TypeError, RuntimeError) as failure:
             answer = {"error": error(failure)}
         del self._running[p["id"]]
         print(json.dumps({"id": p["id"], **answer}), flush=True)

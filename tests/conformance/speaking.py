@@ -9,12 +9,12 @@ from typing import Any, Self
 
 from google.protobuf.message import Message
 
-from recollect.v1.context_pb2 import ContextSpec
-from recollect.v1.event_pb2 import SessionEvent
-from recollect.v1.event_service_pb2 import AppendEventsResponse, GetContextResponse, ListEventsRequest
-from recollect.v1.session_pb2 import SessionRef
-from recollect.v1.subscription_pb2 import Change
-from recollect.v1.subscription_service_pb2 import WatchSessionRequest
+from threadkeep.v1.context_pb2 import ContextSpec
+from threadkeep.v1.event_pb2 import SessionEvent
+from threadkeep.v1.event_service_pb2 import AppendEventsResponse, GetContextResponse, ListEventsRequest
+from threadkeep.v1.session_pb2 import SessionRef
+from threadkeep.v1.subscription_pb2 import Change
+from threadkeep.v1.subscription_service_pb2 import WatchSessionRequest
 
 from .drivers import Driver
 from .messages import RPCS, from_wire, to_wire

@@ -9,15 +9,15 @@ from typing import Any, Protocol
 
 from google.protobuf.message import Message
 
-from recollect.v1.compaction_pb2 import Compaction, CompactionStrategy
-from recollect.v1.compaction_service_pb2 import ApplyCompactionResponse, CompactSessionResponse
-from recollect.v1.context_pb2 import ContextSpec
-from recollect.v1.event_pb2 import SessionEvent
-from recollect.v1.event_service_pb2 import AppendEventsResponse, GetContextResponse
-from recollect.v1.memory_pb2 import MemoryEntry
-from recollect.v1.recall_service_pb2 import SearchHit
-from recollect.v1.session_pb2 import Session, SessionRef
-from recollect.v1.subscription_pb2 import Change
+from threadkeep.v1.compaction_pb2 import Compaction, CompactionStrategy
+from threadkeep.v1.compaction_service_pb2 import ApplyCompactionResponse, CompactSessionResponse
+from threadkeep.v1.context_pb2 import ContextSpec
+from threadkeep.v1.event_pb2 import SessionEvent
+from threadkeep.v1.event_service_pb2 import AppendEventsResponse, GetContextResponse
+from threadkeep.v1.memory_pb2 import MemoryEntry
+from threadkeep.v1.recall_service_pb2 import SearchHit
+from threadkeep.v1.session_pb2 import Session, SessionRef
+from threadkeep.v1.subscription_pb2 import Change
 
 from . import forms
 from .cases import Step, watched

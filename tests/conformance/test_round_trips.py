@@ -9,10 +9,10 @@ from itertools import count
 
 import pytest
 
-from recollect.v1.event_pb2 import SessionEvent
-from recollect.v1.message_pb2 import ROLE_ASSISTANT, ChatMessage, Part, TextPart
-from recollect.v1.session_pb2 import SessionRef
-from recollect.v1.session_service_pb2 import CreateSessionRequest, GetSessionRequest
+from threadkeep.v1.event_pb2 import SessionEvent
+from threadkeep.v1.message_pb2 import ROLE_ASSISTANT, ChatMessage, Part, TextPart
+from threadkeep.v1.session_pb2 import SessionRef
+from threadkeep.v1.session_service_pb2 import CreateSessionRequest, GetSessionRequest
 from tests.support.toolchains import LANGUAGES
 
 from . import whole_log
@@ -102,7 +102,7 @@ async def test_agents_take_turns_while_another_follows(
     """Over all places each language is the first agent, the second, and the one that follows."""
     languages = [LANGUAGES[(place + n) % len(LANGUAGES)] for n in range(3)]
     if not set(languages) <= set(CHOSEN):
-        pytest.skip(f"RECOLLECT_LANGUAGES names only some of {', '.join(languages)}")
+        pytest.skip(f"THREADKEEP_LANGUAGES names only some of {', '.join(languages)}")
     drivers = [driver_of(language) for language in languages]
     around, ref, said = await engine_of(engine), _fresh("turns"), list[str]()
     async with AsyncExitStack() as stack:

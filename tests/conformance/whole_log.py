@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from google.protobuf.timestamp_pb2 import Timestamp
 
-from recollect.v1.event_pb2 import NativeContent, SessionEvent
-from recollect.v1.message_pb2 import (
+from threadkeep.v1.event_pb2 import NativeContent, SessionEvent
+from threadkeep.v1.message_pb2 import (
     ROLE_ASSISTANT,
     ROLE_SYSTEM,
     ROLE_TOOL,
@@ -20,7 +20,7 @@ from recollect.v1.message_pb2 import (
     ToolCallPart,
     ToolResultPart,
 )
-from recollect.v1.session_pb2 import TokenUsage
+from threadkeep.v1.session_pb2 import TokenUsage
 
 EVERY_BYTE = bytes(range(256))
 NOT_A_DOUBLE = 2**53 + 1

@@ -17,10 +17,10 @@ from dataclasses import dataclass
 
 import openai.resources.chat  # noqa: F401 - the adapter does it when it is first used
 
-import recollect
-from recollect import chat
-from recollect.chat import AsyncOpenAIModel
-from recollect.v1.message_pb2 import ROLE_USER
+import threadkeep
+from threadkeep import chat
+from threadkeep.chat import AsyncOpenAIModel
+from threadkeep.v1.message_pb2 import ROLE_USER
 from tests.support.serving import RECONNECT
 
 APP, USER, SESSION = "faults", "agent", "story"
@@ -45,7 +45,7 @@ async def look_up(question: int) -> str:
 
 async def live(settings: Settings) -> None:
     """All turns that are left: called or streamed, and their tools run at once or one by one, by chance."""
-    async with recollect.AsyncClient(settings.address, app=APP, user_id=USER, timeout=10, options=RECONNECT) as client:
+    async with threadkeep.AsyncClient(settings.address, app=APP, user_id=USER, timeout=10, options=RECONNECT) as client:
         model = AsyncOpenAIModel("clerk", base_url=settings.model_url, api_key="none")
         manager = chat.AsyncToolCallingManager(concurrent=random.random() < 0.5)
         memory = chat.AsyncSessionMemoryAdvisor(client)

@@ -14,11 +14,11 @@ from typing import TypeVar
 import grpc
 import grpc.aio
 
-from recollect.v1 import compaction_pb2 as pb
-from recollect.v1 import compaction_service_pb2 as cs
-from recollect.v1.event_pb2 import SessionEvent
-from recollect.v1.event_service_pb2 import GetContextResponse
-from recollect.v1.message_pb2 import ROLE_USER
+from threadkeep.v1 import compaction_pb2 as pb
+from threadkeep.v1 import compaction_service_pb2 as cs
+from threadkeep.v1.event_pb2 import SessionEvent
+from threadkeep.v1.event_service_pb2 import GetContextResponse
+from threadkeep.v1.message_pb2 import ROLE_USER
 from tests.support.marks import shown, summary, turn
 
 from .ledger import Batch, Ledger

@@ -51,7 +51,7 @@ def durable_postgres() -> Iterator[PostgresCluster]:
     """A cluster with fsync on, that these tests may kill."""
     binaries = find_binaries()
     if binaries is None:
-        if os.environ.get("RECOLLECT_REQUIRE_ALL") == "1":
+        if os.environ.get("THREADKEEP_REQUIRE_ALL") == "1":
             pytest.fail(HOW_TO_INSTALL)
         pytest.skip(HOW_TO_INSTALL)
     with PostgresCluster(binaries, fsync=True) as cluster:
@@ -78,7 +78,7 @@ def look(request: pytest.FixtureRequest, database_url: str | None, tmp_path: Pat
     if database_url is not None:
         cluster: PostgresCluster = request.getfixturevalue("durable_postgres")
         return lambda sql: int(cluster.execute(sql, database=database_url.rpartition("/")[2]))
-    file = tmp_path / "data" / "recollect.db"
+    file = tmp_path / "data" / "threadkeep.db"
 
     def ask(sql: str) -> int:
         with closing(sqlite3.connect(file)) as connection:

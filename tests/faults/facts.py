@@ -11,9 +11,9 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import TypeVar
 
-import recollect
-from recollect.v1.event_pb2 import SessionEvent
-from recollect.v1.memory_service_pb2 import AddSessionToMemoryResponse
+import threadkeep
+from threadkeep.v1.event_pb2 import SessionEvent
+from threadkeep.v1.memory_service_pb2 import AddSessionToMemoryResponse
 
 from .ledger import Batch, Ledger
 
@@ -39,8 +39,8 @@ def spoken(session: str, event_id: str) -> SessionEvent:
     """One in eight is a picture without a name: there is nothing to remember of it, and nothing to embed."""
     name = f"{session}/{event_id}"
     if hashlib.sha256(name.encode()).digest()[-1] % 8 == 0:
-        return recollect.user(recollect.media("image/png", uri="data:,"), event_id=event_id)
-    return recollect.user(fact(name), event_id=event_id)
+        return threadkeep.user(threadkeep.media("image/png", uri="data:,"), event_id=event_id)
+    return threadkeep.user(fact(name), event_id=event_id)
 
 
 @dataclass
@@ -68,7 +68,7 @@ class FactLedger(Ledger):
             while True:
                 try:
                     return await call()
-                except recollect.RecollectError as error:
+                except threadkeep.ThreadkeepError as error:
                     reason = error.reason or error.code.name
                     if reason not in _UNCERTAIN:
                         raise
@@ -89,13 +89,13 @@ class FactLedger(Ledger):
         return random.choice(there) if there else None
 
 
-async def add_each(ledger: FactLedger, client: recollect.AsyncClient, writer: str) -> None:
+async def add_each(ledger: FactLedger, client: threadkeep.AsyncClient, writer: str) -> None:
     """Adds entries with ids, each batch until it is acknowledged and some of them again; forgets some of its own."""
     memory, number = client.memory(), 0
     while True:
         number += 1
         ids = [f"{writer}-{number}-{n}" for n in range(random.choice((1, 2, 3)))]
-        entries = [recollect.memory_entry(fact(id_), id=id_) for id_ in ids]
+        entries = [threadkeep.memory_entry(fact(id_), id=id_) for id_ in ids]
         ledger.wanted |= {id_: fact(id_) for id_ in ids}
         told = await ledger.until_told(partial(memory.add, *entries))
         assert [each.id for each in told] == ids
@@ -108,7 +108,7 @@ async def add_each(ledger: FactLedger, client: recollect.AsyncClient, writer: st
             await drop(ledger, client, ids[0])
 
 
-async def drop(ledger: FactLedger, client: recollect.AsyncClient, id_: str, of: Place | None = None) -> None:
+async def drop(ledger: FactLedger, client: threadkeep.AsyncClient, id_: str, of: Place | None = None) -> None:
     """Forgets an entry; an answer that got lost has done it already."""
     ledger.dropping[id_] = of
     told = await ledger.until_told(partial(client.memory().delete, [id_]))
@@ -117,13 +117,13 @@ async def drop(ledger: FactLedger, client: recollect.AsyncClient, id_: str, of: 
     ledger.done["forgotten"] += 1
 
 
-async def ingest_each(ledger: FactLedger, client: recollect.AsyncClient, session: str) -> None:
+async def ingest_each(ledger: FactLedger, client: threadkeep.AsyncClient, session: str) -> None:
     while True:
         await ingest(ledger, client, session)
         await asyncio.sleep(0.01)
 
 
-async def ingest(ledger: FactLedger, client: recollect.AsyncClient, session: str) -> AddSessionToMemoryResponse:
+async def ingest(ledger: FactLedger, client: threadkeep.AsyncClient, session: str) -> AddSessionToMemoryResponse:
     said = len(ledger.told.get(session, {}))
     told = await ledger.until_told(partial(client.memory().add_session, session))
     assert told.added + told.existing + told.skipped + told.deleted >= said, "everything that was acknowledged is read"
@@ -131,7 +131,7 @@ async def ingest(ledger: FactLedger, client: recollect.AsyncClient, session: str
     return told
 
 
-async def forget_each(ledger: FactLedger, client: recollect.AsyncClient) -> None:
+async def forget_each(ledger: FactLedger, client: threadkeep.AsyncClient) -> None:
     """Forgets what was remembered of events: finds it by its word, and it must not come back by ingesting its session again."""
     while True:
         await asyncio.sleep(0.03)
@@ -147,7 +147,7 @@ async def forget_each(ledger: FactLedger, client: recollect.AsyncClient) -> None
             await drop(ledger, client, entry.id, place)
 
 
-async def search_each(ledger: FactLedger, client: recollect.AsyncClient) -> None:
+async def search_each(ledger: FactLedger, client: threadkeep.AsyncClient) -> None:
     """What was acknowledged before the question is found by its word, whatever the index has come to; meaning answers."""
     while True:
         place, added = ledger.some_told(), ledger.some_added()
@@ -164,7 +164,7 @@ async def search_each(ledger: FactLedger, client: recollect.AsyncClient) -> None
         await asyncio.sleep(0.01)
 
 
-async def come_and_go(ledger: FactLedger, client: recollect.AsyncClient) -> None:
+async def come_and_go(ledger: FactLedger, client: threadkeep.AsyncClient) -> None:
     """Sessions that are remembered and then deleted: their memories stay, unless they are forgotten as well."""
     number = 0
     while True:

@@ -9,9 +9,9 @@ from contextlib import aclosing
 from dataclasses import dataclass, field
 from typing import Any
 
-import recollect
-from recollect.v1.event_pb2 import SessionEvent
-from recollect.v1.subscription_pb2 import Change
+import threadkeep
+from threadkeep.v1.event_pb2 import SessionEvent
+from threadkeep.v1.subscription_pb2 import Change
 
 from .ledger import connect
 
@@ -40,7 +40,7 @@ class Follower:
                         if not left:
                             break
 
-    def _watch(self, client: recollect.AsyncClient) -> Any:
+    def _watch(self, client: threadkeep.AsyncClient) -> Any:
         options = dict(self.options)
         if self.told:
             options.pop("from_beginning", None)
@@ -66,8 +66,8 @@ class Follower:
         return len(told)
 
 
-async def logged(client: recollect.AsyncClient, session: str, **wanted: Any) -> list[SessionEvent]:
-    chosen = recollect.event_filter(**wanted) if wanted else None
+async def logged(client: threadkeep.AsyncClient, session: str, **wanted: Any) -> list[SessionEvent]:
+    chosen = threadkeep.event_filter(**wanted) if wanted else None
     return [event async for event in client.events(session, chosen, page_size=1000)]
 
 

@@ -17,8 +17,8 @@ from itertools import count
 from pathlib import Path
 from typing import Any
 
-import recollect
-from recollect import compaction, errors
+import threadkeep
+from threadkeep import compaction, errors
 from tests.support.serving import RECONNECT
 
 from .group_journal import CREATED, GONE, Deed, Journal, Laws
@@ -29,10 +29,10 @@ _ENDS_WITHIN = 15.0
 _REPOSITORY = Path(__file__).parents[2]
 
 
-def connect(address: str) -> recollect.AsyncClient:
+def connect(address: str) -> threadkeep.AsyncClient:
     """A client that finds a restarted server at once and retries nothing."""
     options = (*RECONNECT, ("grpc.enable_retries", 0))
-    return recollect.AsyncClient(address, app=APP, user_id=USER, timeout=5.0, options=options)
+    return threadkeep.AsyncClient(address, app=APP, user_id=USER, timeout=5.0, options=options)
 
 
 class Group:
@@ -152,20 +152,20 @@ class Writers:
                 await asyncio.wait(tasks)
             await asyncio.gather(*tasks)
 
-    async def _write(self, client: recollect.AsyncClient, numbers: Sequence[int], over: asyncio.Event) -> None:
+    async def _write(self, client: threadkeep.AsyncClient, numbers: Sequence[int], over: asyncio.Event) -> None:
         while not over.is_set():
             number = random.choice(numbers)
             name = f"s{number}-{self._generation[number]}"
             try:
                 await self._do_something(client, number, name)
-            except recollect.RecollectError as error:
+            except threadkeep.ThreadkeepError as error:
                 self.problems[error.reason or error.code.name] += 1
             await asyncio.sleep(random.uniform(0, 2 * self.pause))
 
-    async def _do_something(self, client: recollect.AsyncClient, number: int, name: str) -> None:
+    async def _do_something(self, client: threadkeep.AsyncClient, number: int, name: str) -> None:
         if name not in self.names:
             self.names.append(name)  # first: whether it was made will be found out
-            await client.append(name, recollect.user("begin"), create=True)
+            await client.append(name, threadkeep.user("begin"), create=True)
             return
         what = random.random()
         if what < 0.03:
@@ -174,7 +174,7 @@ class Writers:
         elif what < 0.1:
             await client.compact(name, compaction.sliding_window(4))
         else:
-            events = (recollect.user(f"{name} {n}") for n in range(random.choice((1, 1, 2, 5))))
+            events = (threadkeep.user(f"{name} {n}") for n in range(random.choice((1, 1, 2, 5))))
             await client.append(name, *events, create=True)
 
     async def facts(self, address: str) -> Facts:

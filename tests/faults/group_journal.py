@@ -16,7 +16,7 @@ from enum import StrEnum
 from pathlib import Path
 from typing import NamedTuple
 
-from recollect.v1.subscription_pb2 import SESSION_CHANGE_KIND_CREATED, Change
+from threadkeep.v1.subscription_pb2 import SESSION_CHANGE_KIND_CREATED, Change
 
 CREATED = 0
 GONE = 1 << 62

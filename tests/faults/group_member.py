@@ -22,17 +22,17 @@ import grpc
 import grpc.aio
 from google.protobuf.duration_pb2 import Duration
 
-import recollect
-from recollect.v1 import consumer_service_pb2 as ns
-from recollect.v1.consumer_service_pb2_grpc import ConsumerServiceStub
-from recollect.v1.subscription_pb2 import Change
-from recollect.v1.subscription_service_pb2 import ChangeScope
+import threadkeep
+from threadkeep.v1 import consumer_service_pb2 as ns
+from threadkeep.v1.consumer_service_pb2_grpc import ConsumerServiceStub
+from threadkeep.v1.subscription_pb2 import Change
+from threadkeep.v1.subscription_service_pb2 import ChangeScope
 from tests.support.serving import RECONNECT
 
 from .group_journal import Deed, Journal
 
 if TYPE_CHECKING:  # it exists in the stub file alone
-    from recollect.v1.consumer_service_pb2_grpc import ConsumerServiceAsyncStub
+    from threadkeep.v1.consumer_service_pb2_grpc import ConsumerServiceAsyncStub
 
     Call = grpc.aio.StreamStreamCall[ns.ConsumeRequest, ns.ConsumeResponse]
 
@@ -86,7 +86,7 @@ async def _suffer(change: Change, member: str, journal: Journal) -> None:
         if event.event_id.startswith(RAISES):
             raise PoisonError(event.event_id)
         if event.event_id.startswith(PARKS):
-            raise recollect.Park(f"no use: {event.event_id}")
+            raise threadkeep.Park(f"no use: {event.event_id}")
         if event.event_id.startswith(KILLS):
             # What else is on its way is not to pay for it: that would be parked as well if it never got its turn.
             await asyncio.sleep(0.5)
@@ -98,7 +98,7 @@ async def _suffer(change: Change, member: str, journal: Journal) -> None:
 
 
 async def work(settings: Settings, handle: Handler, stop: asyncio.Event) -> None:
-    async with recollect.AsyncClient(settings.address, app=APP, user_id=USER, options=RECONNECT) as client:
+    async with threadkeep.AsyncClient(settings.address, app=APP, user_id=USER, options=RECONNECT) as client:
         await client.consume(
             settings.consumer,
             handle,

@@ -10,9 +10,9 @@ from collections.abc import AsyncIterator, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Self
 
-import recollect
-from recollect.v1.event_pb2 import SessionEvent
-from recollect.v1.event_service_pb2 import AppendedEvent
+import threadkeep
+from threadkeep.v1.event_pb2 import SessionEvent
+from threadkeep.v1.event_service_pb2 import AppendedEvent
 from tests.support.conversations import as_sent
 from tests.support.serving import RECONNECT
 
@@ -21,10 +21,10 @@ from .crew import crew
 Batch = list[SessionEvent]
 
 
-def connect(address: str, *, timeout: float = 5.0) -> recollect.AsyncClient:
+def connect(address: str, *, timeout: float = 5.0) -> threadkeep.AsyncClient:
     """A client that finds a restarted server at once and leaves retrying to its user."""
     options = (*RECONNECT, ("grpc.enable_retries", 0))
-    return recollect.AsyncClient(address, app="faults", user_id="ledger", timeout=timeout, options=options)
+    return threadkeep.AsyncClient(address, app="faults", user_id="ledger", timeout=timeout, options=options)
 
 
 @dataclass
@@ -45,7 +45,7 @@ class Ledger:
         batches = self.asked.setdefault(session, [])
         size = random.choice((1, 1, 1, 2, 5))
         name = f"{writer}-{len(batches)}"
-        batch = [recollect.user(f"{name} {n} " + "x" * 200, event_id=f"{name}-{n}") for n in range(size)]
+        batch = [threadkeep.user(f"{name} {n} " + "x" * 200, event_id=f"{name}-{n}") for n in range(size)]
         batches.append(batch)
         return batch
 
@@ -90,24 +90,24 @@ class Ledger:
             yield self.ask(session, writer)
 
 
-async def append_each(ledger: Ledger, client: recollect.AsyncClient, session: str, writer: str) -> None:
+async def append_each(ledger: Ledger, client: threadkeep.AsyncClient, session: str, writer: str) -> None:
     """Appends batch after batch by unary calls, each until it is acknowledged; first what the writer was not told of."""
     for batch in ledger.batches(session, writer):
         await append_until_told(ledger, client, session, batch)
 
 
-async def append_until_told(ledger: Ledger, client: recollect.AsyncClient, session: str, batch: Batch) -> None:
+async def append_until_told(ledger: Ledger, client: threadkeep.AsyncClient, session: str, batch: Batch) -> None:
     while True:
         try:
             ledger.tell(session, (await client.append(session, *batch)).events)
-        except recollect.RecollectError as error:
+        except threadkeep.ThreadkeepError as error:
             ledger.problems[_name(error)] += 1
             await asyncio.sleep(0.05)
         else:
             return
 
 
-async def append_streaming(ledger: Ledger, client: recollect.AsyncClient, session: str, writer: str) -> None:
+async def append_streaming(ledger: Ledger, client: threadkeep.AsyncClient, session: str, writer: str) -> None:
     """Appends by AppendStream; what was not answered when a stream broke is sent again on the next."""
     unanswered: list[Batch] = []
 
@@ -122,17 +122,17 @@ async def append_streaming(ledger: Ledger, client: recollect.AsyncClient, sessio
     while True:
         try:
             async for result in client.append_stream(batches(), max_outstanding=8):
-                error = recollect.error_of(result)
+                error = threadkeep.error_of(result)
                 if error is not None:
                     raise error
                 unanswered.pop(0)
                 ledger.tell(session, result.appended.events)
-        except recollect.RecollectError as error:
+        except threadkeep.ThreadkeepError as error:
             ledger.problems[_name(error)] += 1
             await asyncio.sleep(0.05)
 
 
-def _name(error: recollect.RecollectError) -> str:
+def _name(error: threadkeep.ThreadkeepError) -> str:
     """What the caller learned."""
     return error.reason or error.code.name
 
@@ -140,7 +140,7 @@ def _name(error: recollect.RecollectError) -> str:
 class Load:
     """Writers that work until the context ends: on each session two that call and one that streams."""
 
-    def __init__(self, ledger: Ledger, client: recollect.AsyncClient, sessions: Sequence[str]) -> None:
+    def __init__(self, ledger: Ledger, client: threadkeep.AsyncClient, sessions: Sequence[str]) -> None:
         self._ledger = ledger
         self._client = client
         self._sessions = sessions

@@ -5,10 +5,10 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Awaitable, Iterable
 
-import recollect
-from recollect import errors
-from recollect.v1.event_pb2 import SessionEvent
-from recollect.v1.memory_pb2 import MemoryEntry
+import threadkeep
+from threadkeep import errors
+from threadkeep.v1.event_pb2 import SessionEvent
+from threadkeep.v1.memory_pb2 import MemoryEntry
 
 from .conftest import Look
 from .facts import FactLedger, fact, word_of
@@ -40,7 +40,7 @@ def check_tables(look: Look, model: str, *, texts: int) -> None:
     assert look("SELECT count(*) FROM event_vectors WHERE vector IS NOT NULL") == texts
 
 
-async def caught_up(client: recollect.AsyncClient, seconds: float = 30) -> None:
+async def caught_up(client: threadkeep.AsyncClient, seconds: float = 30) -> None:
     """Until everything is indexed, and embedded."""
     async with asyncio.timeout(seconds):
         while True:
@@ -54,19 +54,19 @@ async def caught_up(client: recollect.AsyncClient, seconds: float = 30) -> None:
             await asyncio.sleep(0.05)
 
 
-async def events_of(client: recollect.AsyncClient, sessions: Iterable[str]) -> dict[str, list[SessionEvent]]:
+async def events_of(client: threadkeep.AsyncClient, sessions: Iterable[str]) -> dict[str, list[SessionEvent]]:
     return {session: [event async for event in client.events(session, page_size=1000)] for session in sessions}
 
 
 def has_text(event: SessionEvent) -> bool:
-    return bool(recollect.text_of(event).strip())
+    return bool(threadkeep.text_of(event).strip())
 
 
 def said(entry: MemoryEntry) -> str:
     return entry.content.parts[0].text.text
 
 
-async def check_memories(ledger: FactLedger, client: recollect.AsyncClient) -> list[MemoryEntry]:
+async def check_memories(ledger: FactLedger, client: threadkeep.AsyncClient) -> list[MemoryEntry]:
     """Every entry that was acknowledged is there once, and every event with text once, but for what was forgotten; all."""
     entries = [entry async for entry in client.memory().list(page_size=1000)]
     ids = {entry.id for entry in entries}
@@ -92,7 +92,7 @@ async def check_memories(ledger: FactLedger, client: recollect.AsyncClient) -> l
     return entries
 
 
-async def check_found(client: recollect.AsyncClient, logs: dict[str, list[SessionEvent]], entries: list[MemoryEntry]) -> int:
+async def check_found(client: threadkeep.AsyncClient, logs: dict[str, list[SessionEvent]], entries: list[MemoryEntry]) -> int:
     """By words each event and each memory is found once, and by meaning it is the best answer to its own text; how many."""
     room = asyncio.Semaphore(AT_ONCE)
 

@@ -7,8 +7,8 @@ from collections import Counter
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 
-import recollect
-from recollect.v1.event_pb2 import SessionEvent
+import threadkeep
+from threadkeep.v1.event_pb2 import SessionEvent
 from tests.support.embedding_endpoint import EmbeddingEndpoint, Vector
 from tests.support.vectors import vector
 
@@ -79,15 +79,15 @@ def embedding_with(endpoint: Embeddings) -> Mapping[str, object]:
     return named | {"embedder_batch": BATCH, "embedder_timeout": "600ms"}
 
 
-async def tell(client: recollect.AsyncClient, session: str, count: int) -> list[SessionEvent]:
+async def tell(client: threadkeep.AsyncClient, session: str, count: int) -> list[SessionEvent]:
     """Says that many facts in a session that is made for them."""
-    events = [recollect.user(fact(f"{session}/e{n}"), event_id=f"e{n}") for n in range(count)]
+    events = [threadkeep.user(fact(f"{session}/e{n}"), event_id=f"e{n}") for n in range(count)]
     await client.append(session, *events, create={"never_expires": True})
     return events
 
 
-async def remember(client: recollect.AsyncClient, name: str, count: int) -> list[str]:
+async def remember(client: threadkeep.AsyncClient, name: str, count: int) -> list[str]:
     """Adds that many memories; their texts."""
-    entries = [recollect.memory_entry(fact(f"{name}-{n}"), id=f"{name}-{n}") for n in range(count)]
+    entries = [threadkeep.memory_entry(fact(f"{name}-{n}"), id=f"{name}-{n}") for n in range(count)]
     await client.memory().add(*entries)
     return [fact(f"{name}-{n}") for n in range(count)]

@@ -1,6 +1,6 @@
 """Consumer groups whose members and servers come and go: everything is handled, in order, by one member at a time.
 
-RECOLLECT_KILLS sets how often something is killed, stalled or sent away on each engine.
+THREADKEEP_KILLS sets how often something is killed, stalled or sent away on each engine.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from tests.support.serving import ServerProcess, url_settings
 from .conftest import ServerMaker
 from .group_crew import NAME, Facts, Group, Writers, connect
 
-KILLS = int(os.environ.get("RECOLLECT_KILLS", "10"))
+KILLS = int(os.environ.get("THREADKEEP_KILLS", "10"))
 LEASE = "3s"
 STALL = 3.0
 """Longer than the members' time to acknowledge."""

@@ -11,12 +11,12 @@ from typing import Any, TypeVar
 import grpc
 import pytest
 
-import recollect
-from recollect import errors
-from recollect_server.app import Running, serve
-from recollect_server.config import load_settings
-from recollect_server.store.sql.engine import Unit
-from recollect_server.store.sql.sqlite import SqliteEngine
+import threadkeep
+from threadkeep import errors
+from threadkeep_server.app import Running, serve
+from threadkeep_server.config import load_settings
+from threadkeep_server.store.sql.engine import Unit
+from threadkeep_server.store.sql.sqlite import SqliteEngine
 
 from .ledger import connect
 
@@ -68,22 +68,22 @@ async def server(gate: Gate, tmp_path: Path) -> AsyncIterator[Running]:
 
 
 @pytest.fixture
-async def client(server: Running) -> AsyncIterator[recollect.AsyncClient]:
+async def client(server: Running) -> AsyncIterator[threadkeep.AsyncClient]:
     async with connect(f"127.0.0.1:{server.grpc_port}", timeout=20) as opened:
         await opened.create_session(session_id="s")
         yield opened
 
 
-async def _ids(client: recollect.AsyncClient) -> list[str]:
+async def _ids(client: threadkeep.AsyncClient) -> list[str]:
     return [event.event_id async for event in client.events("s")]
 
 
-async def test_a_deadline_before_the_commit(client: recollect.AsyncClient, gate: Gate) -> None:
+async def test_a_deadline_before_the_commit(client: threadkeep.AsyncClient, gate: Gate) -> None:
     """The group that waits is committed or not; a call that is behind it and gives up is dropped, and its retry is fresh."""
     gate.close_before()
-    first = asyncio.create_task(client.append("s", recollect.user("first", event_id="e1")))
+    first = asyncio.create_task(client.append("s", threadkeep.user("first", event_id="e1")))
     await asyncio.sleep(0.1)  # e1 is in the writer's hands; what comes now waits behind it
-    late = recollect.user("late", event_id="e2")
+    late = threadkeep.user("late", event_id="e2")
     with pytest.raises(errors.DeadlineExceeded):
         await client.append("s", late, timeout=0.2)
     assert await _ids(client) == []
@@ -96,10 +96,10 @@ async def test_a_deadline_before_the_commit(client: recollect.AsyncClient, gate:
     assert await _ids(client) == ["e1", "e2"]
 
 
-async def test_a_deadline_after_the_commit(client: recollect.AsyncClient, gate: Gate) -> None:
+async def test_a_deadline_after_the_commit(client: threadkeep.AsyncClient, gate: Gate) -> None:
     """The answer is lost, the events are not: the retry is told that they are stored, and where."""
     gate.close_after()
-    event = recollect.user("once", event_id="e1")
+    event = threadkeep.user("once", event_id="e1")
     with pytest.raises(errors.DeadlineExceeded) as told:
         await client.append("s", event, timeout=0.3)
     assert told.value.code is grpc.StatusCode.DEADLINE_EXCEEDED
@@ -111,11 +111,11 @@ async def test_a_deadline_after_the_commit(client: recollect.AsyncClient, gate: 
     assert await _ids(client) == ["e1"]
 
 
-async def test_a_client_that_cancels_before_the_commit(client: recollect.AsyncClient, gate: Gate) -> None:
+async def test_a_client_that_cancels_before_the_commit(client: threadkeep.AsyncClient, gate: Gate) -> None:
     gate.close_before()
-    first = asyncio.create_task(client.append("s", recollect.user("first", event_id="e1")))
+    first = asyncio.create_task(client.append("s", threadkeep.user("first", event_id="e1")))
     await asyncio.sleep(0.1)
-    second = asyncio.create_task(client.append("s", recollect.user("gone", event_id="e2")))
+    second = asyncio.create_task(client.append("s", threadkeep.user("gone", event_id="e2")))
     await asyncio.sleep(0.1)
     second.cancel()
     await asyncio.gather(second, return_exceptions=True)
@@ -123,26 +123,26 @@ async def test_a_client_that_cancels_before_the_commit(client: recollect.AsyncCl
     gate.open()
     await first
     assert await _ids(client) == ["e1"]
-    assert not (await client.append("s", recollect.user("gone", event_id="e2"))).events[0].replayed
+    assert not (await client.append("s", threadkeep.user("gone", event_id="e2"))).events[0].replayed
 
 
-async def test_a_client_that_is_gone_when_the_commit_is_under_way(client: recollect.AsyncClient, gate: Gate) -> None:
+async def test_a_client_that_is_gone_when_the_commit_is_under_way(client: threadkeep.AsyncClient, gate: Gate) -> None:
     """What has begun is completed: the batch is stored whole, and other callers are served."""
     gate.close_after()
-    batch = [recollect.user(str(n), event_id=f"e{n}") for n in range(3)]
+    batch = [threadkeep.user(str(n), event_id=f"e{n}") for n in range(3)]
     call = asyncio.create_task(client.append("s", *batch))
     await asyncio.sleep(0.2)
     call.cancel()
     await asyncio.gather(call, return_exceptions=True)
     gate.open()
-    assert (await client.append("s", recollect.user("next", event_id="next"))).last_seq == 4
+    assert (await client.append("s", threadkeep.user("next", event_id="next"))).last_seq == 4
     assert await _ids(client) == ["e0", "e1", "e2", "next"]
     retried = await client.append("s", *batch)
     assert [(event.seq, event.replayed) for event in retried.events] == [(1, True), (2, True), (3, True)]
 
 
-async def test_a_stream_that_breaks_is_taken_up_again(client: recollect.AsyncClient, gate: Gate) -> None:
-    batches = [("s", [recollect.user(str(n), event_id=f"e{n}")]) for n in range(20)]
+async def test_a_stream_that_breaks_is_taken_up_again(client: threadkeep.AsyncClient, gate: Gate) -> None:
+    batches = [("s", [threadkeep.user(str(n), event_id=f"e{n}")]) for n in range(20)]
     answered = 0
     async for _ in client.append_stream(batches, max_outstanding=4):
         answered += 1
@@ -153,10 +153,10 @@ async def test_a_stream_that_breaks_is_taken_up_again(client: recollect.AsyncCli
     assert await _ids(client) == [f"e{n}" for n in range(20)]
 
 
-async def test_whenever_a_deadline_passes_a_retry_settles_it(client: recollect.AsyncClient, gate: Gate) -> None:
+async def test_whenever_a_deadline_passes_a_retry_settles_it(client: threadkeep.AsyncClient, gate: Gate) -> None:
     gave_up = 0
     for n in range(60):
-        event = recollect.user(str(n), event_id=f"e{n}")
+        event = threadkeep.user(str(n), event_id=f"e{n}")
         try:
             answer = await client.append("s", event, timeout=n * 0.0002)
         except errors.DeadlineExceeded:

@@ -13,9 +13,9 @@ from urllib.request import urlopen
 
 import pytest
 
-import recollect
-from recollect import errors
-from recollect.v1.recall_pb2 import SEARCH_MODE_HYBRID, SEARCH_MODE_RANKED
+import threadkeep
+from threadkeep import errors
+from threadkeep.v1.recall_pb2 import SEARCH_MODE_HYBRID, SEARCH_MODE_RANKED
 from tests.support.model_endpoint import hangs, replies
 from tests.support.serving import ServerProcess, free_port, url_settings
 
@@ -26,9 +26,9 @@ from .recall_laws import caught_up, check_found, check_tables, events_of
 from .recalling import BATCH, EMBEDDED, Embeddings, chance, embedding_with, embeddings, remember, tell
 
 IMPATIENT = """
-from recollect_server.service import embedding
+from threadkeep_server.service import embedding
 embedding._FIRST_DELAY_S, embedding._LONGEST_DELAY_S, embedding._COUNTED_EVERY_S = 0.2, 0.6, 0.2
-from recollect_server.embedder.options import EmbedderOptions
+from threadkeep_server.embedder.options import EmbedderOptions
 EmbedderOptions.__init__.__kwdefaults__["backoff"] = 0.05
 """
 BEFORE, DURING, AFTER = 10, 12, 6
@@ -97,7 +97,7 @@ def _check_asked(asked: Counter[str], texts: int) -> None:
     assert max(asked.values()) <= 3
 
 
-async def _goes_on(client: recollect.AsyncClient, server: ServerProcess, name: str, *, waiting: int) -> None:
+async def _goes_on(client: threadkeep.AsyncClient, server: ServerProcess, name: str, *, waiting: int) -> None:
     """All but embedding does, and what waits is told. What is asked for the first time needs the embedder."""
     await tell(client, name, DURING)
     await remember(client, name, DURING)
@@ -119,24 +119,24 @@ async def _goes_on(client: recollect.AsyncClient, server: ServerProcess, name: s
     await _until_told(client, server, waiting)
 
 
-async def _until_told(client: recollect.AsyncClient, server: ServerProcess, waiting: int) -> None:
+async def _until_told(client: threadkeep.AsyncClient, server: ServerProcess, waiting: int) -> None:
     """Of events what is indexed waits, and the page tells what was counted last."""
     async with asyncio.timeout(20):
         while (told := (await client.info()).embeddings.waiting) != waiting:
             assert told <= waiting
             await asyncio.sleep(0.05)
-        while (page := await asyncio.to_thread(_metrics, server))["recollect_embedding_waiting"] != waiting:  # noqa: ASYNC110
+        while (page := await asyncio.to_thread(_metrics, server))["threadkeep_embedding_waiting"] != waiting:  # noqa: ASYNC110
             await asyncio.sleep(0.05)
-    assert page["recollect_embedding_failures_total"] > 0
+    assert page["threadkeep_embedding_failures_total"] > 0
 
 
 def _metrics(server: ServerProcess) -> dict[str, float]:
     with urlopen(f"http://{server.http_address}/metrics", timeout=10) as answer:
-        lines = [line.split() for line in answer.read().decode().splitlines() if line.startswith("recollect_embedding")]
+        lines = [line.split() for line in answer.read().decode().splitlines() if line.startswith("threadkeep_embedding")]
     return {name: float(value) for name, value in lines}
 
 
-async def _all_is_there(client: recollect.AsyncClient, look: Look) -> None:
+async def _all_is_there(client: threadkeep.AsyncClient, look: Look) -> None:
     logs = await events_of(client, ("before", "during", "restarted", "after"))
     check_tables(look, EMBEDDED, texts=BEFORE + 2 * DURING + AFTER)
     entries = [entry async for entry in client.memory().list() if not entry.event_id]

@@ -1,6 +1,6 @@
 """G1 to G4 under kill -9: a ledger of what was acknowledged, while the server dies again and again under load.
 
-RECOLLECT_KILLS sets how often it is killed on each engine.
+THREADKEEP_KILLS sets how often it is killed on each engine.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from tests.support.serving import url_settings
 from .conftest import ServerMaker
 from .ledger import Ledger, Load, connect
 
-KILLS = int(os.environ.get("RECOLLECT_KILLS", "10"))
+KILLS = int(os.environ.get("THREADKEEP_KILLS", "10"))
 SESSIONS = ("one", "two", "three")
 
 

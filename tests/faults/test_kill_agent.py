@@ -1,6 +1,6 @@
 """An agent on the kit under kill -9: it resumes from its session, with no lost turn, no result without call and no duplicate.
 
-It is killed a third as often as RECOLLECT_KILLS says, on each engine.
+It is killed a third as often as THREADKEEP_KILLS says, on each engine.
 """
 
 from __future__ import annotations
@@ -19,9 +19,9 @@ from pathlib import Path
 
 import pytest
 
-import recollect
-from recollect.chat.wire import from_event
-from recollect.v1.event_pb2 import SessionEvent
+import threadkeep
+from threadkeep.chat.wire import from_event
+from threadkeep.v1.event_pb2 import SessionEvent
 from tests.chat.serving import told
 from tests.support.model_endpoint import served
 from tests.support.serving import url_settings
@@ -30,7 +30,7 @@ from .agent import APP, SESSION, USER, Settings
 from .clerk import CALLS, ROUNDS, Clerk
 from .conftest import ServerMaker
 
-KILLS = max(3, int(os.environ.get("RECOLLECT_KILLS", "10")) // 3)
+KILLS = max(3, int(os.environ.get("THREADKEEP_KILLS", "10")) // 3)
 _ANSWERED_EACH_LIFE = 2
 _LIVES_AT_MOST_S = 0.15
 
@@ -80,7 +80,7 @@ async def test_an_agent_that_is_killed_goes_on_where_its_session_ends(
     killed = open_when_killed = 0
     async with (
         served(Clerk()) as clerk,
-        recollect.AsyncClient(server.address, app=APP, user_id=USER) as client,
+        threadkeep.AsyncClient(server.address, app=APP, user_id=USER) as client,
     ):
         settings = Settings(server.address, clerk.url, str(journal), KILLS * _ANSWERED_EACH_LIFE)
         async with agents(settings) as lives:
@@ -116,7 +116,7 @@ async def test_two_that_resume_what_a_killed_agent_left_store_it_once(
     asked = open_when_killed = killed_resuming = 0
     async with (
         served(Clerk()) as clerk,
-        recollect.AsyncClient(server.address, app=APP, user_id=USER) as client,
+        threadkeep.AsyncClient(server.address, app=APP, user_id=USER) as client,
     ):
         settings = Settings(server.address, clerk.url, str(journal), questions=0)
         async with agents(settings) as one, agents(settings) as other:

@@ -1,6 +1,6 @@
 """Compaction under kill -9: a window is the one before or the one after, and nothing that was said is ever lost.
 
-RECOLLECT_KILLS sets how often the server is killed on each engine.
+THREADKEEP_KILLS sets how often the server is killed on each engine.
 """
 
 from __future__ import annotations
@@ -12,8 +12,8 @@ from collections.abc import Callable
 
 import pytest
 
-import recollect
-from recollect.v1 import compaction_pb2 as pb
+import threadkeep
+from threadkeep.v1 import compaction_pb2 as pb
 from tests.support.marks import summarising
 from tests.support.model_endpoint import ModelEndpoint, endpoint, hangs
 from tests.support.serving import url_settings
@@ -26,7 +26,7 @@ from .policy import DEADLINE_S, TRIM, leases_of, set_policy, summarizer
 from .window_laws import check_session
 from .wire import Wire, wire
 
-KILLS = int(os.environ.get("RECOLLECT_KILLS", "10"))
+KILLS = int(os.environ.get("THREADKEEP_KILLS", "10"))
 SESSIONS = ("applied", "replaced", "strategies", "policy")
 STRATEGIES = [
     pb.CompactionStrategy(sliding_window=pb.SlidingWindow(max_events=12)),
@@ -86,7 +86,7 @@ def _more(ledger: TurnLedger, score: Score, model: ModelEndpoint) -> Callable[[]
     return lambda: ledger.acknowledged >= said and score.outcomes["won"] >= compacted and len(model.requests) >= asked
 
 
-async def append_and_replace(ledger: TurnLedger, client: recollect.AsyncClient, to: Wire, score: Score) -> None:
+async def append_and_replace(ledger: TurnLedger, client: threadkeep.AsyncClient, to: Wire, score: Score) -> None:
     """A replacement wants that nothing at all happened since its caller looked, so one does both in turns."""
     for batch in ledger.batches("replaced", "w0"):
         await append_until_told(ledger, client, "replaced", batch)
@@ -94,7 +94,7 @@ async def append_and_replace(ledger: TurnLedger, client: recollect.AsyncClient, 
             await replace_once(to, "replaced", score)
 
 
-async def _policy_goes_on(ledger: TurnLedger, client: recollect.AsyncClient, to: Wire) -> None:
+async def _policy_goes_on(ledger: TurnLedger, client: threadkeep.AsyncClient, to: Wire) -> None:
     """A dead server's lease does not hold the others up for longer than it runs."""
     version = (await to.session("policy")).window_version
     async with asyncio.timeout(15):

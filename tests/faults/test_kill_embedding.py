@@ -1,6 +1,6 @@
 """Embedding anew under kill -9: another model, and an index that is made from nothing; searches answer all the while.
 
-The server is killed a quarter as often as RECOLLECT_KILLS says, on each engine.
+The server is killed a quarter as often as THREADKEEP_KILLS says, on each engine.
 """
 
 from __future__ import annotations
@@ -14,9 +14,9 @@ from pathlib import Path
 
 import pytest
 
-import recollect
-from recollect.v1.event_pb2 import SessionEvent
-from recollect.v1.recall_pb2 import SEARCH_MODE_HYBRID, SEARCH_MODE_SEMANTIC
+import threadkeep
+from threadkeep.v1.event_pb2 import SessionEvent
+from threadkeep.v1.recall_pb2 import SEARCH_MODE_HYBRID, SEARCH_MODE_SEMANTIC
 from tests.support.serving import url_settings
 
 from .conftest import Look, ServerMaker
@@ -26,14 +26,14 @@ from .ledger import connect
 from .recall_laws import caught_up, check_found, check_tables
 from .recalling import BATCH, EMBEDDED, embedding_with, embeddings, remember, tell
 
-KILLS = max(2, int(os.environ.get("RECOLLECT_KILLS", "10")) // 4)
+KILLS = max(2, int(os.environ.get("THREADKEEP_KILLS", "10")) // 4)
 FEW_KILLS = max(1, KILLS // 2)
 SESSIONS = ("one", "two", "three")
 EVENTS, MEMORIES = 30, 40
 
 SLOWLY = """
 import asyncio
-from recollect_server.embedder.hashing import HashingEmbedder
+from threadkeep_server.embedder.hashing import HashingEmbedder
 embed = HashingEmbedder.embed
 async def slowly(self, texts, *, query=False):
     if not query:
@@ -43,7 +43,7 @@ HashingEmbedder.embed = slowly
 """
 INDEX_SLOWLY = """
 import time
-from recollect_server.store.sql import indexer
+from threadkeep_server.store.sql import indexer
 indexer._EVENTS_AT_ONCE = indexer._EVENTS_AT_ONCE_BUSY = 4
 step = indexer.Indexer.step
 def slowly(self, *arguments, **how):
@@ -101,7 +101,7 @@ def _embedded(look: Look, model: str) -> int:
     return look(DONE.format(model=model)) if look(KNOWN.format(model=model)) else 0
 
 
-async def _search_each(ledger: FactLedger, client: recollect.AsyncClient, logs: dict[str, list[SessionEvent]]) -> None:
+async def _search_each(ledger: FactLedger, client: threadkeep.AsyncClient, logs: dict[str, list[SessionEvent]]) -> None:
     """By words everything is found, and by both as well; by meaning what is embedded already, and nothing else."""
     places = [(session, event.event_id) for session, log in logs.items() for event in log]
     while True:
@@ -118,7 +118,7 @@ async def _search_each(ledger: FactLedger, client: recollect.AsyncClient, logs: 
         ledger.done["events"] += 1
 
 
-async def _remember_of(ledger: FactLedger, client: recollect.AsyncClient) -> None:
+async def _remember_of(ledger: FactLedger, client: threadkeep.AsyncClient) -> None:
     while True:
         id_ = f"known-{random.randrange(MEMORIES)}"
         for mode in ("ranked", "hybrid"):
@@ -142,7 +142,7 @@ async def test_an_index_that_is_made_anew_searches_completely_and_embeds_events_
         texts = [fact(f"{session}/{event.event_id}") for session, log in logs.items() for event in log]
         assert endpoint.asked_for() == Counter({"probe": 1, **dict.fromkeys([*texts, *memories], 1)})
         assert server.terminate() == 0, server.log
-        for file in (tmp_path / "data").glob("recollect.db.search*"):
+        for file in (tmp_path / "data").glob("threadkeep.db.search*"):
             file.unlink()
 
         endpoint.requests.clear()
@@ -165,7 +165,7 @@ async def test_an_index_that_is_made_anew_searches_completely_and_embeds_events_
     assert sum(asked[text] for text in texts) <= len(texts) + 2 * BATCH * FEW_KILLS
 
 
-async def _find_each(client: recollect.AsyncClient, logs: dict[str, list[SessionEvent]]) -> None:
+async def _find_each(client: threadkeep.AsyncClient, logs: dict[str, list[SessionEvent]]) -> None:
     for session, log in logs.items():
         for event in log:
             for mode in ("ranked", "substring"):

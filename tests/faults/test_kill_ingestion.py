@@ -1,6 +1,6 @@
 """Sessions that are remembered by policy under kill -9: nothing expires unremembered, and nothing is remembered twice.
 
-The server is killed an eighth as often as RECOLLECT_KILLS says, on each engine and for each policy.
+The server is killed an eighth as often as THREADKEEP_KILLS says, on each engine and for each policy.
 """
 
 from __future__ import annotations
@@ -17,8 +17,8 @@ from typing import Any
 
 import pytest
 
-import recollect
-from recollect import compaction
+import threadkeep
+from threadkeep import compaction
 from tests.support.serving import url_settings
 
 from .conftest import ServerMaker
@@ -26,13 +26,13 @@ from .crew import crew
 from .facts import FactLedger, Place, fact
 from .ledger import connect
 
-KILLS = max(2, int(os.environ.get("RECOLLECT_KILLS", "10")) // 8)
+KILLS = max(2, int(os.environ.get("THREADKEEP_KILLS", "10")) // 8)
 EVENTS = 8
 SOON = timedelta(seconds=1)
 # Ingesting takes long enough for the server to die in the middle of it, and a dead server's lease is soon over.
 SLOWLY = """
 import time
-from recollect_server.service import ingestion, memory
+from threadkeep_server.service import ingestion, memory
 ingestion._LEASE_NS, ingestion._SAVED_EVERY_NS = 10**9, 10**8
 ingestion._POLL_S, ingestion._GATHER_S = 0.2, 0.05
 memory._EVENTS_AT_ONCE = 2
@@ -51,8 +51,8 @@ class Told(FactLedger):
     sure: set[Place] = field(default_factory=set)
     asked_for: set[Place] = field(default_factory=set)
 
-    def batch(self, session: str) -> list[recollect.SessionEvent]:
-        events = [recollect.user(fact(f"{session}/e{n}"), event_id=f"e{n}") for n in range(EVENTS)]
+    def batch(self, session: str) -> list[threadkeep.SessionEvent]:
+        events = [threadkeep.user(fact(f"{session}/e{n}"), event_id=f"e{n}") for n in range(EVENTS)]
         self.asked_for |= {(session, event.event_id) for event in events}
         return events
 
@@ -60,23 +60,23 @@ class Told(FactLedger):
         self.sure |= {(session, f"e{n}") for n in range(EVENTS)}
 
 
-Work = Callable[[Told, recollect.AsyncClient, str], Coroutine[Any, Any, None]]
+Work = Callable[[Told, threadkeep.AsyncClient, str], Coroutine[Any, Any, None]]
 
 
-async def expire(ledger: Told, client: recollect.AsyncClient, name: str) -> None:
+async def expire(ledger: Told, client: threadkeep.AsyncClient, name: str) -> None:
     """Never said again when the answer got lost: the session might have gone, and would be another."""
     for number in count():
         session = f"{name}-{number}"
         try:
             await client.append(session, *ledger.batch(session), create={"ttl": SOON})
-        except recollect.RecollectError:
+        except threadkeep.ThreadkeepError:
             await asyncio.sleep(0.05)
             continue
         ledger.acknowledge(session)
         await asyncio.sleep(0.1)
 
 
-async def fall_idle(ledger: Told, client: recollect.AsyncClient, name: str) -> None:
+async def fall_idle(ledger: Told, client: threadkeep.AsyncClient, name: str) -> None:
     for number in count():
         session = f"{name}-{number}"
         batch = ledger.batch(session)
@@ -86,7 +86,7 @@ async def fall_idle(ledger: Told, client: recollect.AsyncClient, name: str) -> N
         await asyncio.sleep(0.1)
 
 
-async def be_compacted(ledger: Told, client: recollect.AsyncClient, name: str) -> None:
+async def be_compacted(ledger: Told, client: threadkeep.AsyncClient, name: str) -> None:
     """The whole session is remembered, whatever left its window."""
     for number in count():
         session = f"{name}-{number}"
@@ -125,7 +125,7 @@ async def test_what_a_policy_remembers_is_remembered_once_whenever_the_server_di
         print(f"\n{engine} {policy}: kills={KILLS} told={len(ledger.sure)} remembered={len(places)} at the kills {counts}")
 
 
-async def _until_settled(ledger: Told, client: recollect.AsyncClient, *, every_session_goes: bool) -> None:
+async def _until_settled(ledger: Told, client: threadkeep.AsyncClient, *, every_session_goes: bool) -> None:
     async with asyncio.timeout(40):
         while True:
             missing = ledger.sure - await _remembered(ledger, client)
@@ -134,7 +134,7 @@ async def _until_settled(ledger: Told, client: recollect.AsyncClient, *, every_s
             await asyncio.sleep(0.1)
 
 
-async def _remembered(ledger: Told, client: recollect.AsyncClient) -> set[Place]:
+async def _remembered(ledger: Told, client: threadkeep.AsyncClient) -> set[Place]:
     """The events that are remembered, each once; what was acknowledged, and is not, is still there to be remembered."""
     sure, there = set(ledger.sure), await _there(ledger, client)
 
@@ -148,7 +148,7 @@ async def _remembered(ledger: Told, client: recollect.AsyncClient) -> set[Place]
     return set(places)
 
 
-async def _there(ledger: Told, client: recollect.AsyncClient) -> set[str]:
+async def _there(ledger: Told, client: threadkeep.AsyncClient) -> set[str]:
     async def read() -> set[str]:
         return {session.ref.session_id async for session in client.sessions(page_size=1000)}
 

@@ -1,6 +1,6 @@
 """Memory, search and embeddings under kill -9: what was acknowledged is remembered once, found once and embedded once.
 
-The server is killed half as often as RECOLLECT_KILLS says, on each engine.
+The server is killed half as often as THREADKEEP_KILLS says, on each engine.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from .facts import FactLedger, add_each, come_and_go, forget_each, ingest, inges
 from .ledger import append_each, connect
 from .recall_laws import caught_up, check_found, check_memories, check_tables, events_of, texts_in
 
-KILLS = max(2, int(os.environ.get("RECOLLECT_KILLS", "10")) // 2)
+KILLS = max(2, int(os.environ.get("THREADKEEP_KILLS", "10")) // 2)
 SESSIONS = ("one", "two", "three")
 SETTINGS = {"embedder": "hashing", "embedder_dimensions": 64, "embedder_batch": 3}
 MODEL = "hashing-v1-64"

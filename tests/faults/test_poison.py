@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-import recollect
-from recollect import ParkedChange, errors
+import threadkeep
+from threadkeep import ParkedChange, errors
 from tests.support.serving import ServerProcess, url_settings
 
 from .conftest import ServerMaker
@@ -54,14 +54,14 @@ async def kept_up(group: Group, address: str) -> AsyncIterator[None]:
         care.cancel()
 
 
-async def write(client: recollect.AsyncClient, *poisons: str) -> None:
+async def write(client: threadkeep.AsyncClient, *poisons: str) -> None:
     """To each session one event, the session's poison if it has one, and one more."""
     for number in range(SESSIONS):
         name = f"s{number}"
-        await client.append(name, recollect.user("before"), create=True)
+        await client.append(name, threadkeep.user("before"), create=True)
         if number < len(poisons):
-            await client.append(name, recollect.user("poison", event_id=f"{poisons[number]}-{number}"))
-        await client.append(name, recollect.user("after"))
+            await client.append(name, threadkeep.user("poison", event_id=f"{poisons[number]}-{number}"))
+        await client.append(name, threadkeep.user("after"))
 
 
 def expected(poisoned: int, *, cured: bool = False) -> dict[str, set[int]]:
@@ -82,7 +82,7 @@ async def until_done(group: Group, wanted: dict[str, set[int]], seconds: float =
 
 
 async def until_parked(
-    group: Group, client: recollect.AsyncClient, number: int, *, attempts: int = 0, seconds: float = 30
+    group: Group, client: threadkeep.AsyncClient, number: int, *, attempts: int = 0, seconds: float = 30
 ) -> dict[str, ParkedChange]:
     """The parked changes, once there are so many, none is being replayed and all had so many attempts; by what their event's id
     begins with."""
@@ -145,7 +145,7 @@ async def test_parked_changes_can_be_forgotten(server: ServerProcess, group: Gro
             await until_parked(group, client, 0)
             group.cure.touch()
             assert (await client.replay_parked(NAME)).replayed == 0
-            await client.append("s7", recollect.user("one more"))
+            await client.append("s7", threadkeep.user("one more"))
             wanted = expected(2)
             wanted["s7"].add(3)
             await until_done(group, wanted)

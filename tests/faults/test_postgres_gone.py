@@ -7,8 +7,8 @@ from collections.abc import Awaitable, Callable
 
 import pytest
 
-import recollect
-from recollect import errors
+import threadkeep
+from threadkeep import errors
 from tests.support.postgres import PostgresCluster
 from tests.support.serving import free_port
 
@@ -49,12 +49,12 @@ async def test_every_call_says_that_the_store_is_unavailable(
     server = make_server(database_url=durable_url).start()
     async with connect(server.address) as client:
         await client.create_session(session_id="one")
-        event = recollect.user("kept", event_id="e1")
+        event = threadkeep.user("kept", event_id="e1")
         await client.append("one", event)
         await asyncio.to_thread(durable_postgres.kill)
         try:
             calls: list[Callable[[], Awaitable[object]]] = [
-                lambda: client.append("one", recollect.user("not yet", event_id="e2")),
+                lambda: client.append("one", threadkeep.user("not yet", event_id="e2")),
                 lambda: client.create_session(session_id="two"),
                 lambda: client.get_session("one"),
                 lambda: client.list_events("one"),
@@ -71,7 +71,7 @@ async def test_every_call_says_that_the_store_is_unavailable(
                 assert "127.0.0.1" not in str(told.value), "no address of the database reaches a client"
         finally:
             await asyncio.to_thread(durable_postgres.start)
-        appended = await client.append("one", recollect.user("not yet", event_id="e2"))
+        appended = await client.append("one", threadkeep.user("not yet", event_id="e2"))
         assert (appended.last_seq, appended.events[0].replayed) == (2, False)
         assert [e.event_id async for e in client.events("one")] == ["e1", "e2"]
         assert [hit.event.event_id async for hit in client.search("kept", user_id="ledger")] == ["e1"]

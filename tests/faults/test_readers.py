@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 
-import recollect
+import threadkeep
 from tests.support.serving import url_settings
 
 from .conftest import ServerMaker
@@ -18,12 +18,12 @@ async def test_readers_never_see_half_a_batch(make_server: ServerMaker, database
     done = asyncio.Event()
     seen: list[int] = []
 
-    async def write(client: recollect.AsyncClient, writer: int) -> None:
+    async def write(client: threadkeep.AsyncClient, writer: int) -> None:
         for n in range(40):
-            batch = [recollect.user(f"{writer}-{n}", event_id=f"{writer}-{n}-{k}", author=f"w{writer}") for k in range(BATCH)]
+            batch = [threadkeep.user(f"{writer}-{n}", event_id=f"{writer}-{n}-{k}", author=f"w{writer}") for k in range(BATCH)]
             await client.append("s", *batch)
 
-    async def read(client: recollect.AsyncClient) -> None:
+    async def read(client: threadkeep.AsyncClient) -> None:
         """Page sizes and windows are no multiples of a batch, so only its visibility keeps it whole."""
         while not done.is_set():
             page = await client.list_events("s", page_size=1000)
@@ -61,7 +61,7 @@ async def test_64_writers_leave_no_gap(make_server: ServerMaker, database_url: s
         async def write(writer: int) -> list[tuple[str, int]]:
             told = []
             for n in range(8):
-                answer = await client.append("s", recollect.user("x", event_id=f"{writer}-{n}"))
+                answer = await client.append("s", threadkeep.user("x", event_id=f"{writer}-{n}"))
                 told += [(event.event_id, event.seq) for event in answer.events]
             return told
 

@@ -1,6 +1,6 @@
 """A subscriber that stops reading under load: it costs the server bounded memory, others nothing, and catches up by itself.
 
-RECOLLECT_SLOW_READER_S sets for how many seconds it does not read.
+THREADKEEP_SLOW_READER_S sets for how many seconds it does not read.
 """
 
 from __future__ import annotations
@@ -19,12 +19,12 @@ import grpc
 import grpc.aio
 import pytest
 
-import recollect
-from recollect.v1.filter_pb2 import EventFilter
-from recollect.v1.message_pb2 import ROLE_USER
-from recollect.v1.subscription_pb2 import Change, CheckpointKind
-from recollect.v1.subscription_service_pb2 import ChangeScope, WatchAllRequest, WatchAllResponse
-from recollect.v1.subscription_service_pb2_grpc import SubscriptionServiceStub
+import threadkeep
+from threadkeep.v1.filter_pb2 import EventFilter
+from threadkeep.v1.message_pb2 import ROLE_USER
+from threadkeep.v1.subscription_pb2 import Change, CheckpointKind
+from threadkeep.v1.subscription_service_pb2 import ChangeScope, WatchAllRequest, WatchAllResponse
+from threadkeep.v1.subscription_service_pb2_grpc import SubscriptionServiceStub
 from tests.support.serving import RECONNECT, ServerProcess, url_settings
 
 from .conftest import ServerMaker
@@ -33,9 +33,9 @@ from .ledger import connect
 from .wire import ALL
 
 if TYPE_CHECKING:  # it exists in the stub file alone
-    from recollect.v1.subscription_service_pb2_grpc import SubscriptionServiceAsyncStub
+    from threadkeep.v1.subscription_service_pb2_grpc import SubscriptionServiceAsyncStub
 
-SECONDS = float(os.environ.get("RECOLLECT_SLOW_READER_S", "30"))
+SECONDS = float(os.environ.get("THREADKEEP_SLOW_READER_S", "30"))
 BEFORE = 10.0
 """Seconds of load without the slow subscribers: what is kept for subscribers fills up, and so do the database's caches."""
 SESSIONS = 8
@@ -102,14 +102,14 @@ async def reader(address: str, wanted: EventFilter | None = None) -> AsyncIterat
 class Load:
     """Appends at an even pace. `acknowledged`: when, by place."""
 
-    client: recollect.AsyncClient
+    client: threadkeep.AsyncClient
     acknowledged: dict[Place, float] = field(default_factory=dict)
 
     async def write(self) -> None:
         began = time.monotonic()
         for number in count():
             session = f"s{number % SESSIONS}"
-            events = [recollect.user("x" * size) for size in BATCH]
+            events = [threadkeep.user("x" * size) for size in BATCH]
             version = (await self.client.append(session, *events, create=True)).log_version
             self.acknowledged[session, version] = time.monotonic()
             due = began + number * sum(BATCH) / PER_SECOND

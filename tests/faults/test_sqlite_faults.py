@@ -14,8 +14,8 @@ from pathlib import Path
 
 import pytest
 
-import recollect
-from recollect import errors
+import threadkeep
+from threadkeep import errors
 from tests.support.serving import ServerProcess
 
 from .conftest import ServerMaker
@@ -36,9 +36,9 @@ assert ctypes.CDLL(None, use_errno=True).capset(header, none) == 0
 async def on_a_broken_disk(server: ServerProcess, *, problem: str, fail: Callable[[], None]) -> AsyncIterator[None]:
     """A session of one event, a disk that fails from then on, and everything that must hold as long as it does."""
     async with connect(server.address) as client:
-        await client.append("s", recollect.user("before", event_id="before"), create=True)
+        await client.append("s", threadkeep.user("before", event_id="before"), create=True)
         fail()
-        batch = [recollect.user(BIG, event_id=f"big-{n}") for n in range(10)]
+        batch = [threadkeep.user(BIG, event_id=f"big-{n}") for n in range(10)]
         for _ in range(2):
             with pytest.raises(errors.StoreUnavailable) as told:
                 await client.append("s", *batch)
@@ -94,10 +94,10 @@ async def test_a_disk_that_fails_to_write_refuses_appends_until_it_does(make_ser
 def stored(make_server: ServerMaker, tmp_path: Path) -> Path:
     """The file of a server that ran and ended."""
     server = make_server().start()
-    with recollect.Client(server.address, app="faults", user_id="ledger") as client:
-        client.append("s", recollect.user("kept"), create=True)
+    with threadkeep.Client(server.address, app="faults", user_id="ledger") as client:
+        client.append("s", threadkeep.user("kept"), create=True)
     assert server.terminate() == 0, server.log
-    return tmp_path / "data" / "recollect.db"
+    return tmp_path / "data" / "threadkeep.db"
 
 
 def test_a_read_only_file_is_refused_at_start(stored: Path, refused: Refused) -> None:
@@ -111,7 +111,7 @@ def test_a_read_only_file_is_refused_at_start(stored: Path, refused: Refused) ->
 
 def test_a_read_only_directory_is_refused_at_start(stored: Path, refused: Refused) -> None:
     stored.parent.chmod(0o555)
-    stored.with_name("recollect.db.lock").unlink(missing_ok=True)
+    stored.with_name("threadkeep.db.lock").unlink(missing_ok=True)
     try:
         said = refused(prelude=DROP_CAPABILITIES if os.geteuid() == 0 else "")
     finally:
@@ -133,7 +133,7 @@ def test_a_file_that_is_no_database_is_refused_at_start(stored: Path, refused: R
 def _set_schema(file: Path, *, version: int, oldest_code: int) -> None:
     with sqlite3.connect(file) as connection:
         for key, value in (("schema_version", version), ("oldest_code", oldest_code)):
-            connection.execute("UPDATE recollect_meta SET value = ? WHERE key = ?", (str(value), key))
+            connection.execute("UPDATE threadkeep_meta SET value = ? WHERE key = ?", (str(value), key))
     connection.close()
 
 
@@ -148,17 +148,17 @@ def test_a_newer_schema_is_refused_at_start(stored: Path, refused: Refused) -> N
 def test_a_newer_schema_made_to_be_compatible_is_served(stored: Path, make_server: ServerMaker) -> None:
     _set_schema(stored, version=99, oldest_code=1)
     server = make_server().start()
-    with recollect.Client(server.address, app="faults", user_id="ledger") as client:
-        assert client.append("s", recollect.user("more")).last_seq == 2
+    with threadkeep.Client(server.address, app="faults", user_id="ledger") as client:
+        assert client.append("s", threadkeep.user("more")).last_seq == 2
 
 
 def test_a_second_server_on_the_file_is_refused(make_server: ServerMaker, refused: Refused) -> None:
     first = make_server().start()
     said = refused()
     assert "cannot serve: " in said
-    assert "recollect.db is in use by another Recollect server" in said
-    with recollect.Client(first.address, app="faults", user_id="ledger") as client:
-        assert client.append("s", recollect.user("undisturbed"), create=True).last_seq == 1
+    assert "threadkeep.db is in use by another Threadkeep server" in said
+    with threadkeep.Client(first.address, app="faults", user_id="ledger") as client:
+        assert client.append("s", threadkeep.user("undisturbed"), create=True).last_seq == 1
 
 
 @pytest.mark.parametrize("setting", ["grpc_address", "http_address"])
@@ -168,16 +168,16 @@ def test_a_taken_port_is_refused(make_server: ServerMaker, refused: Refused, tmp
     assert "cannot serve: " in said
     assert first.address in said
     assert "Traceback" not in said
-    with recollect.Client(first.address, app="faults", user_id="ledger") as client:
-        assert client.append("s", recollect.user("undisturbed"), create=True).last_seq == 1
+    with threadkeep.Client(first.address, app="faults", user_id="ledger") as client:
+        assert client.append("s", threadkeep.user("undisturbed"), create=True).last_seq == 1
 
 
 async def test_a_restart_reads_everything(make_server: ServerMaker, database_url: str | None) -> None:
     server = make_server(**({} if database_url is None else {"database_url": database_url})).start()
-    event = recollect.assistant("ok", tool_calls=[recollect.tool_call("c1", "f", '{"a": 1.0}')], metadata={"k": "v"})
+    event = threadkeep.assistant("ok", tool_calls=[threadkeep.tool_call("c1", "f", '{"a": 1.0}')], metadata={"k": "v"})
     async with connect(server.address) as client:
         for n in range(5):
-            await client.append(f"s{n}", recollect.user("hi"), event, create={"labels": {"n": str(n)}})
+            await client.append(f"s{n}", threadkeep.user("hi"), event, create={"labels": {"n": str(n)}})
         sessions = [session async for session in client.sessions()]
         logs = [(await client.list_events(session)).SerializeToString() for session in sessions]
         assert server.terminate() == 0, server.log

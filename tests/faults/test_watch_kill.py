@@ -1,6 +1,6 @@
 """G8 under kill -9: subscribers of a server that dies again and again under load see every change once and in order.
 
-RECOLLECT_KILLS sets how often it is killed on each engine.
+THREADKEEP_KILLS sets how often it is killed on each engine.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ import sys
 
 import pytest
 
-import recollect
+import threadkeep
 from tests.support.serving import url_settings
 
 from .conftest import ServerMaker
@@ -20,14 +20,14 @@ from .crew import crew
 from .followers import Follower, logged, until_told
 from .ledger import Ledger, Load, connect
 
-KILLS = int(os.environ.get("RECOLLECT_KILLS", "10"))
+KILLS = int(os.environ.get("THREADKEEP_KILLS", "10"))
 SESSIONS = ("one", "two", "three")
 WORD = "w0-1"
 """In the text of some events of every session."""
 
 
 def followers() -> list[Follower]:
-    some = recollect.event_filter(keyword=WORD)
+    some = threadkeep.event_filter(keyword=WORD)
     return [
         Follower("all", {"from_beginning": True}),
         Follower("all that hold a word", {"from_beginning": True, "filter": some}),
@@ -56,7 +56,7 @@ async def test_every_change_is_told_once_whoever_dies(
                 await load.until_acknowledged(30)
             for session in SESSIONS:
                 last = f"last-{WORD}-{session}"
-                await client.append(session, recollect.user(f"the last {WORD}", event_id=last))
+                await client.append(session, threadkeep.user(f"the last {WORD}", event_id=last))
             await until_told([each for each in watching if "session" not in each.options], "three", "last-w0-1-three")
             await until_told(watching, "one", "last-w0-1-one")
         told = {each.name: await _check(client, each) for each in watching}
@@ -68,7 +68,7 @@ async def test_every_change_is_told_once_whoever_dies(
     assert 0 < told["all that hold a word"] < told["all"]
 
 
-async def _check(client: recollect.AsyncClient, follower: Follower) -> int:
+async def _check(client: threadkeep.AsyncClient, follower: Follower) -> int:
     """How many events it was told, of all its sessions."""
     sessions = [follower.options["session"]] if "session" in follower.options else SESSIONS
     wanted = {"keyword": WORD} if "filter" in follower.options else {}
@@ -101,8 +101,8 @@ async def test_a_subscriber_in_another_process_is_killed_and_its_bookmark_goes_o
 
 
 SCRIPT = """
-import sys, recollect
-with recollect.Client(sys.argv[1], app="faults", user_id="ledger") as client:
+import sys, threadkeep
+with threadkeep.Client(sys.argv[1], app="faults", user_id="ledger") as client:
     start = {"resume_token": sys.argv[2]} if sys.argv[2] else {"after_seq": 0}
     for change in client.watch("one", **start):
         if change.HasField("batch"):

@@ -6,9 +6,9 @@ import asyncio
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 
-from recollect.v1.compaction_pb2 import Compaction
-from recollect.v1.event_pb2 import SessionEvent
-from recollect.v1.session_pb2 import Session, WindowCounters
+from threadkeep.v1.compaction_pb2 import Compaction
+from threadkeep.v1.event_pb2 import SessionEvent
+from threadkeep.v1.session_pb2 import Session, WindowCounters
 from tests.support.conversations import answered
 from tests.support.marks import Mark, marks, shown, stands_for
 

@@ -10,23 +10,23 @@ from typing import TYPE_CHECKING, Any, cast
 import grpc
 import grpc.aio
 
-from recollect.v1 import compaction_service_pb2 as cs
-from recollect.v1 import event_service_pb2 as es
-from recollect.v1 import session_service_pb2 as ss
-from recollect.v1.compaction_pb2 import Compaction
-from recollect.v1.compaction_service_pb2_grpc import CompactionServiceStub
-from recollect.v1.context_pb2 import ContextSpec
-from recollect.v1.event_pb2 import SessionEvent
-from recollect.v1.event_service_pb2_grpc import EventServiceStub
-from recollect.v1.filter_pb2 import EventFilter
-from recollect.v1.session_pb2 import Session, SessionRef
-from recollect.v1.session_service_pb2_grpc import SessionServiceStub
+from threadkeep.v1 import compaction_service_pb2 as cs
+from threadkeep.v1 import event_service_pb2 as es
+from threadkeep.v1 import session_service_pb2 as ss
+from threadkeep.v1.compaction_pb2 import Compaction
+from threadkeep.v1.compaction_service_pb2_grpc import CompactionServiceStub
+from threadkeep.v1.context_pb2 import ContextSpec
+from threadkeep.v1.event_pb2 import SessionEvent
+from threadkeep.v1.event_service_pb2_grpc import EventServiceStub
+from threadkeep.v1.filter_pb2 import EventFilter
+from threadkeep.v1.session_pb2 import Session, SessionRef
+from threadkeep.v1.session_service_pb2_grpc import SessionServiceStub
 from tests.support.serving import RECONNECT
 
 if TYPE_CHECKING:  # they exist in the stub files alone
-    from recollect.v1.compaction_service_pb2_grpc import CompactionServiceAsyncStub
-    from recollect.v1.event_service_pb2_grpc import EventServiceAsyncStub
-    from recollect.v1.session_service_pb2_grpc import SessionServiceAsyncStub
+    from threadkeep.v1.compaction_service_pb2_grpc import CompactionServiceAsyncStub
+    from threadkeep.v1.event_service_pb2_grpc import EventServiceAsyncStub
+    from threadkeep.v1.session_service_pb2_grpc import SessionServiceAsyncStub
 
 ALL = 1 << 30  # bytes that no window of these tests has
 

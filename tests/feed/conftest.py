@@ -70,8 +70,8 @@ def story(
 
 @pytest.fixture(scope="package")
 def feed_seed() -> int:
-    """Of what writers do. RECOLLECT_SEED repeats a run's; how writers meet each other differs all the same."""
-    return int(os.environ.get("RECOLLECT_SEED", "1"))
+    """Of what writers do. THREADKEEP_SEED repeats a run's; how writers meet each other differs all the same."""
+    return int(os.environ.get("THREADKEEP_SEED", "1"))
 
 
 @pytest.fixture(scope="module", params=["sqlite", pytest.param("postgresql", marks=pytest.mark.postgres)])

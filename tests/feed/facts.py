@@ -6,8 +6,8 @@ from collections.abc import Container, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
-from recollect.v1 import subscription_pb2 as pb
-from recollect.v1.event_pb2 import SessionEvent
+from threadkeep.v1 import subscription_pb2 as pb
+from threadkeep.v1.event_pb2 import SessionEvent
 
 Ref = tuple[str, str, str]
 

@@ -7,12 +7,12 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from typing import Any
 
-import recollect
-from recollect.v1 import subscription_pb2 as pb
-from recollect.v1 import subscription_service_pb2 as su
-from recollect.v1.event_service_pb2 import AppendEventsResponse
-from recollect.v1.filter_pb2 import EventFilter
-from recollect.v1.session_pb2 import Session, SessionRef
+import threadkeep
+from threadkeep.v1 import subscription_pb2 as pb
+from threadkeep.v1 import subscription_service_pb2 as su
+from threadkeep.v1.event_service_pb2 import AppendEventsResponse
+from threadkeep.v1.filter_pb2 import EventFilter
+from threadkeep.v1.session_pb2 import Session, SessionRef
 
 from .facts import Fact
 from .streams import USER, Stream, Subscriber, View, named, subscriber
@@ -21,7 +21,7 @@ from .streams import USER, Stream, Subscriber, View, named, subscriber
 @dataclass(frozen=True)
 class Scene:
     app: str
-    client: recollect.AsyncClient
+    client: threadkeep.AsyncClient
     tap: Subscriber
 
     def ref(self, session_id: str = "s") -> SessionRef:
@@ -38,7 +38,7 @@ class Scene:
         """Returns when what has been committed can be told: on PostgreSQL transactions under way hold it back."""
         async with self.tap.watch(View(su.ChangeScope(app="settled"))) as stream:
             await stream.next()
-            await self.client.create_session(app="settled", session_id=(name := recollect.new_event_id()))
+            await self.client.create_session(app="settled", session_id=(name := threadkeep.new_event_id()))
             while (await told(stream)).ref[2] != name:
                 pass
 
@@ -60,12 +60,12 @@ class Scene:
 
     async def say(self, *texts: str, to: str = "s") -> AppendEventsResponse:
         """Appends what a user says, in one batch."""
-        return await self.client.append(to, *(recollect.user(text) for text in texts or ("hello",)))
+        return await self.client.append(to, *(threadkeep.user(text) for text in texts or ("hello",)))
 
 
 @asynccontextmanager
 async def opened(address: str, app: str = "shop") -> AsyncIterator[Scene]:
-    async with recollect.AsyncClient(address, app=app, user_id=USER) as client, subscriber(address) as tap:
+    async with threadkeep.AsyncClient(address, app=app, user_id=USER) as client, subscriber(address) as tap:
         yield Scene(app, client, tap)
 
 

@@ -8,14 +8,14 @@ from collections.abc import Sequence
 from contextlib import AsyncExitStack
 from dataclasses import dataclass
 
-import recollect
-from recollect.v1 import subscription_service_pb2 as su
-from recollect.v1.compaction_pb2 import Compaction
-from recollect.v1.event_pb2 import SessionEvent
-from recollect.v1.filter_pb2 import EventFilter
-from recollect.v1.message_pb2 import ROLE_TOOL
-from recollect.v1.session_pb2 import Session, SessionRef
-from recollect.v1.subscription_pb2 import Change
+import threadkeep
+from threadkeep.v1 import subscription_service_pb2 as su
+from threadkeep.v1.compaction_pb2 import Compaction
+from threadkeep.v1.event_pb2 import SessionEvent
+from threadkeep.v1.filter_pb2 import EventFilter
+from threadkeep.v1.message_pb2 import ROLE_TOOL
+from threadkeep.v1.session_pb2 import Session, SessionRef
+from threadkeep.v1.subscription_pb2 import Change
 
 from .facts import Fact, Ref, Transcript, transcript
 from .streams import EVERYTHING, Stream, Subscriber, View, named, subscriber
@@ -32,7 +32,7 @@ VIEWS: dict[str, View] = {
     "without an app": View(su.ChangeScope(app="")),
     "a user, what an agent said": View(
         su.ChangeScope(user_id="ann"),
-        recollect.event_filter(authors=[recollect.include(["agent"])], exclude_synthetic=True),
+        threadkeep.event_filter(authors=[threadkeep.include(["agent"])], exclude_synthetic=True),
     ),
     "a user of an app, a branch": View(su.ChangeScope(user_id="ann", app="shop"), EventFilter(branch="a")),
     "a team": View(su.ChangeScope(labels={"team": "blue"})),
@@ -78,7 +78,7 @@ async def tell(addresses: Sequence[str], seed: int) -> Story:
     """Writers and subscribers are spread over the servers."""
     ledger = Ledger()
     async with AsyncExitStack() as stack:
-        clients = [await stack.enter_async_context(recollect.AsyncClient(address)) for address in addresses]
+        clients = [await stack.enter_async_context(threadkeep.AsyncClient(address)) for address in addresses]
         taps = [await stack.enter_async_context(subscriber(address)) for address in addresses]
         followed = [(name, taps[number % len(taps)]) for number, name in enumerate(VIEWS)]
         async with asyncio.timeout(SECONDS), asyncio.TaskGroup() as group:
@@ -100,7 +100,7 @@ async def tell(addresses: Sequence[str], seed: int) -> Story:
         )
 
 
-async def _write(clients: Sequence[recollect.AsyncClient], ledger: Ledger, seed: int) -> None:
+async def _write(clients: Sequence[threadkeep.AsyncClient], ledger: Ledger, seed: int) -> None:
     writers = [Writer(clients[n % len(clients)], ledger, seed * 100 + n) for n in range(WRITERS)]
     await asyncio.gather(*(writer.write(ACTIONS) for writer in writers))
     await writers[-1].drop_the_curtain()
@@ -124,7 +124,7 @@ async def _to_the_curtain(view: View, stream: Stream) -> list[Change]:
     return read
 
 
-async def _logs(client: recollect.AsyncClient, view: View = EVERYTHING) -> dict[Ref, list[SessionEvent]]:
+async def _logs(client: threadkeep.AsyncClient, view: View = EVERYTHING) -> dict[Ref, list[SessionEvent]]:
     refs = [ref for ref in REFS if admits(view, key_of(ref))]
     return {key_of(ref): [event async for event in client.events(ref, view.wanted, page_size=1000)] for ref in refs}
 

@@ -12,16 +12,16 @@ from typing import TYPE_CHECKING, Any, cast
 import grpc
 import grpc.aio
 
-from recollect.errors import RecollectError, from_rpc_error
-from recollect.v1 import subscription_pb2 as pb
-from recollect.v1 import subscription_service_pb2 as su
-from recollect.v1.filter_pb2 import EventFilter
-from recollect.v1.session_pb2 import SessionRef
-from recollect.v1.subscription_service_pb2_grpc import SubscriptionServiceStub
+from threadkeep.errors import ThreadkeepError, from_rpc_error
+from threadkeep.v1 import subscription_pb2 as pb
+from threadkeep.v1 import subscription_service_pb2 as su
+from threadkeep.v1.filter_pb2 import EventFilter
+from threadkeep.v1.session_pb2 import SessionRef
+from threadkeep.v1.subscription_service_pb2_grpc import SubscriptionServiceStub
 from tests.support.serving import RECONNECT
 
 if TYPE_CHECKING:  # it exists in the stub files alone
-    from recollect.v1.subscription_service_pb2_grpc import SubscriptionServiceAsyncStub
+    from threadkeep.v1.subscription_service_pb2_grpc import SubscriptionServiceAsyncStub
 
 WITHIN = 15.0
 """Seconds in which a frame must come that has to come."""
@@ -66,7 +66,7 @@ class Stream:
         """The checkpoint at the live edge."""
 
     async def next(self, within: float = WITHIN) -> pb.Change:
-        """The next change or checkpoint. Raises RecollectError."""
+        """The next change or checkpoint. Raises ThreadkeepError."""
         while not self._left:
             async with asyncio.timeout(within):
                 try:
@@ -114,13 +114,13 @@ class Stream:
                 found.append(change)
         return found
 
-    async def error(self, told: list[pb.Change] | None = None) -> RecollectError:
+    async def error(self, told: list[pb.Change] | None = None) -> ThreadkeepError:
         """How the stream ends. `told` gets what comes before."""
         told = [] if told is None else told
         try:
             while True:
                 told.append(await self.next())
-        except RecollectError as error:
+        except ThreadkeepError as error:
             return error
 
 
@@ -148,7 +148,7 @@ class Subscriber:
         async with self.watch(view, **start) as stream:
             return await stream.until(pb.CHECKPOINT_KIND_CAUGHT_UP)
 
-    async def refused(self, view: View, **start: Any) -> RecollectError:
+    async def refused(self, view: View, **start: Any) -> ThreadkeepError:
         async with self.watch(view, **start) as stream:
             return await stream.error()
 

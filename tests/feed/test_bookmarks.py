@@ -8,14 +8,14 @@ from contextlib import asynccontextmanager
 
 import pytest
 
-import recollect
-from recollect import compaction
-from recollect.errors import ResumePositionExpired
-from recollect.v1 import subscription_service_pb2 as su
-from recollect.v1.event_pb2 import NativeContent
-from recollect.v1.filter_pb2 import EventFilter
-from recollect.v1.message_pb2 import ROLE_USER
-from recollect.v1.subscription_pb2 import Change
+import threadkeep
+from threadkeep import compaction
+from threadkeep.errors import ResumePositionExpired
+from threadkeep.v1 import subscription_service_pb2 as su
+from threadkeep.v1.event_pb2 import NativeContent
+from threadkeep.v1.filter_pb2 import EventFilter
+from threadkeep.v1.message_pb2 import ROLE_USER
+from threadkeep.v1.subscription_pb2 import Change
 from tests.support.serving import ServerProcess, url_settings
 
 from .conftest import ServerMaker
@@ -38,7 +38,7 @@ async def write(scene: Scene, rounds: int = 12) -> None:
     for number in range(rounds):
         name = f"s{number % 3}"
         text = "even" if number % 2 == 0 else "odd"
-        await scene.client.append(name, *(recollect.user(text) for _ in range(1 + number % 3)), create=True)
+        await scene.client.append(name, *(threadkeep.user(text) for _ in range(1 + number % 3)), create=True)
         if number % 5 == 4:
             await scene.client.update_session(name, metadata={"round": number})
         if number % 6 == 5:
@@ -123,7 +123,7 @@ class TestLargeChanges:
         await scene.create()
         await scene.say("before")
         summaries = [
-            recollect.user(str(number) * (MIB // 3), event_id=f"e{number}", synthetic=True, compaction_source="test")
+            threadkeep.user(str(number) * (MIB // 3), event_id=f"e{number}", synthetic=True, compaction_source="test")
             for number in range(8)
         ]
         await scene.client.apply_compaction(
@@ -170,7 +170,7 @@ class TestLargeChanges:
 def forgetting(cut: int) -> str:
     """For a server that forgets what is older than this time, and looks often."""
     return (
-        "from recollect_server.service.feed_care import FeedCare\n"
+        "from threadkeep_server.service.feed_care import FeedCare\n"
         "init = FeedCare.__init__\n"
         "def patched(self, store, clock, *, retention):\n"
         f"    init(self, store, lambda: {cut} + retention, retention=retention, interval=0.05)\n"
@@ -179,8 +179,8 @@ def forgetting(cut: int) -> str:
 
 
 RECENT = (
-    "from recollect_server.service.feed_care import FeedCare\n"
-    "from recollect_server.feed.tail import Tail\n"
+    "from threadkeep_server.service.feed_care import FeedCare\n"
+    "from threadkeep_server.feed.tail import Tail\n"
     "FeedCare.__init__.__kwdefaults__['interval'] = 0.05\n"
     f"Tail.__init__.__kwdefaults__['kept_bytes'] = {2 * MIB}\n"
 )
@@ -248,7 +248,7 @@ class TestForgetting:
         """What it has not read is trimmed under it: it gets what comes next, and then that it has missed something."""
         settings = {"feed_retention": "1s", **url_settings(database_url)}
         # Not as text, for what is not indexed yet is not forgotten.
-        large = recollect.user("hello", native=NativeContent(format="bytes/1", content=bytes(MIB // 2)))
+        large = threadkeep.user("hello", native=NativeContent(format="bytes/1", content=bytes(MIB // 2)))
         server = make_server(prelude=RECENT, **settings).start()
         async with opened(server.address) as scene:
             await scene.create()
@@ -259,7 +259,7 @@ class TestForgetting:
                 probe = View(named())  # of what others follow too, the newest frames are kept, however old
                 (*_, last) = await scene.tap.read(probe)
                 for _ in range(2):  # the last append stays until it is indexed
-                    await scene.client.append("later", recollect.user("hello"), create=True)
+                    await scene.client.append("later", threadkeep.user("hello"), create=True)
                 await until_expired(scene.tap, probe, last.resume_token)
                 read: list[Change] = []
                 assert isinstance(await slow.error(read), ResumePositionExpired)

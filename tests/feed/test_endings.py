@@ -7,11 +7,11 @@ import time
 
 import pytest
 
-import recollect
-from recollect.v1 import subscription_pb2 as pb
-from recollect.v1 import subscription_service_pb2 as su
-from recollect.v1.event_pb2 import NativeContent
-from recollect.v1.filter_pb2 import EventFilter
+import threadkeep
+from threadkeep.v1 import subscription_pb2 as pb
+from threadkeep.v1 import subscription_service_pb2 as su
+from threadkeep.v1.event_pb2 import NativeContent
+from threadkeep.v1.filter_pb2 import EventFilter
 from tests.support.serving import ServerProcess, url_settings
 
 from .conftest import ServerMaker
@@ -102,12 +102,12 @@ class TestFallenBehind:
             assert told + [fact.version for fact in rest] == list(range(1, 31))
 
 
-SHORT_MEMORY = f"from recollect_server.feed.tail import Tail\nTail.__init__.__kwdefaults__['kept_bytes'] = {2 * MIB}\n"
+SHORT_MEMORY = f"from threadkeep_server.feed.tail import Tail\nTail.__init__.__kwdefaults__['kept_bytes'] = {2 * MIB}\n"
 """For a server whose tail keeps so little that who does not read falls behind soon."""
 
 
-def _large() -> recollect.SessionEvent:
-    return recollect.user("hello", native=NativeContent(format="bytes/1", content=bytes(MIB // 2)))
+def _large() -> threadkeep.SessionEvent:
+    return threadkeep.user("hello", native=NativeContent(format="bytes/1", content=bytes(MIB // 2)))
 
 
 @pytest.mark.parametrize("watched", ["everything", "a session"])

@@ -7,13 +7,13 @@ from datetime import timedelta
 
 import pytest
 
-import recollect
-from recollect import compaction
-from recollect.v1 import subscription_pb2 as pb
-from recollect.v1.compaction_pb2 import CompactionStrategy, SlidingWindow
-from recollect.v1.filter_pb2 import LOG_VIEW_ACTIVE, EventFilter
-from recollect.v1.message_pb2 import ROLE_TOOL
-from recollect.v1.session_pb2 import SessionRef
+import threadkeep
+from threadkeep import compaction
+from threadkeep.v1 import subscription_pb2 as pb
+from threadkeep.v1.compaction_pb2 import CompactionStrategy, SlidingWindow
+from threadkeep.v1.filter_pb2 import LOG_VIEW_ACTIVE, EventFilter
+from threadkeep.v1.message_pb2 import ROLE_TOOL
+from threadkeep.v1.session_pb2 import SessionRef
 
 from .conftest import ServerMaker
 from .facts import facts_of
@@ -70,9 +70,9 @@ class TestCheckpoints:
 
     async def test_many_changes_travel_in_few_frames(self, scene: Scene) -> None:
         await scene.create()
-        batches = [("s", [recollect.user(str(number))]) for number in range(300)]
+        batches = [("s", [threadkeep.user(str(number))]) for number in range(300)]
         async for result in scene.client.append_stream(batches):
-            assert recollect.error_of(result) is None
+            assert threadkeep.error_of(result) is None
         async with scene.tap.watch(scene.session_view(), after_seq=0) as stream:
             assert len(await stream.changes(301)) == 301
             assert stream.frames < 10
@@ -89,7 +89,7 @@ class TestContents:
 
     async def test_created_by_an_append(self, scene: Scene) -> None:
         async with scene.live(scene.view()) as stream:
-            await scene.client.append("s", recollect.user("hello"), create={"labels": {"team": "red"}})
+            await scene.client.append("s", threadkeep.user("hello"), create={"labels": {"team": "red"}})
             created, batch = await stream.changes(2)
             assert session_of(created, pb.SESSION_CHANGE_KIND_CREATED).labels == {"team": "red"}
             assert batch.versions.log_version == 1
@@ -119,7 +119,7 @@ class TestContents:
         await scene.create()
         for number in range(8):
             await scene.say(str(number))
-        summary = recollect.user("all of it", synthetic=True, compaction_source="test")
+        summary = threadkeep.user("all of it", synthetic=True, compaction_source="test")
         async with scene.live(scene.view()) as stream:
             answer = await scene.client.apply_compaction(
                 "s", through_seq=4, inserts=[compaction.insert(summary)], expected_window_version=0, actor="tests"
@@ -154,14 +154,14 @@ class TestContents:
 
     async def test_what_stores_nothing_is_no_change(self, scene: Scene) -> None:
         await scene.create()
-        event = recollect.user("hello", event_id="e")
+        event = threadkeep.user("hello", event_id="e")
         await scene.client.append("s", event)
         async with scene.live(scene.view()) as stream:
             assert (await scene.client.append("s", event)).events[0].replayed
             await scene.client.create_session(session_id="s", return_existing=True)
             await scene.client.delete_session("there is none")
-            with pytest.raises(recollect.errors.VersionMismatch):
-                await scene.client.append("s", recollect.user("late"), expected_log_version=7)
+            with pytest.raises(threadkeep.errors.VersionMismatch):
+                await scene.client.append("s", threadkeep.user("late"), expected_log_version=7)
             await scene.say("at last")
             assert (await told(stream)).version == 2
 
@@ -238,6 +238,6 @@ async def _is_let_in(scene: Scene) -> bool:
     async with scene.tap.watch(EVERYTHING) as stream:
         try:
             await stream.live()
-        except recollect.errors.QuotaExceeded:
+        except threadkeep.errors.QuotaExceeded:
             return False
         return True

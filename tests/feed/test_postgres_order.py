@@ -10,8 +10,8 @@ import asyncpg
 import pytest
 import sqlalchemy as sa
 
-from recollect.v1 import subscription_pb2 as pb
-from recollect_server.store.sql.postgres_listener import APPLICATION_NAME
+from threadkeep.v1 import subscription_pb2 as pb
+from threadkeep_server.store.sql.postgres_listener import APPLICATION_NAME
 from tests.support.postgres import PostgresCluster
 
 from .conftest import ServerMaker

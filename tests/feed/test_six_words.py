@@ -8,7 +8,7 @@ from contextlib import AsyncExitStack
 
 import pytest
 
-from recollect.v1 import subscription_pb2 as pb
+from threadkeep.v1 import subscription_pb2 as pb
 
 from .facts import Fact, Transcript, facts_of, last_lives
 from .story import VIEWS, Story

@@ -10,19 +10,19 @@ from dataclasses import dataclass, field
 from datetime import timedelta
 from itertools import count
 
-import recollect
-from recollect import compaction
-from recollect.errors import (
+import threadkeep
+from threadkeep import compaction
+from threadkeep.errors import (
     EventNotFound,
     NothingToCompact,
     SessionAlreadyExists,
     SessionNotFound,
     VersionMismatch,
 )
-from recollect.v1 import compaction_pb2 as cp
-from recollect.v1.event_pb2 import SessionEvent
-from recollect.v1.event_service_pb2 import AppendEventsResponse
-from recollect.v1.session_pb2 import Session, SessionRef
+from threadkeep.v1 import compaction_pb2 as cp
+from threadkeep.v1.event_pb2 import SessionEvent
+from threadkeep.v1.event_service_pb2 import AppendEventsResponse
+from threadkeep.v1.session_pb2 import Session, SessionRef
 
 from .facts import Ref
 from .streams import named
@@ -75,7 +75,7 @@ class Ledger:
 class Writer:
     """One of several that write to the same sessions. The seed says what it does, not how it meets the others."""
 
-    def __init__(self, client: recollect.AsyncClient, ledger: Ledger, seed: int) -> None:
+    def __init__(self, client: threadkeep.AsyncClient, ledger: Ledger, seed: int) -> None:
         self._client = client
         self._ledger = ledger
         self._rng = random.Random(seed)
@@ -103,7 +103,7 @@ class Writer:
 
     async def _append(self, ref: SessionRef) -> None:
         events = self._batch()
-        create = recollect.CreateOptions(labels=labels_of(ref), never_expires=True)
+        create = threadkeep.CreateOptions(labels=labels_of(ref), never_expires=True)
         answer = await self._client.append(ref, *events, create=create)
         self._ledger.appended.append(Appended(key_of(ref), tuple(event.event_id for event in events), answer))
 
@@ -111,12 +111,12 @@ class Writer:
         kind = self._rng.random()
         if kind < 0.15:
             call = f"call-{next(_numbers)}"
-            asks = recollect.assistant("I look", tool_calls=[recollect.tool_call(call, "look", "{}")], author="agent")
-            return recollect.with_ids(asks, recollect.tool_result(call, f"a {NEEDLE}", author="tool"))
-        return recollect.with_ids(*(self._event() for _ in range(self._rng.choice((1, 1, 1, 2, 5)))))
+            asks = threadkeep.assistant("I look", tool_calls=[threadkeep.tool_call(call, "look", "{}")], author="agent")
+            return threadkeep.with_ids(asks, threadkeep.tool_result(call, f"a {NEEDLE}", author="tool"))
+        return threadkeep.with_ids(*(self._event() for _ in range(self._rng.choice((1, 1, 1, 2, 5)))))
 
     def _event(self) -> SessionEvent:
-        make = self._rng.choice((recollect.user, recollect.assistant))
+        make = self._rng.choice((threadkeep.user, threadkeep.assistant))
         words = self._rng.choice(("hay", f"hay and a {NEEDLE}", "straw"))
         author, branch = self._rng.choice(("agent", "other")), self._rng.choice(("", "", "a", "a.b", "c"))
         return make(words * self._rng.choice((1, 1, 40)), author=author, branch=branch)
@@ -195,6 +195,6 @@ class Writer:
 
 def _summary() -> list[SessionEvent]:
     fields = {"synthetic": True, "compaction_source": "test"}
-    asks = recollect.user("What was said?", **fields)  # type: ignore[arg-type]
-    tells = recollect.assistant(f"Things, and a {NEEDLE}", **fields)  # type: ignore[arg-type]
-    return recollect.with_ids(asks, tells)
+    asks = threadkeep.user("What was said?", **fields)  # type: ignore[arg-type]
+    tells = threadkeep.assistant(f"Things, and a {NEEDLE}", **fields)  # type: ignore[arg-type]
+    return threadkeep.with_ids(asks, tells)

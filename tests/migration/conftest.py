@@ -11,5 +11,5 @@ import pytest
 def empty_url(request: pytest.FixtureRequest, tmp_path: Path) -> str:
     """Its URL."""
     if request.param == "sqlite":
-        return f"sqlite:///{tmp_path / 'recollect.db'}"
+        return f"sqlite:///{tmp_path / 'threadkeep.db'}"
     return str(request.getfixturevalue("postgres_url"))

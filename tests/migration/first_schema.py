@@ -12,7 +12,7 @@ from alembic import command
 from alembic.config import Config
 from sqlalchemy import Connection
 
-import recollect_server.store.sql as sql_package
+import threadkeep_server.store.sql as sql_package
 
 FIRST = "0001"
 STORE_ID = "00000000-0000-4000-8000-000000000001"
@@ -70,7 +70,7 @@ def build(connection: Connection) -> None:
     """Makes the first schema in an empty database, and its data."""
     _migrate(connection, FIRST)
     meta = (("schema_version", "1"), ("oldest_code", "1"), ("store_id", STORE_ID))
-    _insert(connection, "recollect_meta", '"key", "value"', meta)
+    _insert(connection, "threadkeep_meta", '"key", "value"', meta)
     _insert(connection, "sessions", SESSION_COLUMNS, SESSIONS)
     _insert(connection, "session_labels", 'session, "key", "value"', ((1, "tier", "gold"),))
     _insert(connection, "events", EVENT_COLUMNS, EVENTS)
@@ -85,7 +85,7 @@ def upgrade(connection: Connection, version: int) -> None:
     """Brings the database to a later schema, as the code of that schema did."""
     _migrate(connection, f"{version:04}")
     for key in ("schema_version", "oldest_code"):
-        connection.exec_driver_sql(f"UPDATE recollect_meta SET value = '{version}' WHERE key = '{key}'")
+        connection.exec_driver_sql(f"UPDATE threadkeep_meta SET value = '{version}' WHERE key = '{key}'")
 
 
 def _migrate(connection: Connection, revision: str) -> None:

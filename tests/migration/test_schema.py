@@ -11,10 +11,10 @@ from alembic.autogenerate import compare_metadata
 from alembic.runtime.migration import MigrationContext
 from sqlalchemy import Connection
 
-from recollect_server.store.sql import admin
-from recollect_server.store.sql.engine import SqlOptions
-from recollect_server.store.sql.open import open_engine
-from recollect_server.store.sql.schema import SCHEMA_VERSION, metadata
+from threadkeep_server.store.sql import admin
+from threadkeep_server.store.sql.engine import SqlOptions
+from threadkeep_server.store.sql.open import open_engine
+from threadkeep_server.store.sql.schema import SCHEMA_VERSION, metadata
 
 Description = set[tuple[Any, ...]]
 

@@ -11,15 +11,15 @@ import pytest
 import sqlalchemy as sa
 from sqlalchemy import Connection
 
-from recollect_server.domain.filters import EventFilter
-from recollect_server.domain.model import SessionRef, Usage
-from recollect_server.store.base import AppendRequest, EventQuery, SearchQuery, SessionQuery, UserScope
-from recollect_server.store.sql.admin import SchemaTooNew
-from recollect_server.store.sql.engine import Engine, SqlOptions
-from recollect_server.store.sql.open import open_engine
-from recollect_server.store.sql.schema import SCHEMA_VERSION, changes, feed_floor, meta
-from recollect_server.store.sql.sqlite import DatabaseInUse
-from recollect_server.store.sql.store import SqlStore, open_store
+from threadkeep_server.domain.filters import EventFilter
+from threadkeep_server.domain.model import SessionRef, Usage
+from threadkeep_server.store.base import AppendRequest, EventQuery, SearchQuery, SessionQuery, UserScope
+from threadkeep_server.store.sql.admin import SchemaTooNew
+from threadkeep_server.store.sql.engine import Engine, SqlOptions
+from threadkeep_server.store.sql.open import open_engine
+from threadkeep_server.store.sql.schema import SCHEMA_VERSION, changes, feed_floor, meta
+from threadkeep_server.store.sql.sqlite import DatabaseInUse
+from threadkeep_server.store.sql.store import SqlStore, open_store
 from tests.support.codec import CODEC, draft, parse, texts
 
 from . import first_schema
@@ -165,7 +165,7 @@ async def test_first_starts_at_once_make_one_store(postgres_url: str, round_: in
 
 
 async def test_first_starts_at_once_on_one_file_leave_one_server(tmp_path: Any) -> None:
-    url = f"sqlite:///{tmp_path / 'recollect.db'}"
+    url = f"sqlite:///{tmp_path / 'threadkeep.db'}"
     refusals = 0
 
     async def start() -> str:

@@ -12,8 +12,8 @@ from pathlib import Path
 from rich.console import Console
 from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 
-from recollect import AsyncClient
-from recollect.errors import RecollectError
+from threadkeep import AsyncClient
+from threadkeep.errors import ThreadkeepError
 from tests.support.postgres import PostgresError
 
 from . import figures
@@ -69,7 +69,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     except (BadFile, CannotServe) as error:
         errors.print(f"bench-recall: {error}", style="red", soft_wrap=True, markup=False, highlight=False)
         return 2
-    except (RecollectError, PostgresError) as error:
+    except (ThreadkeepError, PostgresError) as error:
         errors.print(
             f"bench-recall: {type(error).__name__}: {error}", style="red", soft_wrap=True, markup=False, highlight=False
         )
@@ -88,7 +88,7 @@ def _options(argv: Sequence[str] | None) -> argparse.Namespace:
     parser = argparse.ArgumentParser(
         prog="python -m tests.recall_bench",
         description="Ingest conversations into a server, ask it their questions, and tell how much of the evidence it finds.",
-        epilog="Other settings of the embedder come from the environment: RECOLLECT_EMBEDDER_MODEL, _BASE_URL, _API_KEY, ...",
+        epilog="Other settings of the embedder come from the environment: THREADKEEP_EMBEDDER_MODEL, _BASE_URL, _API_KEY, ...",
     )
     parser.add_argument("path", nargs="?", type=Path, default=OWN, help="a file or a directory; our own set by default")
     parser.add_argument("--layout", choices=LAYOUTS, help="recognised by the content by default")

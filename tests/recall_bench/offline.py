@@ -18,10 +18,10 @@ from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
 
-from recollect_server.domain.recall import Candidate, Candidates, Texts
-from recollect_server.recall.document import words_of
-from recollect_server.recall.query import Query, parse
-from recollect_server.recall.ranking import POSITION_STEP, Weights, rank
+from threadkeep_server.domain.recall import Candidate, Candidates, Texts
+from threadkeep_server.recall.document import words_of
+from threadkeep_server.recall.query import Query, parse
+from threadkeep_server.recall.ranking import POSITION_STEP, Weights, rank
 
 from .loaders import LAYOUTS, OWN, load
 from .metrics import ALL, Asked, Key, Places, counts, measure

@@ -14,7 +14,7 @@ from tests.support.serving import ServerProcess, nursery
 
 ENGINES = ("sqlite", "postgres")
 EMBEDDERS = ("hashing", "openai", "gemini", "none")
-_PREFIX = "RECOLLECT_EMBEDDER_"
+_PREFIX = "THREADKEEP_EMBEDDER_"
 
 
 class CannotServe(Exception):
@@ -24,11 +24,11 @@ class CannotServe(Exception):
 @contextlib.contextmanager
 def served(engine: str, embedder: str) -> Iterator[ServerProcess]:
     """A server with default settings and this embedder, whose model, endpoint and key come from the environment, as
-    RECOLLECT_EMBEDDER_MODEL and its like do. Raises CannotServe."""
-    told = {name.removeprefix("RECOLLECT_").lower(): value for name, value in os.environ.items() if name.startswith(_PREFIX)}
+    THREADKEEP_EMBEDDER_MODEL and its like do. Raises CannotServe."""
+    told = {name.removeprefix("THREADKEEP_").lower(): value for name, value in os.environ.items() if name.startswith(_PREFIX)}
     settings: dict[str, Any] = {} if embedder == "none" else {**told, "embedder": embedder}
     with contextlib.ExitStack() as stack:
-        root = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="recollect-recall-", ignore_cleanup_errors=True)))
+        root = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="threadkeep-recall-", ignore_cleanup_errors=True)))
         if engine == "postgres":
             settings["database_url"] = stack.enter_context(_cluster()).create_database("recall")
         server = stack.enter_context(ServerProcess(stack.enter_context(nursery()), root, **settings))

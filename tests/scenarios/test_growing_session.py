@@ -17,13 +17,13 @@ from itertools import count
 
 import pytest
 
-import recollect
-from recollect.v1 import compaction_pb2 as pb
-from recollect.v1.event_pb2 import SessionEvent
-from recollect.v1.event_service_pb2 import GetContextResponse
-from recollect.v1.message_pb2 import ROLE_SYSTEM, ROLE_USER
-from recollect_server.domain.text import estimate_tokens
-from recollect_server.transport.render import measured
+import threadkeep
+from threadkeep.v1 import compaction_pb2 as pb
+from threadkeep.v1.event_pb2 import SessionEvent
+from threadkeep.v1.event_service_pb2 import GetContextResponse
+from threadkeep.v1.message_pb2 import ROLE_SYSTEM, ROLE_USER
+from threadkeep_server.domain.text import estimate_tokens
+from threadkeep_server.transport.render import measured
 from tests.faults.conftest import ServerMaker
 from tests.faults.ledger import connect
 from tests.faults.policy import set_policy, summarizer
@@ -111,7 +111,7 @@ def conversations() -> Iterator[list[SessionEvent]]:
             yield renamed(conversation, f"{number}-{place}")
 
 
-async def grow(client: recollect.AsyncClient, to: Wire, growth: Growth) -> None:
+async def grow(client: threadkeep.AsyncClient, to: Wire, growth: Growth) -> None:
     """Appends conversation by conversation; after each, the window is small, or one compaction makes it so."""
     said = 0
     for conversation in conversations():
@@ -151,10 +151,10 @@ def check_log(sent: Sequence[SessionEvent], log: Sequence[SessionEvent]) -> None
     assert [event.seq for event in said] == sorted(event.seq for event in said)
 
 
-async def check_search(client: recollect.AsyncClient, sent: Sequence[SessionEvent]) -> None:
+async def check_search(client: threadkeep.AsyncClient, sent: Sequence[SessionEvent]) -> None:
     """Sentences of any time are found where they were said."""
-    with_text = [event for event in sent if recollect.text_of(event) and event.message.role != ROLE_SYSTEM]
+    with_text = [event for event in sent if threadkeep.text_of(event) and event.message.role != ROLE_SYSTEM]
     for event in random.sample(with_text, SENTENCES):
-        sentence = random.choice([each for each in re.split(r"(?<=[.!?])\s+", recollect.text_of(event)) if each.strip()])[:1000]
+        sentence = random.choice([each for each in re.split(r"(?<=[.!?])\s+", threadkeep.text_of(event)) if each.strip()])[:1000]
         found = {hit.event.event_id async for hit in client.search(sentence, session=SESSION, page_size=1000)}
         assert event.event_id in found, sentence

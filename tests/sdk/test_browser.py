@@ -14,8 +14,8 @@ from urllib.parse import urlencode
 import pytest
 from playwright.sync_api import Page, expect, sync_playwright
 
-import recollect
-from recollect import assistant, tool_call, tool_result, user
+import threadkeep
+from threadkeep import assistant, tool_call, tool_result, user
 from tests.sdk import npm
 from tests.support.serving import ServerProcess, free_port, nursery
 from tests.support.toolchains import require
@@ -74,7 +74,7 @@ def test_a_page_lists_a_session_and_follows_it_through_a_kill(
 ) -> None:
     faults: list[str] = []
     page.on("pageerror", lambda error: faults.append(str(error)))
-    client = recollect.Client(server.address, app="shop", user_id="alice")
+    client = threadkeep.Client(server.address, app="shop", user_id="alice")
     client.append(
         "trip",
         user("Two of us want to see Lisbon in May."),

@@ -14,7 +14,7 @@ from tests.support.toolchains import require
 from . import readme
 
 MODULE = Path(__file__).parents[2] / "client" / "go"
-NAME = "github.com/recollect-dev/recollect-go"
+NAME = "github.com/threadkeep/threadkeep-go"
 
 
 @pytest.fixture(autouse=True)
@@ -43,7 +43,7 @@ def environment(address: str, packed: Path) -> dict[str, str]:
     """What the README's commands run in: a module cache of their own, which knows no earlier pack of the same version."""
     known = Path(go("go", "env", "GOMODCACHE").strip())
     cache = MODULE / ".build" / "modcache"
-    for stale in (cache / "github.com" / "recollect-dev", cache / "cache" / "download" / "github.com" / "recollect-dev"):
+    for stale in (cache / "github.com" / "threadkeep", cache / "cache" / "download" / "github.com" / "threadkeep"):
         if stale.exists():
             shutil.rmtree(stale)
     return os.environ | {
@@ -55,7 +55,7 @@ def environment(address: str, packed: Path) -> dict[str, str]:
         # The toolchain also remembers which files a version had, and looks for one that an earlier pack of it held.
         "GODEBUG": "goindex=0",
         "PACKED": str(packed),
-        "RECOLLECT_ADDRESS": address,
+        "THREADKEEP_ADDRESS": address,
     }
 
 

@@ -19,7 +19,7 @@ from . import readme
 ROOT = Path(__file__).parents[2]
 CLIENT = ROOT / "client/java"
 REPOSITORY = CLIENT / "target/repository"
-ARTEFACT = "dev/recollect/recollect-client/0.1.0"
+ARTEFACT = "dev/threadkeep/threadkeep-client/0.1.0"
 WITHIN = 400.0
 
 
@@ -48,7 +48,7 @@ def repository() -> Path:
         shutil.rmtree(part, ignore_errors=True)
         shutil.copytree(theirs, part, copy_function=_link) if theirs.exists() else part.mkdir(parents=True)
         part.rename(REPOSITORY)
-    shutil.rmtree(REPOSITORY / "dev/recollect", ignore_errors=True)
+    shutil.rmtree(REPOSITORY / "dev/threadkeep", ignore_errors=True)
     return REPOSITORY
 
 
@@ -73,7 +73,7 @@ def test_its_own_tests_pass_and_its_documentation_builds(repository: Path) -> No
     _maven("test javadoc:javadoc", repository)
     ran = sum(int(re.findall(r'tests="(\d+)"', report.read_text())[0]) for report in reports.glob("TEST-*.xml"))
     assert ran >= 55, f"only {ran} tests ran"
-    assert (CLIENT / "target/reports/apidocs/dev/recollect/Recollect.html").exists()
+    assert (CLIENT / "target/reports/apidocs/dev/threadkeep/Threadkeep.html").exists()
 
 
 def test_what_the_readme_says_works_from_an_empty_directory(
@@ -82,17 +82,17 @@ def test_what_the_readme_says_works_from_an_empty_directory(
     install, *programs = _blocks("sh")
     told = _blocks("text")
     environment = {
-        "RECOLLECT": str(ROOT),
-        "RECOLLECT_ADDRESS": live_server.address,
+        "THREADKEEP": str(ROOT),
+        "THREADKEEP_ADDRESS": live_server.address,
         "MAVEN_OPTS": f"-Dmaven.repo.local={repository} -Dstyle.color=never",
     }
     _run(install, tmp_path, environment)
-    with zipfile.ZipFile(repository / ARTEFACT / "recollect-client-0.1.0.jar") as jar:
+    with zipfile.ZipFile(repository / ARTEFACT / "threadkeep-client-0.1.0.jar") as jar:
         names = {name for name in jar.namelist() if name.endswith(".class")}
-    assert "dev/recollect/Recollect.class" in names
-    assert "dev/recollect/v1/SessionEvent.class" in names
+    assert "dev/threadkeep/Threadkeep.class" in names
+    assert "dev/threadkeep/v1/SessionEvent.class" in names
     assert not [name for name in names if "conformance" in name or "bench" in name or "Test" in name]
-    print(f"recollect-client-0.1.0.jar: {len(names)} classes")
+    print(f"threadkeep-client-0.1.0.jar: {len(names)} classes")
 
     assert len(programs) == 3
     for program, expected in zip(programs, told, strict=True):

@@ -18,7 +18,7 @@ ROOT = Path(__file__).parents[2]
 def test_readme_from_an_empty_directory(live_server: ServerProcess, tmp_path: Path) -> None:
     packed, empty = tmp_path / "packed", tmp_path / "empty"
     empty.mkdir()
-    env = os.environ | {"PACKED": str(packed), "RECOLLECT": str(ROOT), "RECOLLECT_ADDRESS": live_server.address}
+    env = os.environ | {"PACKED": str(packed), "THREADKEEP": str(ROOT), "THREADKEEP_ADDRESS": live_server.address}
     found = blocks(ROOT / "client/python/README.md")
     commands = [n for n, (language, _) in enumerate(found) if language == "sh"]
     build, install, *programs = commands
@@ -31,9 +31,9 @@ def test_readme_from_an_empty_directory(live_server: ServerProcess, tmp_path: Pa
         assert found[n + 1][0] == ""
         assert shell(found[n][1], empty, env) == found[n + 1][1]
     five_lines = next(text for language, text in found if language == "python")
-    (empty / "five.py").write_text("from recollect import Client, assistant, text_of, user\n\n" + five_lines)
+    (empty / "five.py").write_text("from threadkeep import Client, assistant, text_of, user\n\n" + five_lines)
     assert shell("venv/bin/python five.py", empty, env) == "Is BA117 on time?\nYes, it leaves at 10:05.\n"
     # What is installed is the wheel, and the SDK alone: neither the server's nor the terminal's libraries.
-    where = shell("venv/bin/python -c 'import recollect; print(recollect.__file__)'", empty, env)
+    where = shell("venv/bin/python -c 'import threadkeep; print(threadkeep.__file__)'", empty, env)
     assert where.startswith(str(empty))
     assert "sqlalchemy" not in shell("venv/bin/pip freeze", empty, env)

@@ -15,7 +15,7 @@ from . import readme
 
 CRATE = Path(__file__).parents[2] / "client" / "rust"
 README = CRATE / "README.md"
-PACKED = "recollect-0.1.0"
+PACKED = "threadkeep-0.1.0"
 # One build directory for all, and the profile of the crate for who uses it, so that dependencies are compiled once.
 ENVIRONMENT = os.environ | {
     "CARGO_TARGET_DIR": str(CRATE / "target"),
@@ -67,12 +67,12 @@ def test_the_crate_holds_what_it_should(packed: Path) -> None:
         files = {name.removeprefix(f"{PACKED}/") for name in crate.getnames()}
     examples = {name for name in files if name.startswith("examples/")}
     assert examples == {"examples/quickstart.rs", "examples/agent.rs", "examples/recall.rs"}
-    assert {"Cargo.toml", "README.md", "LICENSE", "src/lib.rs", "src/gen/recollect.v1.rs", "src/gen/retryable.rs"} <= files
+    assert {"Cargo.toml", "README.md", "LICENSE", "src/lib.rs", "src/gen/threadkeep.v1.rs", "src/gen/retryable.rs"} <= files
     assert not [name for name in files if name.startswith(("tests/", "target/"))]
 
 
 def test_readme_from_an_empty_directory(live_server: ServerProcess, packed: Path, tmp_path: Path) -> None:
-    environment = {"PACKED": str(packed), "RECOLLECT_ADDRESS": live_server.address}
+    environment = {"PACKED": str(packed), "THREADKEEP_ADDRESS": live_server.address}
     found = readme.blocks(README)
     commands = [n for n, (language, _) in enumerate(found) if language == "sh"]
     _, install, *programs = commands

@@ -14,7 +14,7 @@ from tests.support.toolchains import require
 
 README = npm.PACKAGE / "README.md"
 CONSUMER = """
-import { connect, isReason, type Change, type RecollectError } from "@recollect/client";
+import { connect, isReason, type Change, type ThreadkeepError } from "@threadkeep/client";
 const client = connect({ address: "127.0.0.1:1", timeoutMs: 100 });
 const seqs: bigint[] = [];
 for await (const event of client.events("s")) seqs.push(event.seq);
@@ -22,7 +22,7 @@ const changes: AsyncIterable<Change> = client.watch({ scope: { userId: "u" } }, 
 const isMissing = (error: unknown) => isReason(error, "SESSION_NOT_FOUND") && error.metadata["session_id"] === "s";
 // @ts-expect-error a seq is no number
 const wrong: number = seqs[0];
-console.log(changes, isMissing, wrong, {} as RecollectError);
+console.log(changes, isMissing, wrong, {} as ThreadkeepError);
 """
 
 
@@ -82,27 +82,27 @@ def test_every_link_of_the_readme_leads_somewhere() -> None:
 def test_the_readme_installs_what_is_packed() -> None:
     install = " ".join(blocks("sh"))
     version = json.loads((npm.PACKAGE / "package.json").read_text())["version"]
-    assert f"recollect-client-{version}.tgz" in install
+    assert f"threadkeep-client-{version}.tgz" in install
     assert "npm pack" in install
 
 
 @pytest.mark.parametrize("example", ["quickstart", "agent-loop", "recall"])
 def test_an_example_prints_what_the_readme_shows(installed: Path, live_server: ServerProcess, example: str) -> None:
-    command = f"node node_modules/@recollect/client/examples/{example}.mjs"
-    said = npm.run(*command.split(), cwd=installed, within=30, RECOLLECT_ADDRESS=live_server.address)
+    command = f"node node_modules/@threadkeep/client/examples/{example}.mjs"
+    said = npm.run(*command.split(), cwd=installed, within=30, THREADKEEP_ADDRESS=live_server.address)
     assert said == shown_after(command)
 
 
 def test_the_five_lines_run(installed: Path, live_server: ServerProcess) -> None:
     five = next(text for text in blocks("ts") if "connect(" in text)
     (installed / "five.mjs").write_text(five)
-    said = npm.run("node", "five.mjs", cwd=installed, within=30, RECOLLECT_ADDRESS=live_server.address)
+    said = npm.run("node", "five.mjs", cwd=installed, within=30, THREADKEEP_ADDRESS=live_server.address)
     assert said == "Is BA117 on time?\n"
 
 
 def test_the_web_half_runs_where_there_is_fetch(installed: Path, live_server: ServerProcess) -> None:
     five = next(text for text in blocks("ts") if "connect(" in text)
-    source = five.replace("@recollect/client", "@recollect/client/web").replace(
+    source = five.replace("@threadkeep/client", "@threadkeep/client/web").replace(
         "connect({", f'connect({{ address: "{live_server.http_address}", '
     )
     (installed / "web.mjs").write_text(source.replace('"trip"', '"web trip"'))
@@ -118,7 +118,7 @@ def test_a_program_that_imports_it_is_typed(installed: Path) -> None:
 
 
 def test_the_package_holds_what_is_needed_and_nothing_else(installed: Path) -> None:
-    package = installed / "node_modules" / "@recollect" / "client"
+    package = installed / "node_modules" / "@threadkeep" / "client"
     names = {str(path.relative_to(package)) for path in package.rglob("*") if path.is_file()}
     others = {name for name in names if not re.fullmatch(r"dist/.*\.(js|d\.ts)|examples/.*\.mjs", name)}
     assert others == {"LICENSE", "README.md", "package.json"}

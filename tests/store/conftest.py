@@ -10,9 +10,9 @@ from pathlib import Path
 
 import pytest
 
-from recollect_server.store.base import Store
-from recollect_server.store.memory import MemoryStore
-from recollect_server.store.sql.store import open_store
+from threadkeep_server.store.base import Store
+from threadkeep_server.store.memory import MemoryStore
+from threadkeep_server.store.sql.store import open_store
 from tests.support.codec import CODEC
 from tests.support.copies import Copies
 from tests.support.postgres import PostgresCluster
@@ -37,7 +37,7 @@ def opened_sqlite() -> Iterator[Path]:
             pass
 
     with scratch_folder() as folder:
-        asyncio.run(once(folder / "recollect.db"))
+        asyncio.run(once(folder / "threadkeep.db"))
         yield folder
 
 
@@ -45,7 +45,7 @@ def opened_sqlite() -> Iterator[Path]:
 def sqlite_url(opened_sqlite: Path, tmp_path: Path) -> str:
     """The URL of a copy of it: migrating takes longer than most tests."""
     shutil.copytree(opened_sqlite, tmp_path, dirs_exist_ok=True)
-    return f"sqlite:///{tmp_path}/recollect.db"
+    return f"sqlite:///{tmp_path}/threadkeep.db"
 
 
 @pytest.fixture(scope="package")

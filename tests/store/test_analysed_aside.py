@@ -7,13 +7,13 @@ import threading
 
 import pytest
 
-from recollect_server.domain.feed import BEGINNING, ChangeKind
-from recollect_server.domain.recall import WordQuery, Words
-from recollect_server.store.base import UserScope
-from recollect_server.store.sql.engine import SqlOptions
-from recollect_server.store.sql.memories_store import SqlMemories
-from recollect_server.store.sql.store import open_store
-from recollect_server.transport.codec import EventCodec
+from threadkeep_server.domain.feed import BEGINNING, ChangeKind
+from threadkeep_server.domain.recall import WordQuery, Words
+from threadkeep_server.store.base import UserScope
+from threadkeep_server.store.sql.engine import SqlOptions
+from threadkeep_server.store.sql.memories_store import SqlMemories
+from threadkeep_server.store.sql.store import open_store
+from threadkeep_server.transport.codec import EventCodec
 from tests.support.candidates import caught_up
 from tests.support.codec import CODEC, draft
 from tests.support.memories import candidates, memory, remember

@@ -11,12 +11,12 @@ import pytest
 import sqlalchemy as sa
 from sqlalchemy.util import await_only
 
-from recollect_server.domain.errors import ConsumerNotFound
-from recollect_server.domain.feed import Position
-from recollect_server.store.consumers import MOST_REPLAYS
-from recollect_server.store.sql import consumer_units, postgres
-from recollect_server.store.sql.schema import consumer_partitions
-from recollect_server.store.sql.store import SqlStore, open_store
+from threadkeep_server.domain.errors import ConsumerNotFound
+from threadkeep_server.domain.feed import Position
+from threadkeep_server.store.consumers import MOST_REPLAYS
+from threadkeep_server.store.sql import consumer_units, postgres
+from threadkeep_server.store.sql.schema import consumer_partitions
+from threadkeep_server.store.sql.store import SqlStore, open_store
 from tests.store.rows.consumers import (
     KEY,
     LATER,

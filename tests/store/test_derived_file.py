@@ -10,11 +10,11 @@ from pathlib import Path
 
 import pytest
 
-from recollect_server.domain.filters import EventFilter
-from recollect_server.store.base import SearchQuery, Store, UserScope
-from recollect_server.store.sql.admin import current
-from recollect_server.store.sql.schema import SCHEMA_VERSION
-from recollect_server.store.sql.store import open_store
+from threadkeep_server.domain.filters import EventFilter
+from threadkeep_server.store.base import SearchQuery, Store, UserScope
+from threadkeep_server.store.sql.admin import current
+from threadkeep_server.store.sql.schema import SCHEMA_VERSION
+from threadkeep_server.store.sql.store import open_store
 from tests.support.codec import CODEC, draft
 from tests.support.sessions import TENANT, append, create
 
@@ -41,7 +41,7 @@ async def _filled(path: Path, *texts: str) -> None:
 
 
 async def test_a_log_restored_from_a_backup_is_searched_whole(tmp_path: Path) -> None:
-    path = tmp_path / "recollect.db"
+    path = tmp_path / "threadkeep.db"
     await _filled(path, "first")
     shutil.copy(path, tmp_path / "backup")
     async with open_store(f"sqlite:///{path}", CODEC) as store:
@@ -58,7 +58,7 @@ async def test_a_log_restored_from_a_backup_is_searched_whole(tmp_path: Path) ->
 
 
 async def test_a_new_database_beside_an_old_derived_file_is_searched_whole(tmp_path: Path) -> None:
-    path = tmp_path / "recollect.db"
+    path = tmp_path / "threadkeep.db"
     await _filled(path, "old elephant")
     for suffix in ("", "-wal", "-shm"):
         path.with_name(path.name + suffix).unlink(missing_ok=True)
@@ -69,7 +69,7 @@ async def test_a_new_database_beside_an_old_derived_file_is_searched_whole(tmp_p
 
 
 async def test_without_its_derived_file_everything_is_found_again(tmp_path: Path) -> None:
-    path = tmp_path / "recollect.db"
+    path = tmp_path / "threadkeep.db"
     await _filled(path, "first", "second")
     path.with_name(path.name + ".search").unlink()
     async with open_store(f"sqlite:///{path}", CODEC) as store:
@@ -79,18 +79,18 @@ async def test_without_its_derived_file_everything_is_found_again(tmp_path: Path
 
 
 async def test_nobody_else_may_read_the_files(tmp_path: Path) -> None:
-    await _filled(tmp_path / "data" / "recollect.db", "secret")
+    await _filled(tmp_path / "data" / "threadkeep.db", "secret")
     modes = {file.name: stat.S_IMODE(file.stat().st_mode) for file in (tmp_path / "data").iterdir()}
     assert set(modes.values()) == {0o600}, modes
     assert stat.S_IMODE((tmp_path / "data").stat().st_mode) == 0o700
 
 
 def test_asking_for_the_version_makes_nothing(tmp_path: Path) -> None:
-    assert current(f"sqlite:///{tmp_path}/none/recollect.db") == (0, SCHEMA_VERSION)
+    assert current(f"sqlite:///{tmp_path}/none/threadkeep.db") == (0, SCHEMA_VERSION)
     assert list(tmp_path.iterdir()) == []
 
 
 async def test_the_version_of_a_database_in_use_can_be_asked(tmp_path: Path) -> None:
-    path = tmp_path / "recollect.db"
+    path = tmp_path / "threadkeep.db"
     async with open_store(f"sqlite:///{path}", CODEC):
         assert await asyncio.to_thread(current, f"sqlite:///{path}") == (SCHEMA_VERSION, SCHEMA_VERSION)

@@ -15,13 +15,13 @@ import sqlalchemy as sa
 from sqlalchemy import Connection
 from sqlalchemy.util import await_only
 
-from recollect_server.domain.errors import SessionAlreadyExists
-from recollect_server.domain.model import SessionChange
-from recollect_server.store.base import AppendRequest
-from recollect_server.store.sql.engine import SessionName
-from recollect_server.store.sql.postgres import PostgresEngine
-from recollect_server.store.sql.schema import APPENDED, CREATED, changes
-from recollect_server.store.sql.store import SqlStore, open_store
+from threadkeep_server.domain.errors import SessionAlreadyExists
+from threadkeep_server.domain.model import SessionChange
+from threadkeep_server.store.base import AppendRequest
+from threadkeep_server.store.sql.engine import SessionName
+from threadkeep_server.store.sql.postgres import PostgresEngine
+from threadkeep_server.store.sql.schema import APPENDED, CREATED, changes
+from threadkeep_server.store.sql.store import SqlStore, open_store
 from tests.support.clock import NOW
 from tests.support.codec import CODEC, draft
 from tests.support.sessions import TENANT, append, compact, create, new_session, placed, ref

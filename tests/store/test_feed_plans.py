@@ -11,9 +11,9 @@ from typing import Any
 import pytest
 from sqlalchemy import Connection
 
-from recollect_server.domain.feed import BEGINNING, ChangeKind, FeedScope, Position
-from recollect_server.store.sql.postgres import PostgresEngine
-from recollect_server.store.sql.store import SqlStore, open_store
+from threadkeep_server.domain.feed import BEGINNING, ChangeKind, FeedScope, Position
+from threadkeep_server.store.sql.postgres import PostgresEngine
+from threadkeep_server.store.sql.store import SqlStore, open_store
 from tests.store.test_plans import Recorder
 from tests.support.codec import CODEC, draft
 from tests.support.sessions import TENANT, append, compact, create, placed, ref
@@ -91,7 +91,7 @@ _READS: dict[str, Callable[[SqlStore, Position], Awaitable[None]]] = {
 
 @pytest.fixture
 async def sqlite(tmp_path: Path) -> AsyncIterator[SqlStore]:
-    async with open_store(f"sqlite:///{tmp_path}/recollect.db", CODEC) as store:
+    async with open_store(f"sqlite:///{tmp_path}/threadkeep.db", CODEC) as store:
         await _begin(store)
         yield store
 

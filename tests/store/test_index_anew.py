@@ -10,14 +10,14 @@ import pytest
 import sqlalchemy as sa
 from sqlalchemy import Connection
 
-from recollect_server.domain.filters import EventFilter
-from recollect_server.domain.recall import WordQuery, Words
-from recollect_server.store.base import SearchQuery, UserScope
-from recollect_server.store.sql import indexer
-from recollect_server.store.sql.indexer import Indexer
-from recollect_server.store.sql.schema import changes, event_text, feed_floor, index_progress
-from recollect_server.store.sql.store import SqlStore, open_store
-from recollect_server.transport.codec import EventCodec
+from threadkeep_server.domain.filters import EventFilter
+from threadkeep_server.domain.recall import WordQuery, Words
+from threadkeep_server.store.base import SearchQuery, UserScope
+from threadkeep_server.store.sql import indexer
+from threadkeep_server.store.sql.indexer import Indexer
+from threadkeep_server.store.sql.schema import changes, event_text, feed_floor, index_progress
+from threadkeep_server.store.sql.store import SqlStore, open_store
+from threadkeep_server.transport.codec import EventCodec
 from tests.support.candidates import terms
 from tests.support.codec import CODEC, draft
 from tests.support.sessions import TENANT, append, compact, create, placed, ref

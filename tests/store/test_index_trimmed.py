@@ -7,11 +7,11 @@ from contextlib import AsyncExitStack
 
 import pytest
 
-from recollect_server.store.base import UserScope
-from recollect_server.store.sql.engine import SqlOptions
-from recollect_server.store.sql.indexer import Indexer
-from recollect_server.store.sql.schema import event_text
-from recollect_server.store.sql.store import SqlStore, open_store
+from threadkeep_server.store.base import UserScope
+from threadkeep_server.store.sql.engine import SqlOptions
+from threadkeep_server.store.sql.indexer import Indexer
+from threadkeep_server.store.sql.schema import event_text
+from threadkeep_server.store.sql.store import SqlStore, open_store
 from tests.support.clock import NOW
 from tests.support.codec import CODEC, draft
 from tests.support.sessions import TENANT, append, create, ref, search

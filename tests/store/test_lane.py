@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 from sqlalchemy import Connection
 
-from recollect_server.store.sql.lane import Lane
+from threadkeep_server.store.sql.lane import Lane
 
 
 @pytest.fixture

@@ -20,27 +20,27 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from recollect.v1.event_pb2 import SessionEvent
-from recollect.v1.message_pb2 import ROLE_USER, Part, TextPart, ToolCallPart, ToolResultPart
-from recollect_server.compaction.plan import Strategy
-from recollect_server.compaction.strategies.pipeline import Pipeline
-from recollect_server.compaction.strategies.recursive_summary import RecursiveSummary
-from recollect_server.compaction.strategies.sliding_window import SlidingWindow
-from recollect_server.compaction.strategies.token_budget import TokenBudget
-from recollect_server.compaction.strategies.trim_tool_results import TrimToolResults
-from recollect_server.compaction.strategies.turn_window import TurnWindow
-from recollect_server.domain.filters import Authors, AuthorStep
-from recollect_server.domain.model import NO_COUNTERS, EventDraft, Role, SessionRef, Usage, WindowEvent
-from recollect_server.domain.text import estimate_tokens
-from recollect_server.domain.windows import ContextSpec, is_lead
-from recollect_server.service.compactor import Compactor, Job
-from recollect_server.store.base import Store
-from recollect_server.store.memory import MemoryStore
-from recollect_server.store.sql.store import open_store
-from recollect_server.store.windows import WindowRead
-from recollect_server.summarizer.base import Summary
-from recollect_server.transport.compose import EventComposer
-from recollect_server.transport.convert_event import DraftMaker
+from threadkeep.v1.event_pb2 import SessionEvent
+from threadkeep.v1.message_pb2 import ROLE_USER, Part, TextPart, ToolCallPart, ToolResultPart
+from threadkeep_server.compaction.plan import Strategy
+from threadkeep_server.compaction.strategies.pipeline import Pipeline
+from threadkeep_server.compaction.strategies.recursive_summary import RecursiveSummary
+from threadkeep_server.compaction.strategies.sliding_window import SlidingWindow
+from threadkeep_server.compaction.strategies.token_budget import TokenBudget
+from threadkeep_server.compaction.strategies.trim_tool_results import TrimToolResults
+from threadkeep_server.compaction.strategies.turn_window import TurnWindow
+from threadkeep_server.domain.filters import Authors, AuthorStep
+from threadkeep_server.domain.model import NO_COUNTERS, EventDraft, Role, SessionRef, Usage, WindowEvent
+from threadkeep_server.domain.text import estimate_tokens
+from threadkeep_server.domain.windows import ContextSpec, is_lead
+from threadkeep_server.service.compactor import Compactor, Job
+from threadkeep_server.store.base import Store
+from threadkeep_server.store.memory import MemoryStore
+from threadkeep_server.store.sql.store import open_store
+from threadkeep_server.store.windows import WindowRead
+from threadkeep_server.summarizer.base import Summary
+from threadkeep_server.transport.compose import EventComposer
+from threadkeep_server.transport.convert_event import DraftMaker
 from tests.support.clock import NOW
 from tests.support.codec import CODEC, event, parse
 from tests.support.conversations import agent_runs, answered, orphans, renamed
@@ -134,7 +134,7 @@ class Both:
 def both(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Both]:
     # hypothesis cannot await a test, so the stores live on a loop that outlasts the examples.
     sqlite = request.param == "sqlite"
-    url = f"sqlite:///{tmp_path}/recollect.db" if sqlite else str(request.getfixturevalue("postgres_url"))
+    url = f"sqlite:///{tmp_path}/threadkeep.db" if sqlite else str(request.getfixturevalue("postgres_url"))
     with asyncio.Runner() as runner:
         opened = open_store(url, CODEC)
         tested = runner.run(opened.__aenter__())

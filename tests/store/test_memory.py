@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from recollect_server.store.base import Store
-from recollect_server.store.memory import MemoryStore
+from threadkeep_server.store.base import Store
+from threadkeep_server.store.memory import MemoryStore
 from tests.store.suite import StoreSuite
 from tests.support.codec import CODEC
 

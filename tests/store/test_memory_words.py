@@ -10,16 +10,16 @@ from typing import Any
 import pytest
 import sqlalchemy as sa
 
-from recollect_server.domain.errors import StoreUnavailable
-from recollect_server.domain.memories import Forgotten, MemoryScope
-from recollect_server.domain.recall import ALL_FIELDS, Words
-from recollect_server.store.sql import memory_units
-from recollect_server.store.sql.memories_store import WORDS_TABLE, SqlMemories
-from recollect_server.store.sql.memory_rows import marker_of
-from recollect_server.store.sql.schema import memories
-from recollect_server.store.sql.store import SqlStore, open_store
-from recollect_server.store.sql.word_index import Asked
-from recollect_server.transport.codec import EventCodec
+from threadkeep_server.domain.errors import StoreUnavailable
+from threadkeep_server.domain.memories import Forgotten, MemoryScope
+from threadkeep_server.domain.recall import ALL_FIELDS, Words
+from threadkeep_server.store.sql import memory_units
+from threadkeep_server.store.sql.memories_store import WORDS_TABLE, SqlMemories
+from threadkeep_server.store.sql.memory_rows import marker_of
+from threadkeep_server.store.sql.schema import memories
+from threadkeep_server.store.sql.store import SqlStore, open_store
+from threadkeep_server.store.sql.word_index import Asked
+from threadkeep_server.transport.codec import EventCodec
 from tests.support.codec import CODEC
 from tests.support.memories import ALICE, candidates, forget, found, memory, remember
 from tests.support.sessions import TENANT

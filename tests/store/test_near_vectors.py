@@ -10,14 +10,14 @@ import pytest
 import sqlalchemy as sa
 from sqlalchemy import Connection
 
-from recollect_server.store.base import AppScope, UserScope
-from recollect_server.store.recall import Floats, Source
-from recollect_server.store.sql import pgvector
-from recollect_server.store.sql.memory_rows import marker_of
-from recollect_server.store.sql.pgvector import PgVector
-from recollect_server.store.sql.pgvector_schema import event_copies, memory_copies
-from recollect_server.store.sql.schema import memory_vectors
-from recollect_server.store.sql.store import SqlStore, open_store
+from threadkeep_server.store.base import AppScope, UserScope
+from threadkeep_server.store.recall import Floats, Source
+from threadkeep_server.store.sql import pgvector
+from threadkeep_server.store.sql.memory_rows import marker_of
+from threadkeep_server.store.sql.pgvector import PgVector
+from threadkeep_server.store.sql.pgvector_schema import event_copies, memory_copies
+from threadkeep_server.store.sql.schema import memory_vectors
+from threadkeep_server.store.sql.store import SqlStore, open_store
 from tests.support.codec import CODEC, draft
 from tests.support.memories import ALICE, forget, memory, remember
 from tests.support.sessions import TENANT, ref, session_with

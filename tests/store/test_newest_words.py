@@ -7,9 +7,9 @@ from collections.abc import Sequence
 import pytest
 from sqlalchemy import Connection
 
-from recollect_server.domain.recall import ALL_FIELDS
-from recollect_server.store.sql.store import SqlStore, open_store
-from recollect_server.store.sql.word_index import Asked, NewestPage, WordIndex, WordRow
+from threadkeep_server.domain.recall import ALL_FIELDS
+from threadkeep_server.store.sql.store import SqlStore, open_store
+from threadkeep_server.store.sql.word_index import Asked, NewestPage, WordIndex, WordRow
 from tests.support.codec import CODEC
 
 EVENTS = 6000

@@ -11,18 +11,18 @@ import pytest
 import sqlalchemy as sa
 from sqlalchemy import Connection
 
-from recollect_server.domain.filters import Authors, AuthorStep, EventFilter
-from recollect_server.domain.model import Role
-from recollect_server.domain.recall import WordQuery
-from recollect_server.domain.windows import ContextSpec
-from recollect_server.store.base import Cursor, EventQuery, EventScope, SearchCursor, SearchQuery, UserScope
-from recollect_server.store.sql import compact_unit, prepared
-from recollect_server.store.sql.indexer import beyond
-from recollect_server.store.sql.prepared import Prepared
-from recollect_server.store.sql.schema import changes, index_progress
-from recollect_server.store.sql.sqlite import SqliteEngine, driver
-from recollect_server.store.sql.store import SqlStore, open_store
-from recollect_server.store.windows import CompactionRequest
+from threadkeep_server.domain.filters import Authors, AuthorStep, EventFilter
+from threadkeep_server.domain.model import Role
+from threadkeep_server.domain.recall import WordQuery
+from threadkeep_server.domain.windows import ContextSpec
+from threadkeep_server.store.base import Cursor, EventQuery, EventScope, SearchCursor, SearchQuery, UserScope
+from threadkeep_server.store.sql import compact_unit, prepared
+from threadkeep_server.store.sql.indexer import beyond
+from threadkeep_server.store.sql.prepared import Prepared
+from threadkeep_server.store.sql.schema import changes, index_progress
+from threadkeep_server.store.sql.sqlite import SqliteEngine, driver
+from threadkeep_server.store.sql.store import SqlStore, open_store
+from threadkeep_server.store.windows import CompactionRequest
 from tests.support.candidates import terms
 from tests.support.clock import NOW
 from tests.support.codec import CODEC, draft
@@ -65,7 +65,7 @@ class Recorder:
 
 @pytest.fixture
 async def store(tmp_path: Path) -> AsyncIterator[SqlStore]:
-    async with open_store(f"sqlite:///{tmp_path}/recollect.db", CODEC) as store:
+    async with open_store(f"sqlite:///{tmp_path}/threadkeep.db", CODEC) as store:
         await create(store)
         yield store
 

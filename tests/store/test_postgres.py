@@ -7,8 +7,8 @@ from functools import partial
 
 import pytest
 
-from recollect_server.store.base import Store
-from recollect_server.store.sql.store import open_store
+from threadkeep_server.store.base import Store
+from threadkeep_server.store.sql.store import open_store
 from tests.store.rows.durable import Opener
 from tests.store.suite import DurableSuite, SharedSuite, StoreSuite
 from tests.support.codec import CODEC

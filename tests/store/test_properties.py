@@ -13,10 +13,10 @@ from typing import Any
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from recollect_server.domain.errors import RecollectError
-from recollect_server.domain.filters import ALL, Authors, AuthorStep, EventFilter
-from recollect_server.domain.model import EventDraft, Role, SessionChange, SessionRef, Usage
-from recollect_server.store.base import AppendRequest, EventQuery, SearchHit, SearchQuery, SessionQuery, Store, UserScope
+from threadkeep_server.domain.errors import ThreadkeepError
+from threadkeep_server.domain.filters import ALL, Authors, AuthorStep, EventFilter
+from threadkeep_server.domain.model import EventDraft, Role, SessionChange, SessionRef, Usage
+from threadkeep_server.store.base import AppendRequest, EventQuery, SearchHit, SearchQuery, SessionQuery, Store, UserScope
 from tests.store.conftest import Both
 from tests.support.clock import NOW
 from tests.support.codec import draft
@@ -195,7 +195,7 @@ async def _call(store: Store, tenant: str, call: Sequence[Any], number: int) -> 
 async def _answer(store: Store, tenant: str, call: Sequence[Any], number: int) -> Any:
     try:
         return await _call(store, tenant, call, number)
-    except RecollectError as error:
+    except ThreadkeepError as error:
         return type(error), error.metadata
 
 

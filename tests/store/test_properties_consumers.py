@@ -11,9 +11,9 @@ from typing import Any
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from recollect_server.domain.feed import Position
-from recollect_server.store.base import Store
-from recollect_server.store.consumers import ConsumerKey, Parked, Share, fair_share
+from threadkeep_server.domain.feed import Position
+from threadkeep_server.store.base import Store
+from threadkeep_server.store.consumers import ConsumerKey, Parked, Share, fair_share
 from tests.store.conftest import Both
 from tests.store.rows.consumers import KEY, LEASE, START, balance, change, give_back, named, parked
 from tests.support.clock import NOW

@@ -9,11 +9,11 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from recollect_server.domain.errors import RecollectError
-from recollect_server.domain.feed import BEGINNING, Change, ChangeKind, FeedScope, FeedTrimmed, Position
-from recollect_server.domain.model import EventDraft, SessionChange, SessionRef
-from recollect_server.store.base import AppendRequest, SessionQuery, Store
-from recollect_server.store.windows import CompactionRequest, Placed
+from threadkeep_server.domain.errors import ThreadkeepError
+from threadkeep_server.domain.feed import BEGINNING, Change, ChangeKind, FeedScope, FeedTrimmed, Position
+from threadkeep_server.domain.model import EventDraft, SessionChange, SessionRef
+from threadkeep_server.store.base import AppendRequest, SessionQuery, Store
+from threadkeep_server.store.windows import CompactionRequest, Placed
 from tests.store.conftest import Both
 from tests.store.test_properties import EXAMPLES, PIECES
 from tests.support.clock import NOW
@@ -86,7 +86,7 @@ async def _call(store: Store, tenant: str, call: Sequence[Any], number: int) -> 
 async def _answer(call: Callable[[], Any]) -> Any:
     try:
         return await call()
-    except RecollectError as error:
+    except ThreadkeepError as error:
         return type(error), error.metadata
 
 

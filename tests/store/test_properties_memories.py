@@ -9,10 +9,10 @@ from typing import Any
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from recollect_server.domain.errors import MemoryIdConflict
-from recollect_server.domain.memories import MemoryFilter, MemoryScope
-from recollect_server.domain.recall import ALL_FIELDS, Field
-from recollect_server.store.base import Store
+from threadkeep_server.domain.errors import MemoryIdConflict
+from threadkeep_server.domain.memories import MemoryFilter, MemoryScope
+from threadkeep_server.domain.recall import ALL_FIELDS, Field
+from threadkeep_server.store.base import Store
 from tests.store.conftest import Both
 from tests.support.clock import NOW
 from tests.support.memories import candidates, forget, memory, remember

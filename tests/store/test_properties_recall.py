@@ -13,14 +13,14 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from recollect.v1 import event_pb2
-from recollect_server.domain.filters import EventFilter
-from recollect_server.domain.recall import ALL_FIELDS, Candidate, Candidates, Field, WordQuery, Words
-from recollect_server.store.base import AppScope, EventScope, Store, UserScope
-from recollect_server.store.memory import MemoryStore
-from recollect_server.store.recall import FoundEvent
-from recollect_server.store.sql.store import open_store
-from recollect_server.transport.codec import EventCodec
+from threadkeep.v1 import event_pb2
+from threadkeep_server.domain.filters import EventFilter
+from threadkeep_server.domain.recall import ALL_FIELDS, Candidate, Candidates, Field, WordQuery, Words
+from threadkeep_server.store.base import AppScope, EventScope, Store, UserScope
+from threadkeep_server.store.memory import MemoryStore
+from threadkeep_server.store.recall import FoundEvent
+from threadkeep_server.store.sql.store import open_store
+from threadkeep_server.transport.codec import EventCodec
 from tests.store.conftest import Both
 from tests.store.test_properties import DRAFTS, EXAMPLES, FILTERS, indexed
 from tests.support.codec import draft

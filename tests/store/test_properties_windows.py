@@ -10,13 +10,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from recollect.v1 import message_pb2
-from recollect_server.domain.filters import EventFilter, select
-from recollect_server.domain.model import EventDraft, SessionRef, WindowEvent
-from recollect_server.domain.windows import ContextMode, ContextSpec, is_lead, select_context
-from recollect_server.store.base import EventQuery, SearchQuery, UserScope
-from recollect_server.store.sql import context_unit
-from recollect_server.store.windows import CompactionRequest, ContextPage, Placed, WindowRead
+from threadkeep.v1 import message_pb2
+from threadkeep_server.domain.filters import EventFilter, select
+from threadkeep_server.domain.model import EventDraft, SessionRef, WindowEvent
+from threadkeep_server.domain.windows import ContextMode, ContextSpec, is_lead, select_context
+from threadkeep_server.store.base import EventQuery, SearchQuery, UserScope
+from threadkeep_server.store.sql import context_unit
+from threadkeep_server.store.windows import CompactionRequest, ContextPage, Placed, WindowRead
 from tests.store.conftest import Both
 from tests.store.test_properties import AUTHORS, BRANCHES, DRAFTS, EXAMPLES, FILTERS, QUERIES, STEPS, WORDS, indexed
 from tests.support.clock import NOW

@@ -12,9 +12,9 @@ from pathlib import Path
 import asyncpg
 import pytest
 
-from recollect_server.domain.feed import BEGINNING, Position
-from recollect_server.store.base import UserScope
-from recollect_server.store.sql.store import SqlStore, open_store
+from threadkeep_server.domain.feed import BEGINNING, Position
+from threadkeep_server.store.base import UserScope
+from threadkeep_server.store.sql.store import SqlStore, open_store
 from tests.store.rows.consumers import KEY, change, standing, working
 from tests.support.clock import NOW
 from tests.support.codec import CODEC, draft
@@ -32,7 +32,7 @@ _STORED = {
     "parked_changes": "change_xid",
     "index_progress": "xid",
 }
-_OFFSET = "SELECT value FROM recollect_meta WHERE key = 'xid_offset'"
+_OFFSET = "SELECT value FROM threadkeep_meta WHERE key = 'xid_offset'"
 _DEFAULT = "SELECT column_default FROM information_schema.columns WHERE table_name = 'changes' AND column_name = 'xid'"
 _COUNT_ON = "DO $$ BEGIN FOR i IN 1..5000 LOOP PERFORM pg_current_xact_id(); COMMIT; END LOOP; END $$"
 

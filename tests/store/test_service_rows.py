@@ -7,7 +7,7 @@ from collections.abc import AsyncIterator
 
 import pytest
 
-from recollect_server.store.sql.store import open_store
+from threadkeep_server.store.sql.store import open_store
 from tests.support.codec import CODEC
 from tests.unit.service.bench import Bench
 from tests.unit.service.test_compactor import (

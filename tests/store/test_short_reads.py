@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from recollect_server.domain.feed import BEGINNING
-from recollect_server.store.sql.sqlite import SqliteEngine
-from recollect_server.store.sql.store import open_store
+from threadkeep_server.domain.feed import BEGINNING
+from threadkeep_server.store.sql.sqlite import SqliteEngine
+from threadkeep_server.store.sql.store import open_store
 from tests.support.codec import CODEC, draft
 from tests.support.sessions import append, create
 
@@ -23,7 +23,7 @@ async def test_a_few_large_events_are_not_read_in_the_loop(tmp_path: Path, monke
 
     in_the_loop = SqliteEngine._read_here
     monkeypatch.setattr(SqliteEngine, "_read_here", read_here)
-    async with open_store(f"sqlite:///{tmp_path}/recollect.db", CODEC) as store:
+    async with open_store(f"sqlite:///{tmp_path}/threadkeep.db", CODEC) as store:
         await create(store)
         await append(store, draft("small"))
         await append(store, draft("x" * (1 << 20)))

@@ -7,12 +7,12 @@ from pathlib import Path
 
 import pytest
 
-from recollect_server.store.base import Store
-from recollect_server.store.sql import postgres as postgres_engine
-from recollect_server.store.sql import sqlite
-from recollect_server.store.sql.engine import SqlOptions
-from recollect_server.store.sql.store import open_store
-from recollect_server.store.sql.text_index import ScopedTexts
+from threadkeep_server.store.base import Store
+from threadkeep_server.store.sql import postgres as postgres_engine
+from threadkeep_server.store.sql import sqlite
+from threadkeep_server.store.sql.engine import SqlOptions
+from threadkeep_server.store.sql.store import open_store
+from threadkeep_server.store.sql.text_index import ScopedTexts
 from tests.store.rows.app_search import AppSearchRows
 from tests.store.rows.filters import FilterRows
 from tests.store.rows.recall import CandidateChangeRows, CandidateRows
@@ -42,7 +42,7 @@ class TestSqliteWithoutTrigrams(TextRows, SearchRows, SearchPagingRows, RecallRo
     @pytest.fixture
     async def store(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[Store]:
         monkeypatch.setattr(sqlite, "sqlite_index", ScopedTexts)
-        async with open_store(f"sqlite:///{tmp_path}/recollect.db", CODEC) as store:
+        async with open_store(f"sqlite:///{tmp_path}/threadkeep.db", CODEC) as store:
             yield store
 
 

@@ -11,11 +11,11 @@ import sqlalchemy as sa
 from sqlalchemy import Connection
 from sqlalchemy.util import await_only
 
-from recollect_server.store.recall import Source
-from recollect_server.store.sql import session_units, vector_units
-from recollect_server.store.sql.schema import event_text, memory_vectors
-from recollect_server.store.sql.store import SqlStore, open_store
-from recollect_server.store.sql.vector_schema import event_vectors
+from threadkeep_server.store.recall import Source
+from threadkeep_server.store.sql import session_units, vector_units
+from threadkeep_server.store.sql.schema import event_text, memory_vectors
+from threadkeep_server.store.sql.store import SqlStore, open_store
+from threadkeep_server.store.sql.vector_schema import event_vectors
 from tests.support.clock import NOW
 from tests.support.codec import CODEC, draft
 from tests.support.memories import forget, memory, remember

@@ -12,12 +12,12 @@ import pytest
 import sqlalchemy as sa
 from sqlalchemy import Connection
 
-from recollect_server.store.base import UserScope
-from recollect_server.store.sql import indexer, vector_queue
-from recollect_server.store.sql.indexer import Indexer
-from recollect_server.store.sql.schema import events, index_progress
-from recollect_server.store.sql.store import SqlStore, open_store
-from recollect_server.store.sql.vector_schema import event_vectors
+from threadkeep_server.store.base import UserScope
+from threadkeep_server.store.sql import indexer, vector_queue
+from threadkeep_server.store.sql.indexer import Indexer
+from threadkeep_server.store.sql.schema import events, index_progress
+from threadkeep_server.store.sql.store import SqlStore, open_store
+from threadkeep_server.store.sql.vector_schema import event_vectors
 from tests.support.codec import CODEC, draft
 from tests.support.sessions import TENANT, append, create, ref, session_with
 from tests.support.vectors import DIMENSION, EVENTS, embed_all, put, queue, texts_of, told
@@ -109,7 +109,7 @@ async def test_while_it_is_made_anew_what_is_new_and_what_is_deleted_is_told(
 
 
 async def test_vectors_of_another_log_are_dropped_and_those_of_a_restored_one_kept(tmp_path: Path) -> None:
-    path = tmp_path / "recollect.db"
+    path = tmp_path / "threadkeep.db"
     url = f"sqlite:///{path}"
     async with open_store(url, CODEC) as store:
         model = await filled(store)

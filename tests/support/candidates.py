@@ -6,11 +6,11 @@ import asyncio
 from collections.abc import AsyncIterator
 from typing import Any
 
-from recollect_server.domain.filters import ALL, EventFilter
-from recollect_server.domain.model import EventDraft
-from recollect_server.domain.recall import ALL_FIELDS, Candidates, Field, WordQuery
-from recollect_server.store.base import AppScope, EventScope, Store, UserScope
-from recollect_server.store.words import as_text, asked
+from threadkeep_server.domain.filters import ALL, EventFilter
+from threadkeep_server.domain.model import EventDraft
+from threadkeep_server.domain.recall import ALL_FIELDS, Candidates, Field, WordQuery
+from threadkeep_server.store.base import AppScope, EventScope, Store, UserScope
+from threadkeep_server.store.words import as_text, asked
 from tests.support.codec import CODEC, draft
 from tests.support.sessions import TENANT, append, create
 

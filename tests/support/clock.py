@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from recollect_server.domain.model import SECOND_NS
+from threadkeep_server.domain.model import SECOND_NS
 
 NOW = 1_750_000_000 * SECOND_NS
 

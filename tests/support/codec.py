@@ -6,11 +6,11 @@ from collections.abc import Iterable, Sequence
 from itertools import count
 from typing import Any
 
-from recollect.v1 import event_pb2, message_pb2
-from recollect_server.domain.model import SECOND_NS, EventDraft, Role, StoredEvent, Usage
-from recollect_server.domain.text import estimate_tokens
-from recollect_server.transport.codec import EventCodec, message_text, published
-from recollect_server.transport.render import measured
+from threadkeep.v1 import event_pb2, message_pb2
+from threadkeep_server.domain.model import SECOND_NS, EventDraft, Role, StoredEvent, Usage
+from threadkeep_server.domain.text import estimate_tokens
+from threadkeep_server.transport.codec import EventCodec, message_text, published
+from threadkeep_server.transport.render import measured
 
 CODEC = EventCodec()
 _ids = count(1)

@@ -11,8 +11,8 @@ from typing import Any
 
 import pytest
 
-from recollect.cli.formats.openai import event_of
-from recollect.v1.event_pb2 import SessionEvent
+from threadkeep.cli.formats.openai import event_of
+from threadkeep.v1.event_pb2 import SessionEvent
 
 Conversation = list[SessionEvent]
 
@@ -36,9 +36,9 @@ def dialogues() -> list[Conversation]:
 
 
 def _load(name: str) -> Any:
-    folder = Path(os.environ.get("RECOLLECT_SHARED_DATA", Path(__file__).parents[3] / "shared" / "data"))
+    folder = Path(os.environ.get("THREADKEEP_SHARED_DATA", Path(__file__).parents[3] / "shared" / "data"))
     if not (folder / name).is_file():
-        pytest.skip(f"{folder / name} is not there; set RECOLLECT_SHARED_DATA to the folder with the real conversations")
+        pytest.skip(f"{folder / name} is not there; set THREADKEEP_SHARED_DATA to the folder with the real conversations")
     return json.loads((folder / name).read_text())
 
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from itertools import count
 
-from recollect_server.store.sql.store import open_store
+from threadkeep_server.store.sql.store import open_store
 
 from .codec import CODEC
 from .postgres import PostgresCluster

@@ -15,18 +15,18 @@ from typing import Any
 from google.protobuf.message import Message
 from google.rpc import error_details_pb2
 
-from recollect.v1 import event_pb2, event_service_pb2
-from recollect_server.domain.errors import ServerDraining, SessionNotFound
-from recollect_server.domain.model import Caller, SessionRef
-from recollect_server.transport.auth import Authenticator
-from recollect_server.transport.http import http_app, serve_http
-from recollect_server.transport.rpc import Service
+from threadkeep.v1 import event_pb2, event_service_pb2
+from threadkeep_server.domain.errors import ServerDraining, SessionNotFound
+from threadkeep_server.domain.model import Caller, SessionRef
+from threadkeep_server.transport.auth import Authenticator
+from threadkeep_server.transport.http import http_app, serve_http
+from threadkeep_server.transport.rpc import Service
 
 _SERVICE = event_service_pb2.DESCRIPTOR.services_by_name["EventService"]
-LIST = "/recollect.v1.EventService/ListEvents"
-GET = "/recollect.v1.EventService/GetEvent"
-APPEND = "/recollect.v1.EventService/AppendEvents"
-STREAM = "/recollect.v1.EventService/AppendStream"
+LIST = "/threadkeep.v1.EventService/ListEvents"
+GET = "/threadkeep.v1.EventService/GetEvent"
+APPEND = "/threadkeep.v1.EventService/AppendEvents"
+STREAM = "/threadkeep.v1.EventService/AppendStream"
 MAX_BYTES = 10_000
 JSON = {"content-type": "application/json"}
 
@@ -89,7 +89,7 @@ class Answer:
         infos = [each for each in self.json["details"] if each["type"] == "google.rpc.ErrorInfo"]
         assert len(infos) == 1
         info = error_details_pb2.ErrorInfo.FromString(base64.b64decode(infos[0]["value"] + "==="))
-        assert info.domain == "recollect.dev"
+        assert info.domain == "threadkeep.dev"
         assert infos[0]["debug"]["reason"] == info.reason
         return self.status, self.json["code"], info.reason
 

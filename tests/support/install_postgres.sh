@@ -1,12 +1,12 @@
 #!/usr/bin/env bash
 # Installs PostgreSQL for the tests where none is found and the system's package manager may be used. It never fails: without
-# PostgreSQL the tests that need it are skipped and say how to get it (or fail, with RECOLLECT_REQUIRE_ALL=1).
+# PostgreSQL the tests that need it are skipped and say how to get it (or fail, with THREADKEEP_REQUIRE_ALL=1).
 set -u
 
 package=postgresql-15
 
 found() {
-  [ -n "${RECOLLECT_TEST_PG_BIN:-}" ] || compgen -G '/usr/lib/postgresql/*/bin/initdb' > /dev/null || command -v initdb > /dev/null
+  [ -n "${THREADKEEP_TEST_PG_BIN:-}" ] || compgen -G '/usr/lib/postgresql/*/bin/initdb' > /dev/null || command -v initdb > /dev/null
 }
 
 as_root() {

@@ -13,9 +13,9 @@ from collections import Counter
 from collections.abc import Awaitable, Iterable, Sequence
 from itertools import groupby
 
-import recollect
-from recollect.v1.event_pb2 import SessionEvent
-from recollect.v1.message_pb2 import ROLE_TOOL
+import threadkeep
+from threadkeep.v1.event_pb2 import SessionEvent
+from threadkeep.v1.message_pb2 import ROLE_TOOL
 
 from .model_endpoint import Behaviour, ModelEndpoint, replies
 
@@ -32,10 +32,10 @@ def turn(writer: int, number: int) -> list[SessionEvent]:
     names = [f"w{writer}:{number + place}" for place in range(TURN)]
     call = f"call-{writer}-{number}"
     return [
-        recollect.user(f"{names[0]} asks", event_id=names[0]),
-        recollect.assistant(f"{names[1]} looks", tool_calls=[recollect.tool_call(call, "look", "{}")], event_id=names[1]),
-        recollect.tool_result(call, f"{names[2]} {_LONG}", name="look", event_id=names[2]),
-        recollect.assistant(f"{names[3]} answers", event_id=names[3]),
+        threadkeep.user(f"{names[0]} asks", event_id=names[0]),
+        threadkeep.assistant(f"{names[1]} looks", tool_calls=[threadkeep.tool_call(call, "look", "{}")], event_id=names[1]),
+        threadkeep.tool_result(call, f"{names[2]} {_LONG}", name="look", event_id=names[2]),
+        threadkeep.assistant(f"{names[3]} answers", event_id=names[3]),
     ]
 
 
@@ -43,8 +43,8 @@ def summary(covered: Iterable[Mark], name: str) -> list[SessionEvent]:
     """The two events that stand for others."""
     fields = {"synthetic": True, "compaction_source": "test"}
     return [
-        recollect.user("What was said?", event_id=f"{name}-q", **fields),  # type: ignore[arg-type]
-        recollect.assistant(spelled(covered), event_id=f"{name}-a", **fields),  # type: ignore[arg-type]
+        threadkeep.user("What was said?", event_id=f"{name}-q", **fields),  # type: ignore[arg-type]
+        threadkeep.assistant(spelled(covered), event_id=f"{name}-a", **fields),  # type: ignore[arg-type]
     ]
 
 

@@ -7,8 +7,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from itertools import count
 from typing import Any
 
-from recollect.v1 import message_pb2
-from recollect_server.domain.memories import (
+from threadkeep.v1 import message_pb2
+from threadkeep_server.domain.memories import (
     ALL_MEMORIES,
     Forget,
     Forgotten,
@@ -18,8 +18,8 @@ from recollect_server.domain.memories import (
     MemoryOutcome,
     MemoryScope,
 )
-from recollect_server.domain.recall import ALL_FIELDS, Candidates, Field, WordQuery
-from recollect_server.store.base import Store
+from threadkeep_server.domain.recall import ALL_FIELDS, Candidates, Field, WordQuery
+from threadkeep_server.store.base import Store
 from tests.support.clock import NOW
 from tests.support.sessions import TENANT
 

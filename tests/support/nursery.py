@@ -1,5 +1,5 @@
 """A process that has imported the server and forks one at every request: importing takes seconds, and these tests start
-hundreds of servers. What it forks is what `python -m recollect_server` would have become.
+hundreds of servers. What it forks is what `python -m threadkeep_server` would have become.
 
 Requests and answers are lines of JSON: `{"env": ..., "cwd": ..., "log": ...}` gives a process id, `{"wait": pid}` its exit
 status, negative for a signal.
@@ -14,7 +14,7 @@ from typing import Any
 
 import openai.resources.chat  # noqa: F401 - what a server with a summarizer imports as it starts
 
-from recollect_server.__main__ import main
+from threadkeep_server.__main__ import main
 
 
 def _serve(request: dict[str, Any]) -> int:

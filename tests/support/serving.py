@@ -76,8 +76,8 @@ class ServerProcess:
         self._log = root / f"server-{self.port}.log"
         values = {"data_dir": root / "data", "grpc_address": self.address, "http_address": "", "log_format": "text"} | settings
         self.http_address = str(values["http_address"])
-        kept = {name: value for name, value in os.environ.items() if not name.startswith("RECOLLECT_")}
-        self._env = kept | {f"RECOLLECT_{name.upper()}": str(value) for name, value in values.items()}
+        kept = {name: value for name, value in os.environ.items() if not name.startswith("THREADKEEP_")}
+        self._env = kept | {f"THREADKEEP_{name.upper()}": str(value) for name, value in values.items()}
         self._pid: int | None = None
 
     def __enter__(self) -> Self:

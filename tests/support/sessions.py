@@ -6,10 +6,10 @@ from collections.abc import Iterable, Mapping
 from itertools import count
 from typing import Any
 
-from recollect_server.domain.filters import ALL, EventFilter
-from recollect_server.domain.model import EventDraft, NewSession, Session, SessionRef, StoredEvent
-from recollect_server.store.base import Appended, AppendRequest, EventQuery, EventScope, SearchHit, SearchQuery, Store
-from recollect_server.store.windows import Compacted, CompactionRequest, Placed
+from threadkeep_server.domain.filters import ALL, EventFilter
+from threadkeep_server.domain.model import EventDraft, NewSession, Session, SessionRef, StoredEvent
+from threadkeep_server.store.base import Appended, AppendRequest, EventQuery, EventScope, SearchHit, SearchQuery, Store
+from threadkeep_server.store.windows import Compacted, CompactionRequest, Placed
 from tests.support.clock import NOW
 
 TENANT = "acme"

@@ -8,7 +8,7 @@ import selectors
 from collections.abc import Coroutine
 from typing import Any, TypeVar
 
-from recollect_server.domain.model import SECOND_NS
+from threadkeep_server.domain.model import SECOND_NS
 from tests.support.clock import NOW
 
 T = TypeVar("T")

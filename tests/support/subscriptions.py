@@ -5,14 +5,14 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator
 
-from recollect.v1 import subscription_pb2
-from recollect.v1 import subscription_service_pb2 as pb
-from recollect_server.domain.errors import ServerDraining, SessionNotFound
-from recollect_server.domain.model import Caller, SessionRef
-from recollect_server.transport.rpc import Service
+from threadkeep.v1 import subscription_pb2
+from threadkeep.v1 import subscription_service_pb2 as pb
+from threadkeep_server.domain.errors import ServerDraining, SessionNotFound
+from threadkeep_server.domain.model import Caller, SessionRef
+from threadkeep_server.transport.rpc import Service
 
-WATCH_SESSION = "/recollect.v1.SubscriptionService/WatchSession"
-WATCH_ALL = "/recollect.v1.SubscriptionService/WatchAll"
+WATCH_SESSION = "/threadkeep.v1.SubscriptionService/WatchSession"
+WATCH_ALL = "/threadkeep.v1.SubscriptionService/WatchAll"
 FLOOD_BYTES = 1 << 20
 
 

@@ -30,10 +30,10 @@ def missing(toolchain: str) -> str | None:
 
 
 def require(toolchain: str) -> None:
-    """Skips the test, or fails it where RECOLLECT_REQUIRE_ALL=1, if the machine cannot build for this language."""
+    """Skips the test, or fails it where THREADKEEP_REQUIRE_ALL=1, if the machine cannot build for this language."""
     reason = missing(toolchain)
     if reason is None:
         return
-    if os.environ.get("RECOLLECT_REQUIRE_ALL") == "1":
+    if os.environ.get("THREADKEEP_REQUIRE_ALL") == "1":
         pytest.fail(reason, pytrace=False)
     pytest.skip(reason)

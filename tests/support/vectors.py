@@ -9,10 +9,10 @@ from itertools import count
 
 import numpy as np
 
-from recollect_server.domain.memories import MemoryScope
-from recollect_server.domain.model import SessionRef
-from recollect_server.store.base import EventScope, Store
-from recollect_server.store.recall import Embedded, Floats, Source, Unembedded
+from threadkeep_server.domain.memories import MemoryScope
+from threadkeep_server.domain.model import SessionRef
+from threadkeep_server.store.base import EventScope, Store
+from threadkeep_server.store.recall import Embedded, Floats, Source, Unembedded
 from tests.support.sessions import TENANT
 
 DIMENSION = 8

@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 from pydantic import ValidationError
 
-from recollect_server.config import ENV_PREFIX, MASK, ConfigError, Settings, load_settings, split_address, unknown_variables
-from recollect_server.config_forms import masked_url, shown_duration
+from threadkeep_server.config import ENV_PREFIX, MASK, ConfigError, Settings, load_settings, split_address, unknown_variables
+from threadkeep_server.config_forms import masked_url, shown_duration
 
 _DOC = Path(__file__).parents[2] / "docs" / "configuration.md"
 
@@ -24,7 +24,7 @@ def bare_environment(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.chdir(tmp_path)
 
 
-def _file(text: str, name: str = "recollect.toml") -> Path:
+def _file(text: str, name: str = "threadkeep.toml") -> Path:
     path = Path(name)
     path.write_text(text, encoding="utf-8")
     return path
@@ -40,7 +40,7 @@ def test_the_defaults_are_those_that_are_promised() -> None:
     settings = load_settings()
     assert settings.grpc_address == "127.0.0.1:7443"
     assert settings.http_address == "127.0.0.1:7480"
-    assert settings.resolved_database_url == "sqlite:///data/recollect.db"
+    assert settings.resolved_database_url == "sqlite:///data/threadkeep.db"
     assert settings.sqlite_synchronous == "FULL"
     assert settings.max_event_bytes == 16 * 1024 * 1024
     assert settings.max_response_bytes == 3_670_016
@@ -50,13 +50,13 @@ def test_the_defaults_are_those_that_are_promised() -> None:
 
 def test_a_flag_beats_the_environment_beats_the_file_beats_the_default(monkeypatch: pytest.MonkeyPatch) -> None:
     _file("max_page_size = 11\nsqlite_readers = 11\nmax_batch_events = 11\n")
-    monkeypatch.setenv("RECOLLECT_SQLITE_READERS", "22")
-    monkeypatch.setenv("RECOLLECT_MAX_BATCH_EVENTS", "22")
+    monkeypatch.setenv("THREADKEEP_SQLITE_READERS", "22")
+    monkeypatch.setenv("THREADKEEP_MAX_BATCH_EVENTS", "22")
     settings = load_settings(max_batch_events=33)
     assert (settings.max_page_size, settings.sqlite_readers, settings.max_batch_events) == (11, 22, 33)
     assert settings.postgres_pool_size == 8
-    assert settings.sources["max_page_size"] == "file recollect.toml"
-    assert settings.sources["sqlite_readers"] == "environment RECOLLECT_SQLITE_READERS"
+    assert settings.sources["max_page_size"] == "file threadkeep.toml"
+    assert settings.sources["sqlite_readers"] == "environment THREADKEEP_SQLITE_READERS"
     assert settings.sources["max_batch_events"] == "flag"
     assert settings.sources["postgres_pool_size"] == "default"
 
@@ -69,22 +69,22 @@ def test_the_named_file_is_read_instead_of_the_one_in_the_directory(monkeypatch:
     _file("max_page_size = 1\n")
     _file("max_page_size = 2\n", "by-environment.toml")
     by_flag = _file("max_page_size = 3\n", "by-flag.toml")
-    monkeypatch.setenv("RECOLLECT_CONFIG", "by-environment.toml")
+    monkeypatch.setenv("THREADKEEP_CONFIG", "by-environment.toml")
     assert load_settings().max_page_size == 2
     assert load_settings(by_flag).max_page_size == 3
 
 
 def test_an_empty_variable_is_unset_except_where_empty_means_something(monkeypatch: pytest.MonkeyPatch) -> None:
     _file('grpc_address = "127.0.0.1:1"\nhttp_address = "127.0.0.1:2"\n')
-    monkeypatch.setenv("RECOLLECT_GRPC_ADDRESS", "")
-    monkeypatch.setenv("RECOLLECT_HTTP_ADDRESS", "")
+    monkeypatch.setenv("THREADKEEP_GRPC_ADDRESS", "")
+    monkeypatch.setenv("THREADKEEP_HTTP_ADDRESS", "")
     settings = load_settings()
     assert (settings.grpc_address, settings.http_address) == ("127.0.0.1:1", "")
 
 
 def test_settings_made_directly_read_neither_environment_nor_file(monkeypatch: pytest.MonkeyPatch) -> None:
     _file("max_page_size = 5\n")
-    monkeypatch.setenv("RECOLLECT_MAX_PAGE_SIZE", "6")
+    monkeypatch.setenv("THREADKEEP_MAX_PAGE_SIZE", "6")
     assert Settings(max_page_size=7).max_page_size == 7
     assert Settings().max_page_size == 1000
 
@@ -148,7 +148,7 @@ def test_database_urls_are_normalised(url: str, resolved: str) -> None:
 
 @pytest.mark.parametrize(
     "url",
-    ["mysql://h/d", "recollect.db", "sqlite://", "sqlite:///:memory:", "sqlite:///", "postgresql://h", "postgresql://u:p/w@h/d",
+    ["mysql://h/d", "threadkeep.db", "sqlite://", "sqlite:///:memory:", "sqlite:///", "postgresql://h", "postgresql://u:p/w@h/d",
      "postgresql://u:1/secret@h/d", "postgresql+psycopg://h/d", "postgresql://h:99999999/d"],
 )  # fmt: skip
 def test_a_database_url_of_no_use_is_refused_without_printing_it(url: str) -> None:
@@ -189,7 +189,7 @@ def test_what_is_shown_is_read_back_as_the_same_settings() -> None:
 
 
 def test_tokens_come_from_the_environment_as_json(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("RECOLLECT_AUTH_TOKENS", '{"tok-1": {"tenant": "acme"}}')
+    monkeypatch.setenv("THREADKEEP_AUTH_TOKENS", '{"tok-1": {"tenant": "acme"}}')
     settings = load_settings()
     assert settings.auth_tokens["tok-1"].tenant == "acme"
     assert settings.auth_tokens["tok-1"].user_id is None
@@ -200,7 +200,7 @@ def test_tokens_of_the_tokens_file_are_added(tmp_path: Path) -> None:
     _file('auth_tokens_file = "tokens.toml"\n[auth_tokens]\ntok-1 = {tenant = "umbrella"}\n')
     settings = load_settings()
     assert {token: each.tenant for token, each in settings.auth_tokens.items()} == {"tok-1": "umbrella", "tok-2": "acme"}
-    assert settings.sources["auth_tokens"] == "file recollect.toml, file tokens.toml"
+    assert settings.sources["auth_tokens"] == "file threadkeep.toml, file tokens.toml"
     tokens.write_text('tok-1 = {tenant = "acme"}\n', encoding="utf-8")
     assert "keep each in one place" in _problem()
 
@@ -223,9 +223,9 @@ def test_a_wrong_token_entry_is_told_without_the_token(tokens: dict[str, object]
 
 
 def test_tokens_that_are_not_json_are_told_without_them(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("RECOLLECT_AUTH_TOKENS", "hush")
+    monkeypatch.setenv("THREADKEEP_AUTH_TOKENS", "hush")
     problem = _problem()
-    assert problem.startswith("auth_tokens (from environment RECOLLECT_AUTH_TOKENS): must be JSON")
+    assert problem.startswith("auth_tokens (from environment THREADKEEP_AUTH_TOKENS): must be JSON")
     assert "hush" not in problem
 
 
@@ -294,9 +294,9 @@ def test_tls_needs_both_files_and_they_must_exist() -> None:
 
 def test_an_unknown_setting_is_refused_with_the_likely_name() -> None:
     _file("databse_url = 'x'\n")
-    assert _problem() == "databse_url (from file recollect.toml): there is no such setting; did you mean database_url?"
-    Path("recollect.toml").unlink()
-    assert "`recollect config`" in _problem(frobnicate=1)
+    assert _problem() == "databse_url (from file threadkeep.toml): there is no such setting; did you mean database_url?"
+    Path("threadkeep.toml").unlink()
+    assert "`threadkeep config`" in _problem(frobnicate=1)
 
 
 def test_a_config_file_of_no_use_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -304,7 +304,7 @@ def test_a_config_file_of_no_use_is_told(monkeypatch: pytest.MonkeyPatch) -> Non
     assert "is not valid TOML" in _problem(_file("a b c"))
     Path("latin.toml").write_bytes(b"\xff")
     assert "is not UTF-8" in _problem(Path("latin.toml"))
-    monkeypatch.setenv("RECOLLECT_CONFIG", "gone.toml")
+    monkeypatch.setenv("THREADKEEP_CONFIG", "gone.toml")
     assert "there is no file 'gone.toml'" in _problem()
 
 
@@ -326,10 +326,10 @@ def test_every_setting_is_described_and_documented() -> None:
 @pytest.mark.parametrize(
     ("variable", "hint"),
     [
-        ("RECOLLECT_SERACH", "did you mean RECOLLECT_SEARCH_INDEX?"),
-        ("RECOLLECT_DATABSE_URL", "did you mean RECOLLECT_DATABASE_URL?"),
-        ("RECOLLECT_TOKNE", "did you mean RECOLLECT_TOKEN?"),
-        ("RECOLLECT_XYZZY", "`recollect config` prints every setting"),
+        ("THREADKEEP_SERACH", "did you mean THREADKEEP_SEARCH_INDEX?"),
+        ("THREADKEEP_DATABSE_URL", "did you mean THREADKEEP_DATABASE_URL?"),
+        ("THREADKEEP_TOKNE", "did you mean THREADKEEP_TOKEN?"),
+        ("THREADKEEP_XYZZY", "`threadkeep config` prints every setting"),
     ],
 )
 def test_a_variable_that_nothing_reads_is_told(monkeypatch: pytest.MonkeyPatch, variable: str, hint: str) -> None:
@@ -344,7 +344,7 @@ def test_variables_of_settings_clients_tests_and_bench_are_known(monkeypatch: py
     known = ("ADDRESS", "TOKEN", "DEBUG", "CONFIG", "REQUIRE_ALL", "KILLS", "TEST_PG_BIN", "BENCH_FSYNC", "SHARED_DATA")
     for name in (*Settings.model_fields, *known):
         monkeypatch.setenv(ENV_PREFIX + name.upper(), "1")
-    monkeypatch.setenv("recollect_log_level", "info")
+    monkeypatch.setenv("threadkeep_log_level", "info")
     assert unknown_variables() == []
 
 
@@ -355,7 +355,7 @@ def test_variables_of_settings_clients_tests_and_bench_are_known(monkeypatch: py
         ("postgres://h/d", "postgres://h/d"),
         ("postgresql+asyncpg://u@h/d", "postgresql+asyncpg://u@h/d"),
         ("sqlite:////tmp/x.db", "sqlite:////tmp/x.db"),
-        ("", "sqlite:///data/recollect.db"),
+        ("", "sqlite:///data/threadkeep.db"),
     ],
 )
 def test_a_database_url_is_shown_as_it_was_written(url: str, shown: str) -> None:

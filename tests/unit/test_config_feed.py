@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from recollect_server.config import ENV_PREFIX, MASK, ConfigError, Settings, load_settings
-from recollect_server.config_feed import FeedSettings
+from threadkeep_server.config import ENV_PREFIX, MASK, ConfigError, Settings, load_settings
+from threadkeep_server.config_feed import FeedSettings
 
 
 @pytest.fixture(autouse=True)

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from recollect_server.config import ENV_PREFIX, MASK, ConfigError, Settings, load_settings
-from recollect_server.config_recall import RecallSettings
+from threadkeep_server.config import ENV_PREFIX, MASK, ConfigError, Settings, load_settings
+from threadkeep_server.config_recall import RecallSettings
 
 
 @pytest.fixture(autouse=True)
@@ -59,7 +59,7 @@ def test_ingestion_is_a_list_with_commas(value: object, read: str) -> None:
 
 
 def test_ingestion_comes_from_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("RECOLLECT_MEMORY_INGEST", "on_expiry,on_compaction")
+    monkeypatch.setenv("THREADKEEP_MEMORY_INGEST", "on_expiry,on_compaction")
     assert load_settings().memory_ingestions == {"on_expiry", "on_compaction"}
 
 

@@ -10,7 +10,7 @@ from datetime import datetime
 
 import pytest
 
-from recollect_server.logs import setup_logging
+from threadkeep_server.logs import setup_logging
 
 
 @pytest.fixture(autouse=True)
@@ -30,7 +30,7 @@ def logging_restored() -> Iterator[None]:
 def _lines(format: str, level: str = "info") -> tuple[logging.Logger, io.StringIO]:  # noqa: A002
     stream = io.StringIO()
     setup_logging(level, format, stream)
-    return logging.getLogger("recollect_server.test"), stream
+    return logging.getLogger("threadkeep_server.test"), stream
 
 
 def test_json_has_time_level_logger_message_and_extra() -> None:
@@ -40,7 +40,7 @@ def test_json_has_time_level_logger_message_and_extra() -> None:
     assert datetime.fromisoformat(line.pop("ts")).utcoffset() is not None
     assert line == {
         "level": "info",
-        "logger": "recollect_server.test",
+        "logger": "threadkeep_server.test",
         "message": "stored 3 events",
         "session": "s1",
         "took_ms": 1.5,
@@ -70,7 +70,7 @@ def test_text_reads_as_a_sentence_and_hides_no_control_character() -> None:
     log, stream = _lines("text")
     log.warning("slow\nfake line \x1b[31m", extra={"took_ms": 9})
     line = stream.getvalue()
-    assert line.endswith("WARNING recollect_server.test: slow\\nfake line \\x1b[31m took_ms=9\n")
+    assert line.endswith("WARNING threadkeep_server.test: slow\\nfake line \\x1b[31m took_ms=9\n")
     assert line.count("\n") == 1
 
 
@@ -99,7 +99,7 @@ def test_setting_up_again_replaces_the_first_set_up() -> None:
 
 def test_logs_go_to_standard_error(capsys: pytest.CaptureFixture[str]) -> None:
     setup_logging("info", "text")
-    logging.getLogger("recollect_server.test").info("here")
+    logging.getLogger("threadkeep_server.test").info("here")
     captured = capsys.readouterr()
     assert captured.out == ""
     assert "here" in captured.err

@@ -16,7 +16,7 @@ import pytest
 import requests
 import tiktoken
 
-from recollect_server.token_counters import EncodingCounter, TokenCounter, token_counter
+from threadkeep_server.token_counters import EncodingCounter, TokenCounter, token_counter
 
 # bpe-openai opens its data by a function that Python 3.11 calls deprecated, and later ones do not.
 pytestmark = pytest.mark.filterwarnings("ignore:open_binary is deprecated")
@@ -109,7 +109,7 @@ def test_an_unknown_encoding_is_answered_with_the_known_ones(name: str) -> None:
 @pytest.mark.parametrize(("name", "package"), [("tiktoken:cl100k_base", "tiktoken"), ("bpe-openai:cl100k_base", "bpe_openai")])
 def test_a_missing_library_is_named_with_its_extra(monkeypatch: pytest.MonkeyPatch, name: str, package: str) -> None:
     monkeypatch.setitem(sys.modules, package, None)
-    with pytest.raises(ValueError, match=rf"needs the package '{package}'; install 'recollect\[tokens\]'"):
+    with pytest.raises(ValueError, match=rf"needs the package '{package}'; install 'threadkeep\[tokens\]'"):
         token_counter(name)
 
 

@@ -7,11 +7,11 @@ from typing import Any, cast
 
 from sqlalchemy import Connection
 
-from recollect_server.domain.recall import Candidate, Candidates, WordQuery
-from recollect_server.store.recall import most_counted
-from recollect_server.store.sql.engine import Engine
-from recollect_server.store.sql.word_choice import Choice, Unindexed
-from recollect_server.store.sql.word_index import Asked, NewestPage, Postings, WordIndex
+from threadkeep_server.domain.recall import Candidate, Candidates, WordQuery
+from threadkeep_server.store.recall import most_counted
+from threadkeep_server.store.sql.engine import Engine
+from threadkeep_server.store.sql.word_choice import Choice, Unindexed
+from threadkeep_server.store.sql.word_index import Asked, NewestPage, Postings, WordIndex
 
 NOTHING = Unindexed({}, {})
 CONNECTION, ENGINE = cast("Connection", None), cast("Engine", None)

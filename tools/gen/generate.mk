@@ -3,7 +3,7 @@
 GEN := .gen
 OUT := $(GEN)/out
 SET := $(OUT)/set.binpb
-PROTOS := $(sort $(wildcard proto/recollect/v1/*.proto))
+PROTOS := $(sort $(wildcard proto/threadkeep/v1/*.proto))
 PROTO_NAMES := $(PROTOS:proto/%=%)
 PY_OUT := client/python
 TS_OUT := client/typescript/src/gen
@@ -11,8 +11,8 @@ GO_OUT := client/go
 JAVA_OUT := client/java/src/generated/java
 RUST_OUT := client/rust/src/gen
 REFERENCE := docs/reference
-GENERATED := $(PY_OUT)/recollect/v1 $(TS_OUT) $(GO_OUT)/recollect $(JAVA_OUT) $(RUST_OUT) $(REFERENCE)
-GO_MODULE := github.com/recollect-dev/recollect-go
+GENERATED := $(PY_OUT)/threadkeep/v1 $(TS_OUT) $(GO_OUT)/threadkeep $(JAVA_OUT) $(RUST_OUT) $(REFERENCE)
+GO_MODULE := github.com/threadkeep/threadkeep-go
 JAVA_OS := $(if $(filter Darwin,$(shell uname -s)),osx,linux)-$(if $(filter x86_64,$(shell uname -m)),x86_64,aarch_64)
 PROTOC := $(GEN)/python/bin/python -m grpc_tools.protoc
 # Generators read the descriptor set, not the files, so that all of them see the same thing; but for Python, whose stubs hold the
@@ -51,7 +51,7 @@ gen-tools: $(foreach language,python typescript go java rust,$(GEN)/$(language)/
 .PHONY: generate
 .SILENT: generate gen-tools
 generate: gen-tools
-	echo "==> generating from proto/recollect/v1"
+	echo "==> generating from proto/threadkeep/v1"
 	rm -rf $(OUT)
 	mkdir -p $(addprefix $(OUT)/,$(PY_OUT) $(TS_OUT) $(GO_OUT) $(JAVA_OUT) $(RUST_OUT) $(REFERENCE)/schema)
 	$(PROTOC) -Iproto --include_imports --include_source_info --descriptor_set_out=$(SET) $(PROTOS)
@@ -59,14 +59,14 @@ generate: gen-tools
 	  --plugin=protoc-gen-mypy_grpc=$(GEN)/python/bin/protoc-gen-mypy_grpc --python_out=$(OUT)/$(PY_OUT) \
 	  --grpc_python_out=$(OUT)/$(PY_OUT) --mypy_out=quiet:$(OUT)/$(PY_OUT) --mypy_grpc_out=quiet:$(OUT)/$(PY_OUT) $(PROTOS)
 	find $(OUT)/$(PY_OUT) -name '*_pb2_grpc.py*' ! -name '*_service_pb2_grpc.py*' -delete
-	printf '"""Generated from proto/recollect/v1 by `make proto`. Do not edit."""\n' > $(OUT)/$(PY_OUT)/recollect/v1/__init__.py
+	printf '"""Generated from proto/threadkeep/v1 by `make proto`. Do not edit."""\n' > $(OUT)/$(PY_OUT)/threadkeep/v1/__init__.py
 	$(PROTOC) $(FROM_SET) --plugin=protoc-gen-es=$(GEN)/typescript/node_modules/.bin/protoc-gen-es --es_out=$(OUT)/$(TS_OUT) \
 	  --es_opt=target=ts,import_extension=js $(PROTO_NAMES)
 	$(PROTOC) $(FROM_SET) --plugin=$(GEN)/go/protoc-gen-go --plugin=$(GEN)/go/protoc-gen-go-grpc --go_out=$(OUT)/$(GO_OUT) \
 	  --go-grpc_out=$(OUT)/$(GO_OUT) --go_opt=module=$(GO_MODULE) --go-grpc_opt=module=$(GO_MODULE) $(PROTO_NAMES)
 	$(GEN)/java/protoc-$(JAVA_OS).exe $(FROM_SET) --plugin=protoc-gen-grpc-java=$(GEN)/java/protoc-gen-grpc-java-$(JAVA_OS).exe \
 	  --java_out=$(OUT)/$(JAVA_OUT) --grpc-java_out=@generated=omit:$(OUT)/$(JAVA_OUT) $(PROTO_NAMES)
-	$(GEN)/rust/debug/recollect-gen $(SET) $(OUT)/$(RUST_OUT)
+	$(GEN)/rust/debug/threadkeep-gen $(SET) $(OUT)/$(RUST_OUT)
 	$(PROTOC) $(FROM_SET) --plugin=$(GEN)/go/protoc-gen-jsonschema --jsonschema_out=$(OUT)/$(REFERENCE)/schema \
 	  --jsonschema_opt=target=json $(PROTO_NAMES)
 	$(PROTOC) $(FROM_SET) --plugin=$(GEN)/go/protoc-gen-doc --doc_out=$(OUT)/$(REFERENCE) \

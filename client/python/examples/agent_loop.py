@@ -1,12 +1,12 @@
 """An agent whose memory is a session: read the context, think, append, until there is an answer; a subscription follows it.
 
-A rule stands where a model would be asked. The server is that of RECOLLECT_ADDRESS, by default the local one.
+A rule stands where a model would be asked. The server is that of THREADKEEP_ADDRESS, by default the local one.
 """
 
 import asyncio
 from collections.abc import Sequence
 
-from recollect import AsyncClient, SessionEvent, assistant, errors, new_event_id, text_of, tool_call, tool_result, user
+from threadkeep import AsyncClient, SessionEvent, assistant, errors, new_event_id, text_of, tool_call, tool_result, user
 
 
 def think(context: Sequence[SessionEvent]) -> list[SessionEvent]:

@@ -1,6 +1,6 @@
-"""Appends to a session, reads it back and searches it. The server is that of RECOLLECT_ADDRESS, by default the local one."""
+"""Appends to a session, reads it back and searches it. The server is that of THREADKEEP_ADDRESS, by default the local one."""
 
-from recollect import Client, assistant, errors, new_event_id, text_of, user
+from threadkeep import Client, assistant, errors, new_event_id, text_of, user
 
 with Client(app="shop", user_id="alice") as memory:
     trip = f"quickstart-{new_event_id()}"  # one of its own, so that it prints the same every time

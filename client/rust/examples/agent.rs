@@ -1,8 +1,8 @@
 //! An agent whose memory is a session: it reads its context, thinks, acts, and somebody else follows what it does. A local rule
-//! stands in for the model. The server's address is that of RECOLLECT_ADDRESS, by default 127.0.0.1:7443.
+//! stands in for the model. The server's address is that of THREADKEEP_ADDRESS, by default 127.0.0.1:7443.
 
-use recollect::v1::part::Content;
-use recollect::{
+use threadkeep::v1::part::Content;
+use threadkeep::{
     Client, Error, Kind, Role, SessionEvent, Start, StreamExt, ToolOutput, assistant, assistant_with_calls, new_event_id,
     text_of, tool_call, tool_result, user,
 };

@@ -2,12 +2,12 @@
 
 use std::time::{Duration, Instant};
 
-use recollect::tonic::Request;
-use recollect::tonic::transport::{Channel, Endpoint};
-use recollect::v1::event_service_client::EventServiceClient;
-use recollect::v1::subscription_service_client::SubscriptionServiceClient;
-use recollect::v1::{self, AppendEventsRequest, WatchSessionRequest, watch_session_request};
-use recollect::{Client, Error, Kind, SessionRef, Start, StreamExt, new_event_id, user};
+use threadkeep::tonic::Request;
+use threadkeep::tonic::transport::{Channel, Endpoint};
+use threadkeep::v1::event_service_client::EventServiceClient;
+use threadkeep::v1::subscription_service_client::SubscriptionServiceClient;
+use threadkeep::v1::{self, AppendEventsRequest, WatchSessionRequest, watch_session_request};
+use threadkeep::{Client, Error, Kind, SessionRef, Start, StreamExt, new_event_id, user};
 use serde_json::{Value, json};
 
 const BLOCK: usize = 20;
@@ -46,7 +46,7 @@ async fn unary(client: &Client, channel: Channel, time: Duration) -> Result<Valu
                 ..Default::default()
             };
             let mut request = Request::new(request);
-            request.set_timeout(recollect::DEFAULT_TIMEOUT); // as the SDK does: a deadline costs the server something too
+            request.set_timeout(threadkeep::DEFAULT_TIMEOUT); // as the SDK does: a deadline costs the server something too
             stub.append_events(request).await?;
             by_stub.push(began.elapsed());
         }

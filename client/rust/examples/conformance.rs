@@ -3,7 +3,7 @@
 use base64::{Engine, prelude::BASE64_STANDARD as BASE64};
 use futures_util::future::{AbortHandle, abortable};
 use prost::Message;
-use recollect::*;
+use threadkeep::*;
 use serde_json::{Value, json};
 use std::{collections::BTreeMap, io, sync::Mutex, time::Duration};
 

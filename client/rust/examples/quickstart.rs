@@ -1,6 +1,6 @@
-//! Appends to a session, reads it, follows it. The server's address is that of RECOLLECT_ADDRESS, by default 127.0.0.1:7443.
+//! Appends to a session, reads it, follows it. The server's address is that of THREADKEEP_ADDRESS, by default 127.0.0.1:7443.
 
-use recollect::{Client, Error, ErrorReason, Kind, Start, StreamExt, assistant, new_event_id, text_of, user, v1};
+use threadkeep::{Client, Error, ErrorReason, Kind, Start, StreamExt, assistant, new_event_id, text_of, user, v1};
 
 #[tokio::main]
 async fn main() -> Result<(), Error> {

@@ -1,10 +1,10 @@
-//! Finds what answers a question, and remembers across sessions. The server's address is that of RECOLLECT_ADDRESS, by default
+//! Finds what answers a question, and remembers across sessions. The server's address is that of THREADKEEP_ADDRESS, by default
 //! 127.0.0.1:7443.
 
-use recollect::v1::delete_memories_request::What;
-use recollect::v1::search_events_request::Scope;
-use recollect::v1::{SearchEventsRequest, SearchMemoryRequest, SearchMode};
-use recollect::{Client, Error, StreamExt, assistant, new_event_id, remember, text_of, text_of_memory, user};
+use threadkeep::v1::delete_memories_request::What;
+use threadkeep::v1::search_events_request::Scope;
+use threadkeep::v1::{SearchEventsRequest, SearchMemoryRequest, SearchMode};
+use threadkeep::{Client, Error, StreamExt, assistant, new_event_id, remember, text_of, text_of_memory, user};
 
 #[tokio::main]
 async fn main() -> Result<(), Error> {

@@ -24,8 +24,8 @@ impl Client {
     /// Errors: SESSION_NOT_FOUND, VERSION_MISMATCH, EVENT_ID_CONFLICT, EVENT_TOO_LARGE, BATCH_TOO_LARGE.
     ///
     /// ```no_run
-    /// # async fn example(client: recollect::Client) -> Result<(), recollect::Error> {
-    /// let appended = client.append("trip", [recollect::user("Is BA117 on time?")]).create().await?;
+    /// # async fn example(client: threadkeep::Client) -> Result<(), threadkeep::Error> {
+    /// let appended = client.append("trip", [threadkeep::user("Is BA117 on time?")]).create().await?;
     /// assert_eq!(appended.events[0].seq, 1);
     /// # Ok(())
     /// # }

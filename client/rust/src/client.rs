@@ -50,13 +50,13 @@ pub struct Builder {
 }
 
 impl Builder {
-    /// "host:port". By default the value of RECOLLECT_ADDRESS, else 127.0.0.1:7443.
+    /// "host:port". By default the value of THREADKEEP_ADDRESS, else 127.0.0.1:7443.
     pub fn address(mut self, address: impl Into<String>) -> Self {
         self.address = Some(address.into());
         self
     }
 
-    /// Sent as "authorization: Bearer TOKEN". By default the value of RECOLLECT_TOKEN, else none is sent; "" sends none.
+    /// Sent as "authorization: Bearer TOKEN". By default the value of THREADKEEP_TOKEN, else none is sent; "" sends none.
     pub fn token(mut self, token: impl Into<String>) -> Self {
         self.token = Some(token.into());
         self
@@ -85,8 +85,8 @@ impl Builder {
     /// The client; it connects with its first call. Errors: [`Error::Usage`] for an address, a token or a TLS configuration
     /// that cannot be.
     pub fn build(self) -> Result<Client, Error> {
-        let address = self.address.or_else(|| environment("RECOLLECT_ADDRESS")).unwrap_or_else(|| DEFAULT_ADDRESS.to_owned());
-        let token = self.token.or_else(|| environment("RECOLLECT_TOKEN")).filter(|token| !token.is_empty());
+        let address = self.address.or_else(|| environment("THREADKEEP_ADDRESS")).unwrap_or_else(|| DEFAULT_ADDRESS.to_owned());
+        let token = self.token.or_else(|| environment("THREADKEEP_TOKEN")).filter(|token| !token.is_empty());
         let authorization = token.map(|token| HeaderValue::try_from(format!("Bearer {token}"))).transpose();
         let mut authorization = authorization.map_err(|_| Error::Usage("no header can hold this token".to_owned()))?;
         authorization.iter_mut().for_each(|value| value.set_sensitive(true));
@@ -111,7 +111,7 @@ fn environment(name: &str) -> Option<String> {
 
 fn endpoint(address: &str, scheme: &str) -> Result<Endpoint, tonic::transport::Error> {
     Ok(Endpoint::from_shared(format!("{scheme}://{address}"))?
-        .user_agent(format!("recollect-rust/{VERSION}"))?
+        .user_agent(format!("threadkeep-rust/{VERSION}"))?
         .connect_timeout(Duration::from_secs(10))
         .http2_keep_alive_interval(Duration::from_secs(30))
         .keep_alive_timeout(Duration::from_secs(10)))
@@ -133,9 +133,9 @@ impl Client {
     /// How to reach a server; what is not said has a default.
     ///
     /// ```
-    /// # use recollect::Client;
+    /// # use threadkeep::Client;
     /// let client = Client::builder().address("127.0.0.1:7443").app("travel").user_id("ada").build()?;
-    /// # Ok::<(), recollect::Error>(())
+    /// # Ok::<(), threadkeep::Error>(())
     /// ```
     pub fn builder() -> Builder {
         Builder::default()

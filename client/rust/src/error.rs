@@ -12,7 +12,7 @@ use crate::v1::ErrorReason;
 /// What went wrong with a call.
 ///
 /// ```
-/// # use recollect::{Error, ErrorReason};
+/// # use threadkeep::{Error, ErrorReason};
 /// fn is_missing(error: &Error) -> bool {
 ///     matches!(error.reason(), Some(ErrorReason::SessionNotFound))
 /// }
@@ -107,7 +107,7 @@ mod tests {
     use super::*;
 
     fn refused(reason: &str) -> Status {
-        let mut details = ErrorDetails::with_error_info(reason, "recollect.dev", [("actual".to_owned(), "9".to_owned())]);
+        let mut details = ErrorDetails::with_error_info(reason, "threadkeep.dev", [("actual".to_owned(), "9".to_owned())]);
         details.set_retry_info(Some(Duration::from_millis(1500)));
         details.add_bad_request_violation("events[0].event_id", "is too long");
         Status::with_error_details(Code::Aborted, "the log moved", details)

@@ -1,10 +1,10 @@
-//! A client of [Recollect](https://github.com/recollect-dev/recollect), the session memory that agents share: append
+//! A client of [Threadkeep](https://github.com/threadkeep/threadkeep), the session memory that agents share: append
 //! events to sessions, read contexts, compact, search, and follow every change as it happens.
 //!
 //! ```no_run
-//! use recollect::{Client, StreamExt, assistant, text_of, user};
+//! use threadkeep::{Client, StreamExt, assistant, text_of, user};
 //!
-//! # async fn example() -> Result<(), recollect::Error> {
+//! # async fn example() -> Result<(), threadkeep::Error> {
 //! let client = Client::builder().app("travel").user_id("ada").build()?;
 //! client.append("trip", [user("Is BA117 on time?"), assistant("Yes.")]).create().await?;
 //! let mut events = client.list_events("trip", None);
@@ -39,7 +39,7 @@ mod windows;
 #[allow(missing_docs, unreachable_pub, clippy::all, clippy::pedantic, rustdoc::all)]
 #[rustfmt::skip]
 pub mod v1 {
-    include!("gen/recollect.v1.rs");
+    include!("gen/threadkeep.v1.rs");
 }
 
 #[allow(unreachable_pub)]

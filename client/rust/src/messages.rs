@@ -3,7 +3,7 @@
 //! What else an event may carry is set with Rust's update syntax:
 //!
 //! ```
-//! use recollect::{SessionEvent, user};
+//! use threadkeep::{SessionEvent, user};
 //! let event = SessionEvent { author: "ada".into(), branch: "planner".into(), ..user("Is BA117 on time?") };
 //! assert_eq!(event.author, "ada");
 //! ```

@@ -21,10 +21,10 @@ use crate::retryable::RETRYABLE;
 
 /// Methods that are streams: they are opened once, and have no deadline unless the caller gives one.
 const STREAMS: &[&str] = &[
-    "/recollect.v1.ConsumerService/Consume",
-    "/recollect.v1.EventService/AppendStream",
-    "/recollect.v1.SubscriptionService/WatchAll",
-    "/recollect.v1.SubscriptionService/WatchSession",
+    "/threadkeep.v1.ConsumerService/Consume",
+    "/threadkeep.v1.EventService/AppendStream",
+    "/threadkeep.v1.SubscriptionService/WatchAll",
+    "/threadkeep.v1.SubscriptionService/WatchSession",
 ];
 
 type Answer = Result<Response<Body>, Status>;
@@ -156,7 +156,7 @@ mod tests {
 
     #[test]
     fn the_streams_are_those_of_the_generated_clients() {
-        let generated = include_str!("gen/recollect.v1.rs");
+        let generated = include_str!("gen/threadkeep.v1.rs");
         let mut streams: Vec<_> = generated
             .split("PathAndQuery::from_static(")
             .skip(1)

@@ -67,8 +67,8 @@ impl Client {
     /// again before you start at its metadata's "oldest_resume_token".
     ///
     /// ```no_run
-    /// # use recollect::{Kind, Start, StreamExt};
-    /// # async fn example(client: recollect::Client) -> Result<(), recollect::Error> {
+    /// # use threadkeep::{Kind, Start, StreamExt};
+    /// # async fn example(client: threadkeep::Client) -> Result<(), threadkeep::Error> {
     /// let mut changes = client.watch("trip").start(Start::Beginning).stream();
     /// while let Some(change) = changes.next().await {
     ///     if let Some(Kind::Batch(batch)) = change?.kind {

@@ -56,7 +56,7 @@ impl Client {
     ///
     /// ```no_run
     /// # async fn ask_a_model(prompt: String) -> Result<String, std::io::Error> { Ok(prompt) }
-    /// # async fn example(client: recollect::Client) -> Result<(), recollect::Error> {
+    /// # async fn example(client: threadkeep::Client) -> Result<(), threadkeep::Error> {
     /// let done = client.compact_with("trip", None, |prompt| ask_a_model(prompt.prompt)).await?;
     /// # Ok(())
     /// # }

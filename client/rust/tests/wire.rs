@@ -5,9 +5,9 @@ mod support;
 use std::time::{Duration, Instant};
 
 use prost::Message;
-use recollect::tonic::{Code, Request};
-use recollect::v1::{self, change::Kind};
-use recollect::{Client, Error, ErrorReason, Start, StreamExt, TryStreamExt, remember, text_of_memory, user};
+use threadkeep::tonic::{Code, Request};
+use threadkeep::v1::{self, change::Kind};
+use threadkeep::{Client, Error, ErrorReason, Start, StreamExt, TryStreamExt, remember, text_of_memory, user};
 use support::{Reply, message, serve};
 
 fn client(address: &str) -> Client {
@@ -75,7 +75,7 @@ async fn the_credential_goes_with_every_call() {
     assert_eq!(seen.len(), 2);
     for each in &seen {
         assert_eq!(each.headers["authorization"], "Bearer s3cret");
-        assert!(each.headers["user-agent"].to_str().expect("ascii").starts_with("recollect-rust/"), "{each:?}");
+        assert!(each.headers["user-agent"].to_str().expect("ascii").starts_with("threadkeep-rust/"), "{each:?}");
     }
     assert!(!seen[1].headers.contains_key("grpc-timeout"), "a stream has no deadline");
 }

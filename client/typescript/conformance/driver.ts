@@ -129,7 +129,7 @@ const operations: Record<string, (params: Message, id: number) => object | Promi
 const NOTHING = { reason: "", metadata: {}, fields: [], retry_after_ms: null };
 
 function failure(error: unknown) {
-  if (!(error instanceof sdk.RecollectError)) return { ...NOTHING, code: "USAGE", message: String(error) };
+  if (!(error instanceof sdk.ThreadkeepError)) return { ...NOTHING, code: "USAGE", message: String(error) };
   const code = sdk.Code[error.code].replace(/(?<=.)[A-Z]/g, "_$&").toUpperCase().replace("CANCELED", "CANCELLED");
   const { reason, message, metadata, violations, retryAfterMs } = error;
   return { code, reason, message, metadata, fields: violations.map((each) => each.field), retry_after_ms: retryAfterMs ?? null };

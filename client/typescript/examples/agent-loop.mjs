@@ -1,7 +1,7 @@
 // An agent's loop: read the context, append what the user says, think, append the answer. Another part of the program follows
-// the session meanwhile. A rule stands in for the model, and it asks for one tool. RECOLLECT_ADDRESS names the server.
+// the session meanwhile. A rule stands in for the model, and it asks for one tool. THREADKEEP_ADDRESS names the server.
 
-import { connect, assistant, Role, system, textOf, toolCall, toolResult, user } from "@recollect/client";
+import { connect, assistant, Role, system, textOf, toolCall, toolResult, user } from "@threadkeep/client";
 
 const client = connect({ app: "agent-loop", userId: "alice" });
 const session = `flight-${Date.now()}`;

@@ -1,6 +1,6 @@
-// Appends two events, reads the context an agent would see, searches, and meets an error. RECOLLECT_ADDRESS names the server.
+// Appends two events, reads the context an agent would see, searches, and meets an error. THREADKEEP_ADDRESS names the server.
 
-import { connect, assistant, isReason, textOf, user } from "@recollect/client";
+import { connect, assistant, isReason, textOf, user } from "@threadkeep/client";
 
 const client = connect({ app: "quickstart", userId: "alice" });
 const session = `trip-${Date.now()}`;

@@ -1,6 +1,6 @@
-// Finds what answers a question, and remembers across sessions. RECOLLECT_ADDRESS names the server.
+// Finds what answers a question, and remembers across sessions. THREADKEEP_ADDRESS names the server.
 
-import { assistant, connect, SearchMode, textOf, ToolService, user } from "@recollect/client";
+import { assistant, connect, SearchMode, textOf, ToolService, user } from "@threadkeep/client";
 
 const client = connect({ app: "recall", userId: `alice-${Date.now()}` });
 const session = "trip";

@@ -1,6 +1,6 @@
 import { Code } from "@connectrpc/connect";
 
-import { RecollectError } from "./errors.js";
+import { ThreadkeepError } from "./errors.js";
 
 /** Milliseconds: the upper bound of the first pause, which doubles with every failure in a row, and where it stays. */
 const FIRST = 100;
@@ -23,7 +23,7 @@ export class Backoff {
 
   /** Milliseconds to wait after this failure, at least what the server asked for. Throws the error if no retry can mend it. */
   pause(error: unknown): number {
-    if (!(error instanceof RecollectError)) throw error;
+    if (!(error instanceof ThreadkeepError)) throw error;
     if (error.code !== Code.Unavailable && error.retryAfterMs === undefined) throw error;
     if (this.#failures >= this.maxRetries) throw error;
     const longest = Math.min(LONGEST, FIRST * 2 ** Math.min(this.#failures, 10));

@@ -1,19 +1,19 @@
 import { create, type DescMessage, type DescService, type MessageInitShape } from "@bufbuild/protobuf";
 import { createClient, type CallOptions, type Client as ServiceClient, Code, type Transport } from "@connectrpc/connect";
 
-import { isReason, RecollectError } from "./errors.js";
-import type { Compaction, CompactionPlan, SummaryPrompt } from "./gen/recollect/v1/compaction_pb.js";
-import * as compaction from "./gen/recollect/v1/compaction_service_pb.js";
-import type { ContextSpecSchema } from "./gen/recollect/v1/context_pb.js";
-import type { SessionEvent } from "./gen/recollect/v1/event_pb.js";
-import * as events from "./gen/recollect/v1/event_service_pb.js";
-import type { MemoryScopeSchema } from "./gen/recollect/v1/memory_pb.js";
-import { Role } from "./gen/recollect/v1/message_pb.js";
-import { RecallService, type SearchEventsRequestSchema, type SearchHit } from "./gen/recollect/v1/recall_service_pb.js";
-import { SessionRefSchema, type Session, type SessionRef } from "./gen/recollect/v1/session_pb.js";
-import { SessionService, type ListSessionsRequestSchema } from "./gen/recollect/v1/session_service_pb.js";
-import type { Change } from "./gen/recollect/v1/subscription_pb.js";
-import { SubscriptionService, type ChangeScopeSchema } from "./gen/recollect/v1/subscription_service_pb.js";
+import { isReason, ThreadkeepError } from "./errors.js";
+import type { Compaction, CompactionPlan, SummaryPrompt } from "./gen/threadkeep/v1/compaction_pb.js";
+import * as compaction from "./gen/threadkeep/v1/compaction_service_pb.js";
+import type { ContextSpecSchema } from "./gen/threadkeep/v1/context_pb.js";
+import type { SessionEvent } from "./gen/threadkeep/v1/event_pb.js";
+import * as events from "./gen/threadkeep/v1/event_service_pb.js";
+import type { MemoryScopeSchema } from "./gen/threadkeep/v1/memory_pb.js";
+import { Role } from "./gen/threadkeep/v1/message_pb.js";
+import { RecallService, type SearchEventsRequestSchema, type SearchHit } from "./gen/threadkeep/v1/recall_service_pb.js";
+import { SessionRefSchema, type Session, type SessionRef } from "./gen/threadkeep/v1/session_pb.js";
+import { SessionService, type ListSessionsRequestSchema } from "./gen/threadkeep/v1/session_service_pb.js";
+import type { Change } from "./gen/threadkeep/v1/subscription_pb.js";
+import { SubscriptionService, type ChangeScopeSchema } from "./gen/threadkeep/v1/subscription_service_pb.js";
 import { UserMemory } from "./memory.js";
 import { newEventId, type EventInit } from "./messages.js";
 import { paged } from "./pages.js";
@@ -66,7 +66,7 @@ const PLANS = 5;
  * A client of one server; share one, and close it. Make it with `connect`.
  *
  * Calls that are safe to repeat are sent up to five times while the server is unavailable. Every method may fail with a
- * RecollectError of code Unavailable or DeadlineExceeded, or of reason UNAUTHENTICATED, PERMISSION_DENIED, INVALID_FIELD,
+ * ThreadkeepError of code Unavailable or DeadlineExceeded, or of reason UNAUTHENTICATED, PERMISSION_DENIED, INVALID_FIELD,
  * STORE_UNAVAILABLE, SERVER_DRAINING, RATE_LIMITED or INTERNAL; further reasons are named with the method.
  */
 export class Client {
@@ -88,13 +88,13 @@ export class Client {
 
   /** Ends the connection. Calls and watches under way fail with code Canceled, and so do later ones. Closing twice does nothing. */
   close(): void {
-    this.#closing.abort(new RecollectError("the client is closed", Code.Canceled));
+    this.#closing.abort(new ThreadkeepError("the client is closed", Code.Canceled));
     this.disconnect();
   }
 
   /**
    * Every RPC of a service, as Connect's client: `client.service(SessionService).getSession({ session: client.ref("s1") })`. Calls
-   * carry the token, have the client's timeout, are repeated where that is safe, and fail with RecollectError. Streams have no
+   * carry the token, have the client's timeout, are repeated where that is safe, and fail with ThreadkeepError. Streams have no
    * timeout, are not reopened, and end when their `signal` is aborted: leaving their loop does not end them.
    */
   service<S extends DescService>(service: S): ServiceClient<S> {

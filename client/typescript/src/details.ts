@@ -13,7 +13,7 @@ export interface FieldViolation {
 }
 
 /**
- * What the details say, as in RecollectError; the reason is empty if there was none of Recollect's. What is malformed is left out,
+ * What the details say, as in ThreadkeepError; the reason is empty if there was none of Threadkeep's. What is malformed is left out,
  * since it must not hide the error.
  */
 export function readDetails(details: ConnectError["details"]) {
@@ -26,7 +26,7 @@ export function readDetails(details: ConnectError["details"]) {
     const { type, value } = detail;
     try {
       const message = fieldsOf(value);
-      if (type === "google.rpc.ErrorInfo" && text(message, 2) === "recollect.dev") {
+      if (type === "google.rpc.ErrorInfo" && text(message, 2) === "threadkeep.dev") {
         reason = text(message, 1);
         metadata = Object.fromEntries(inside(message, 3).map((entry) => [text(entry, 1), text(entry, 2)]));
       } else if (type === "google.rpc.BadRequest") {

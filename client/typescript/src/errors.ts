@@ -1,7 +1,7 @@
 import { Code, ConnectError } from "@connectrpc/connect";
 
 import { readDetails, type FieldViolation } from "./details.js";
-import type { ErrorReason } from "./gen/recollect/v1/error_reason_pb.js";
+import type { ErrorReason } from "./gen/threadkeep/v1/error_reason_pb.js";
 
 /** The name of a value of ErrorReason, for example "SESSION_NOT_FOUND". */
 export type ReasonName = keyof typeof ErrorReason;
@@ -10,8 +10,8 @@ export type ReasonName = keyof typeof ErrorReason;
  * Every way a call can fail. What a program does about an error depends on its `reason`; see `isReason`. Only errors of code
  * Unavailable and those that bear `retryAfterMs` are worth an unchanged retry.
  */
-export class RecollectError extends Error {
-  override readonly name = "RecollectError";
+export class ThreadkeepError extends Error {
+  override readonly name = "ThreadkeepError";
   /** The server's reason as it sent it, "SESSION_NOT_FOUND"; one of a newer server too. Empty if none gave one, and the code stands for several. */
   readonly reason: ReasonName | (string & {});
   /** What belongs to the reason, always texts, for example `session_id`; see ErrorReason for which. */
@@ -32,8 +32,8 @@ export class RecollectError extends Error {
 }
 
 /** Whether this is an error of one of these reasons: `isReason(error, "SESSION_NOT_FOUND")`. */
-export function isReason(error: unknown, ...reasons: ReasonName[]): error is RecollectError {
-  return error instanceof RecollectError && (reasons as string[]).includes(error.reason);
+export function isReason(error: unknown, ...reasons: ReasonName[]): error is ThreadkeepError {
+  return error instanceof ThreadkeepError && (reasons as string[]).includes(error.reason);
 }
 
 /** Codes that stand for one reason: whoever gave them, a proxy or the client's own clock, they are handled alike. */
@@ -49,16 +49,16 @@ const REASON_OF_CODE: Readonly<Partial<Record<Code, ReasonName>>> = {
  * what is no ConnectError is a fault of the program, and is left as it is.
  */
 export function typedError(cause: unknown, address: string, { aborted, reason: why }: AbortSignal): unknown {
-  if (aborted) return why instanceof RecollectError ? why : new RecollectError("the call was aborted", Code.Canceled, {}, why);
+  if (aborted) return why instanceof ThreadkeepError ? why : new ThreadkeepError("the call was aborted", Code.Canceled, {}, why);
   if (!(cause instanceof ConnectError)) return cause;
   const details = readDetails(cause.details);
   const code = isBroken(cause) ? Code.Unavailable : cause.code;
   const reason = details.reason || (REASON_OF_CODE[code] ?? "");
   let message = cause.rawMessage;
   if (!reason && code === Code.Unavailable) {
-    message = `no server at ${address} (${message}); start one with \`recollect serve\`, in a checkout \`make serve\``;
+    message = `no server at ${address} (${message}); start one with \`threadkeep serve\`, in a checkout \`make serve\``;
   }
-  return new RecollectError(message, code, { ...details, reason }, cause);
+  return new ThreadkeepError(message, code, { ...details, reason }, cause);
 }
 
 /** Connect's words for an answer that ends in its middle. */

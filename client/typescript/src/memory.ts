@@ -2,8 +2,8 @@ import { create, type MessageInitShape } from "@bufbuild/protobuf";
 import type { CallOptions } from "@connectrpc/connect";
 
 import type { Client, Fields, SessionLike } from "./client.js";
-import { MemoryScopeSchema, type MemoryEntry, type MemoryEntrySchema, type MemoryScope } from "./gen/recollect/v1/memory_pb.js";
-import * as memories from "./gen/recollect/v1/memory_service_pb.js";
+import { MemoryScopeSchema, type MemoryEntry, type MemoryEntrySchema, type MemoryScope } from "./gen/threadkeep/v1/memory_pb.js";
+import * as memories from "./gen/threadkeep/v1/memory_service_pb.js";
 import { newEventId, user } from "./messages.js";
 import { paged } from "./pages.js";
 

@@ -2,9 +2,9 @@
 
 import { create, type MessageInitShape } from "@bufbuild/protobuf";
 
-import { SessionEventSchema, type SessionEvent } from "./gen/recollect/v1/event_pb.js";
-import type { MemoryEntry } from "./gen/recollect/v1/memory_pb.js";
-import { PartSchema, Role, type Part } from "./gen/recollect/v1/message_pb.js";
+import { SessionEventSchema, type SessionEvent } from "./gen/threadkeep/v1/event_pb.js";
+import type { MemoryEntry } from "./gen/threadkeep/v1/memory_pb.js";
+import { PartSchema, Role, type Part } from "./gen/threadkeep/v1/message_pb.js";
 
 /** A text, or texts and parts in their order. */
 export type Content = string | readonly (string | MessageInitShape<typeof PartSchema>)[];
@@ -54,7 +54,7 @@ export function toolResult({ callId, name, content = [], json, isError }: ToolRe
 
 /** The text of an event or a memory as search sees it: its text parts joined by a line feed. Empty when it has none. */
 export function textOf(said: SessionEvent | MemoryEntry | undefined): string {
-  const message = said?.$typeName === "recollect.v1.MemoryEntry" ? said.content : said?.message;
+  const message = said?.$typeName === "threadkeep.v1.MemoryEntry" ? said.content : said?.message;
   const texts = message?.parts.flatMap(({ content }) => (content.case === "text" ? [content.value.text] : []));
   return texts?.join("\n") ?? "";
 }

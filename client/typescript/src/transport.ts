@@ -4,7 +4,7 @@ import type { DescMethod } from "@bufbuild/protobuf";
 import { MethodOptions_IdempotencyLevel as Idempotency } from "@bufbuild/protobuf/wkt";
 import { Code, type Transport } from "@connectrpc/connect";
 
-import { RecollectError, typedError } from "./errors.js";
+import { ThreadkeepError, typedError } from "./errors.js";
 import { link, sleep } from "./signals.js";
 
 /** Milliseconds. What is longer than this, which is more than a day, is no limit: neither timers nor gRPC's header can express it. */
@@ -24,7 +24,7 @@ export interface TransportSettings {
   closed: AbortSignal;
 }
 
-/** A Transport whose calls are authorised, limited in time, repeated where that is safe, and fail with RecollectError. */
+/** A Transport whose calls are authorised, limited in time, repeated where that is safe, and fail with ThreadkeepError. */
 export function reliable(inner: Transport, settings: TransportSettings): Transport {
   const { address, token, closed } = settings;
 
@@ -77,7 +77,7 @@ export function reliable(inner: Transport, settings: TransportSettings): Transpo
 /** Milliseconds before the call is sent again; undefined if it may not be. */
 export function retryPause(method: DescMethod, attempt: number, error: unknown, random: () => number = Math.random): number | undefined {
   if (method.idempotency !== Idempotency.NO_SIDE_EFFECTS && method.idempotency !== Idempotency.IDEMPOTENT) return undefined;
-  if (!(error instanceof RecollectError) || error.code !== Code.Unavailable || attempt >= ATTEMPTS) return undefined;
+  if (!(error instanceof ThreadkeepError) || error.code !== Code.Unavailable || attempt >= ATTEMPTS) return undefined;
   const pause = Math.min(LONGEST_PAUSE, FIRST_PAUSE * 2 ** (attempt - 1)) * (0.8 + 0.4 * random());
   return Math.max(pause, error.retryAfterMs ?? 0);
 }

@@ -5,11 +5,11 @@ import { Code, type CallOptions, type Client } from "@connectrpc/connect";
 
 import { Backoff } from "./backoff.js";
 import { Cursor } from "./cursor.js";
-import { RecollectError } from "./errors.js";
-import type { EventFilterSchema } from "./gen/recollect/v1/filter_pb.js";
-import type { SessionRef } from "./gen/recollect/v1/session_pb.js";
-import type { Change } from "./gen/recollect/v1/subscription_pb.js";
-import type { ChangeScopeSchema, SubscriptionService } from "./gen/recollect/v1/subscription_service_pb.js";
+import { ThreadkeepError } from "./errors.js";
+import type { EventFilterSchema } from "./gen/threadkeep/v1/filter_pb.js";
+import type { SessionRef } from "./gen/threadkeep/v1/session_pb.js";
+import type { Change } from "./gen/threadkeep/v1/subscription_pb.js";
+import type { ChangeScopeSchema, SubscriptionService } from "./gen/threadkeep/v1/subscription_service_pb.js";
 import { link, sleep } from "./signals.js";
 import type { TransportSettings } from "./transport.js";
 
@@ -30,7 +30,7 @@ export interface WatchOptions {
   checkpoints?: boolean | undefined;
   /** Failures in a row that are borne, none by default too many. */
   maxRetries?: number | undefined;
-  /** Ends the watch with a RecollectError of code Canceled. */
+  /** Ends the watch with a ThreadkeepError of code Canceled. */
   signal?: AbortSignal | undefined;
 }
 
@@ -91,4 +91,4 @@ export async function* follow(open: Open, options: WatchOptions, server: Pick<Tr
   }
 }
 
-const unavailable = (message: string) => new RecollectError(message, Code.Unavailable);
+const unavailable = (message: string) => new ThreadkeepError(message, Code.Unavailable);

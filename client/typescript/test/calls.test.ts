@@ -176,18 +176,18 @@ test("a connection that breaks under a call is repaired by the retry", async () 
 
 test("where nothing listens the error says so, after the retries", async () => {
   const client = sdk.connect({ ...who, address: await deadAddress() });
-  await assert.rejects(client.append("s1", sdk.user("hi")), (error) => error instanceof sdk.RecollectError && error.code === Code.Unavailable && /no server at 127/.test(error.message));
+  await assert.rejects(client.append("s1", sdk.user("hi")), (error) => error instanceof sdk.ThreadkeepError && error.code === Code.Unavailable && /no server at 127/.test(error.message));
   client.close();
 });
 
 test("pauses between retries double, and are at least what the server asks for", () => {
   const append = sdk.EventService.method.appendEvents;
-  const error = new sdk.RecollectError("away", Code.Unavailable);
+  const error = new sdk.ThreadkeepError("away", Code.Unavailable);
   assert.deepEqual([1, 2, 3, 4].map((attempt) => Math.round(retryPause(append, attempt, error, () => 0.5)!)), [100, 200, 400, 800]);
   assert.equal(retryPause(append, 5, error), undefined);
   assert.equal(retryPause(sdk.SessionService.method.createSession, 1, error), undefined);
-  assert.equal(retryPause(append, 1, new sdk.RecollectError("no", Code.Internal)), undefined);
-  assert.equal(retryPause(append, 1, new sdk.RecollectError("later", Code.Unavailable, { retryAfterMs: 700 })), 700);
+  assert.equal(retryPause(append, 1, new sdk.ThreadkeepError("no", Code.Internal)), undefined);
+  assert.equal(retryPause(append, 1, new sdk.ThreadkeepError("later", Code.Unavailable, { retryAfterMs: 700 })), 700);
 });
 
 test("arguments that no request could hold are refused", async () => {
@@ -219,8 +219,8 @@ test("text is read as it was written, whatever it begins with", () => {
 });
 
 test("the address and the token come from the environment", () => {
-  process.env["RECOLLECT_ADDRESS"] = "10.0.0.1:9";
+  process.env["THREADKEEP_ADDRESS"] = "10.0.0.1:9";
   assert.equal(sdk.connect().address, "10.0.0.1:9");
-  delete process.env["RECOLLECT_ADDRESS"];
+  delete process.env["THREADKEEP_ADDRESS"];
   assert.equal(sdk.connect().address, "127.0.0.1:7443");
 });

@@ -6,7 +6,7 @@ import { Code } from "@connectrpc/connect";
 
 import { Backoff } from "../src/backoff.js";
 import { Cursor, REMEMBERED } from "../src/cursor.js";
-import { ChangeSchema, RecollectError, SessionChangeKind } from "../src/node.js";
+import { ChangeSchema, ThreadkeepError, SessionChangeKind } from "../src/node.js";
 import { batch, idsOf } from "./support.js";
 
 const session = { app: "a", userId: "u", sessionId: "s" };
@@ -71,7 +71,7 @@ test("only so many sessions are remembered, those that changed last", () => {
   assert.ok(cursor.take(batch("s1", 1, ["e"])), "forgotten: the oldest");
 });
 
-const unavailable = new RecollectError("away", Code.Unavailable);
+const unavailable = new ThreadkeepError("away", Code.Unavailable);
 
 test("pauses double from 0.1 to 5 seconds, all of them jittered, until the stream lives", () => {
   const backoff = new Backoff(Infinity, () => 0.5);
@@ -83,7 +83,7 @@ test("pauses double from 0.1 to 5 seconds, all of them jittered, until the strea
 });
 
 test("what the server asks for is added", () => {
-  const error = new RecollectError("slow", Code.ResourceExhausted, { retryAfterMs: 700 });
+  const error = new ThreadkeepError("slow", Code.ResourceExhausted, { retryAfterMs: 700 });
   assert.equal(new Backoff(Infinity, () => 0.5).pause(error), 750);
 });
 
@@ -92,7 +92,7 @@ test("failures in a row are borne as often as was said, and other errors not at 
   backoff.pause(unavailable);
   backoff.pause(unavailable);
   assert.throws(() => backoff.pause(unavailable), unavailable);
-  const expired = new RecollectError("expired", Code.OutOfRange, { reason: "RESUME_POSITION_EXPIRED" });
+  const expired = new ThreadkeepError("expired", Code.OutOfRange, { reason: "RESUME_POSITION_EXPIRED" });
   assert.throws(() => new Backoff().pause(expired), expired);
   assert.throws(() => new Backoff().pause(new TypeError("fault")), TypeError);
 });

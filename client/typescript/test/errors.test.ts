@@ -4,10 +4,10 @@ import { test } from "node:test";
 import { Code, ConnectError } from "@connectrpc/connect";
 
 import { typedError } from "../src/errors.js";
-import { isReason, RecollectError } from "../src/node.js";
+import { isReason, ThreadkeepError } from "../src/node.js";
 import { badRequest, errorInfo, retryInfo, serverError } from "./support.js";
 
-const typed = (cause: unknown) => typedError(cause, "127.0.0.1:1", new AbortController().signal) as RecollectError;
+const typed = (cause: unknown) => typedError(cause, "127.0.0.1:1", new AbortController().signal) as ThreadkeepError;
 
 test("an error has its reason, metadata, violations and delay", () => {
   const details = [
@@ -17,7 +17,7 @@ test("an error has its reason, metadata, violations and delay", () => {
     { type: "google.rpc.Newer", value: Uint8Array.of(255) },
   ];
   const error = typed(serverError(Code.InvalidArgument, ...details));
-  assert.ok(error instanceof RecollectError && error instanceof Error && error.cause instanceof ConnectError);
+  assert.ok(error instanceof ThreadkeepError && error instanceof Error && error.cause instanceof ConnectError);
   assert.equal(error.code, Code.InvalidArgument);
   assert.equal(error.message, "as it says");
   assert.equal(error.reason, "INVALID_FIELD");
@@ -88,8 +88,8 @@ test("faults of the program are left as they are", () => {
 });
 
 test("once a call is aborted all else is a consequence", () => {
-  const aborted = (reason: unknown) => typedError(serverError(Code.Internal), "", AbortSignal.abort(reason)) as RecollectError;
+  const aborted = (reason: unknown) => typedError(serverError(Code.Internal), "", AbortSignal.abort(reason)) as ThreadkeepError;
   assert.deepEqual([aborted("enough").code, aborted("enough").cause], [Code.Canceled, "enough"]);
-  const own = new RecollectError("the client is closed", Code.Canceled);
+  const own = new ThreadkeepError("the client is closed", Code.Canceled);
   assert.equal(aborted(own), own);
 });

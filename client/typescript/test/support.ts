@@ -54,7 +54,7 @@ export async function deadAddress(): Promise<string> {
   return server.address;
 }
 
-export function errorInfo(reason: string, metadata: Record<string, string> = {}, domain = "recollect.dev") {
+export function errorInfo(reason: string, metadata: Record<string, string> = {}, domain = "threadkeep.dev") {
   const writer = new BinaryWriter().tag(1, 2).string(reason).tag(2, 2).string(domain);
   for (const [key, value] of Object.entries(metadata)) {
     writer.tag(3, 2).fork().tag(1, 2).string(key).tag(2, 2).string(value).join();
@@ -75,7 +75,7 @@ export function badRequest(...violations: [string, string][]) {
   return { type: "google.rpc.BadRequest", value: writer.finish() };
 }
 
-/** An error as a Recollect server makes it. */
+/** An error as a Threadkeep server makes it. */
 export function serverError(code: Code, ...details: { type: string; value: Uint8Array }[]): ConnectError {
   const error = new ConnectError("as it says", code);
   error.details = details;

@@ -19,12 +19,12 @@ def unary(bench: Bench, engine: str) -> list[Line]:
             f"unary appends on {engine}",
             {
                 "echo": lambda: bench.measure(bench.echo, "echo", sessions=names),
-                "recollect": lambda: bench.measure(server, "append", sessions=names),
+                "threadkeep": lambda: bench.measure(server, "append", sessions=names),
                 "raw": lambda: raw_rows(bench, database, 1, connections=16),
             },
         )
         durability = bench.info(server)["durability"]
-    mine, echo = results["recollect"], results["echo"]
+    mine, echo = results["threadkeep"], results["echo"]
     note = f"{durability}; {cpu_note(mine, echo)}"
     return [
         compared("unary", engine, "unary append of 1 KB, 64 in flight ÷ echo", "rate", mine, echo, at_least(0.80), note),
@@ -41,10 +41,10 @@ def batch(bench: Bench, engine: str) -> list[Line]:
             f"appends of {ROWS} on {engine}",
             {
                 "raw": lambda: raw_rows(bench, database, ROWS),
-                "recollect": lambda: bench.measure(server, "append", sessions=names, batch=ROWS, in_flight=BATCHES_IN_FLIGHT),
+                "threadkeep": lambda: bench.measure(server, "append", sessions=names, batch=ROWS, in_flight=BATCHES_IN_FLIGHT),
             },
         )
-    mine = results["recollect"]
+    mine = results["threadkeep"]
     text = f"append of {ROWS}, {BATCHES_IN_FLIGHT} in flight ÷ {raw_name(engine)}, {ROWS} rows a commit"
     note = f"server CPU per event {medians(mine)['cpu'] * 1e6:,.0f} µs; events and rows a second"
     return [compared("batch", engine, text, "rate", mine, results["raw"], at_least(0.35) if engine == "sqlite" else None, note)]
@@ -59,11 +59,11 @@ def stream(bench: Bench, engine: str) -> list[Line]:
             f"append streams on {engine}",
             {
                 "raw": lambda: raw_rows(bench, database, ROWS),
-                "recollect": lambda: bench.measure(server, "stream", **job),
+                "threadkeep": lambda: bench.measure(server, "stream", **job),
                 "bare stream": lambda: bench.measure(bench.echo, "echo_stream", **job),
             },
         )
-    mine, bare = results["recollect"], results["bare stream"]
+    mine, bare = results["threadkeep"], results["bare stream"]
     text = f"append stream, {STREAMS} streams, 1 event a message ÷ {raw_name(engine)}, {ROWS} rows a commit"
     target = at_least(0.20) if engine == "sqlite" else None
     return [

@@ -22,7 +22,7 @@ class Shim:
     """The delay of every fsync in the processes that run with `env`, changed while they run."""
 
     def __init__(self, library: Path, control: Path, view: mmap.mmap) -> None:
-        self.env: Mapping[str, str] = {"LD_PRELOAD": str(library), "RECOLLECT_BENCH_FSYNC": str(control)}
+        self.env: Mapping[str, str] = {"LD_PRELOAD": str(library), "THREADKEEP_BENCH_FSYNC": str(control)}
         self._view = view
 
     def delay(self, microseconds: int) -> None:

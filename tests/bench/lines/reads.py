@@ -50,10 +50,10 @@ def last(bench: Bench, engine: str) -> list[Line]:
             f"last 50 on {engine}",
             {
                 "echo": lambda: bench.measure(bench.echo, "bytes", size=size),
-                "recollect": lambda: bench.measure(server, "last", sessions=names),
+                "threadkeep": lambda: bench.measure(server, "last", sessions=names),
             },
         )
-    mine, echo = results["recollect"], results["echo"]
+    mine, echo = results["threadkeep"], results["echo"]
     text = f"last 50 events, {IN_FLIGHT} in flight ÷ echo of {size:,} bytes"
     note = cpu_note(mine, echo).replace("per event", "per read")
     return [compared("last", engine, text, "rate", mine, echo, at_least(0.5), note)]

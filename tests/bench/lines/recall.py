@@ -11,16 +11,16 @@ from typing import Any, cast
 
 import numpy as np
 
-from recollect_server.domain.filters import ALL
-from recollect_server.embedder.base import Vectors
-from recollect_server.embedder.hashing import HashingEmbedder
-from recollect_server.recall.vectors import VectorCache, normalised, top
-from recollect_server.service.matrices import Matrices
-from recollect_server.service.semantic import VectorSearch
-from recollect_server.service.vector_model import VectorModel
-from recollect_server.service.waiting import WaitingCounts
-from recollect_server.store.base import Store, UserScope
-from recollect_server.store.recall import Embedded
+from threadkeep_server.domain.filters import ALL
+from threadkeep_server.embedder.base import Vectors
+from threadkeep_server.embedder.hashing import HashingEmbedder
+from threadkeep_server.recall.vectors import VectorCache, normalised, top
+from threadkeep_server.service.matrices import Matrices
+from threadkeep_server.service.semantic import VectorSearch
+from threadkeep_server.service.vector_model import VectorModel
+from threadkeep_server.service.waiting import WaitingCounts
+from threadkeep_server.store.base import Store, UserScope
+from threadkeep_server.store.recall import Embedded
 from tests.bench.harness import Bench, Result
 from tests.bench.lines.base import compared
 from tests.bench.questions import KINDS, QUESTIONS

@@ -21,7 +21,7 @@ def replay(bench: Bench, engine: str) -> list[Line]:
         job = {"timeout": limit, "expected": count, "warmup": 0}
         seen: list[Result] = []
 
-        def recollect() -> Result:
+        def threadkeep() -> Result:
             seen.append(bench.measure(server, "replay", **job))
             return seen[-1]
 
@@ -29,8 +29,8 @@ def replay(bench: Bench, engine: str) -> list[Line]:
             page = round(seen[-1]["per_message"])
             return bench.measure(bench.echo, "bare_replay", url=_address(database), page=page, **job)
 
-        results = bench.interleave(f"replay on {engine}", {"recollect": recollect, "bare": bare}, ROUNDS)
-    mine, base = results["recollect"], results["bare"]
+        results = bench.interleave(f"replay on {engine}", {"threadkeep": threadkeep, "bare": bare}, ROUNDS)
+    mine, base = results["threadkeep"], results["bare"]
     text = f"catching up with {count:,} changes ÷ bare stream of the same events"
     size = seen[-1]["bytes"] / count
     note = f"{rate(seen[-1]['per_message'], '')} changes a message, {size:,.0f} bytes each; {cpu_note(mine, base)}"

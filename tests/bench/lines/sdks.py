@@ -25,7 +25,7 @@ PROGRAMS: Mapping[str, Recipe] = {
     "python": Recipe((sys.executable, "-m", "tests.bench.sdk_python")),
     "typescript": replace(RECIPES["typescript"], start=("node", "build/bench/bench.js")),
     "go": Recipe((str(_GO),), (("go", "build", "-o", str(_GO), "./internal/bench"),), CLIENT / "go"),
-    "java": replace(RECIPES["java"], start=("java", "-cp", "@target/classpath", "dev.recollect.bench.Bench")),
+    "java": replace(RECIPES["java"], start=("java", "-cp", "@target/classpath", "dev.threadkeep.bench.Bench")),
     "rust": Recipe(
         ("target/release/examples/bench",), (("cargo", "build", "-q", "--release", "--example", "bench"),), CLIENT / "rust"
     ),

@@ -38,7 +38,7 @@ def _fanout(bench: Bench, engine: str, server: Server, count: int) -> list[Line]
     job = {"sessions": sessions, "batch": EVENTS_PER_APPEND, "window": WINDOW, "warmup": 0}
     seen: list[Result] = []
 
-    def recollect() -> Result:
+    def threadkeep() -> Result:
         with subscribed(bench, server, "watch", sessions * count):
             seen.append(bench.measure(server, "publish", **job))
         return seen[-1]
@@ -53,9 +53,9 @@ def _fanout(bench: Bench, engine: str, server: Server, count: int) -> list[Line]
         result = bench.measure(server, "stream", **job)
         return {"rate": result["rate"] * count}
 
-    subjects = {"recollect": recollect, "bare": bare, "alone": alone}
+    subjects = {"threadkeep": threadkeep, "bare": bare, "alone": alone}
     results = bench.interleave(f"{count:,} subscribers on {engine}", subjects)
-    mine, base = results["recollect"], results["bare"]
+    mine, base = results["threadkeep"], results["bare"]
     bounds = [{"rate": min(pair[0]["rate"], pair[1]["rate"])} for pair in zip(base, results["alone"], strict=True)]
     cpu = [1e6 * medians(each)["cpu"] for each in (mine, base)]
     per_message = statistics.median(result["per_message"] for result in mine) * EVENTS_PER_APPEND
@@ -101,7 +101,7 @@ def idle(bench: Bench, engine: str) -> list[Line]:
     """Subscriptions to as many sessions in which nothing happens."""
     count = bench.scale.idle_streams
 
-    def recollect() -> Result:
+    def threadkeep() -> Result:
         with bench.database(engine) as database, bench.server(database) as server:
             return _idle(bench, server, "watch", bench.create(server, count))
 
@@ -109,8 +109,8 @@ def idle(bench: Bench, engine: str) -> list[Line]:
         with bench.bare() as server:
             return _idle(bench, server, "idle", [""] * count)
 
-    results = bench.interleave(f"{count:,} idle streams on {engine}", {"recollect": recollect, "bare": bare}, ROUNDS_IDLE)
-    mine, base = results["recollect"], results["bare"]
+    results = bench.interleave(f"{count:,} idle streams on {engine}", {"threadkeep": threadkeep, "bare": bare}, ROUNDS_IDLE)
+    mine, base = results["threadkeep"], results["bare"]
     each = [statistics.median(result["each"] for result in side) for side in (mine, base)]
     busy = [statistics.median(result["busy"] for result in side) for side in (mine, base)]
     note = f"CPU while idle {busy[0]:.1%} of a core over {bench.scale.idle_seconds:g} s, bare {busy[1]:.1%}"

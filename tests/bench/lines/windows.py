@@ -72,7 +72,7 @@ def trigger(bench: Bench, engine: str) -> list[Line]:
         with paused(other.process):
             return bench.measure(server, "append", sessions=names)
 
-    env = {"RECOLLECT_COMPACTION_POLICY": json.dumps(POLICY)}
+    env = {"THREADKEEP_COMPACTION_POLICY": json.dumps(POLICY)}
     with (
         bench.database(engine) as first,
         bench.database(engine) as second,
@@ -99,10 +99,10 @@ def summarising(bench: Bench, engine: str) -> list[Line]:
     """64 writers append to a session while a model takes five seconds to summarise it."""
     url = str(bench.driver.run("model", seconds=SUMMARY_SECONDS)["url"])
     env = {
-        "RECOLLECT_SUMMARIZER": "openai",
-        "RECOLLECT_SUMMARIZER_MODEL": "bench",
-        "RECOLLECT_SUMMARIZER_BASE_URL": url,
-        "RECOLLECT_SUMMARIZER_MAX_INPUT_TOKENS": "10000000",
+        "THREADKEEP_SUMMARIZER": "openai",
+        "THREADKEEP_SUMMARIZER_MODEL": "bench",
+        "THREADKEEP_SUMMARIZER_BASE_URL": url,
+        "THREADKEEP_SUMMARIZER_MAX_INPUT_TOKENS": "10000000",
     }
     with bench.database(engine) as database, bench.server(database, env=env) as server:
         rounds = iter(range(2 * bench.scale.rounds))

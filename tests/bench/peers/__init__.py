@@ -1,1 +1,1 @@
-"""`make bench-peers`: Recollect beside other session stores, each in an environment of its own."""
+"""`make bench-peers`: Threadkeep beside other session stores, each in an environment of its own."""

@@ -1,4 +1,4 @@
-"""`python -m tests.bench.peers`: measure Recollect beside other session stores, print the tables, write bench-peers.json."""
+"""`python -m tests.bench.peers`: measure Threadkeep beside other session stores, print the tables, write bench-peers.json."""
 
 import argparse
 import sys
@@ -12,7 +12,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, SpinnerColumn
 from tests.bench import options
 from tests.bench.harness import Bench, bench
 from tests.bench.peers import runner, table
-from tests.bench.peers.catalog import PEERS, RECOLLECT, RECOLLECT_PLAIN, Peer
+from tests.bench.peers.catalog import PEERS, THREADKEEP, THREADKEEP_PLAIN, Peer
 from tests.bench.peers.runner import Outcome
 from tests.bench.processes import end_on_signals
 
@@ -29,12 +29,12 @@ def arguments(argv: list[str]) -> argparse.Namespace:
 
 
 def order(peers: list[Peer], engine: str) -> list[Peer]:
-    """Recollect before and after the others, so that a machine that slows down does so for all."""
-    return [RECOLLECT, *(peer for peer in peers if engine in peer.engines), RECOLLECT_PLAIN, RECOLLECT]
+    """Threadkeep before and after the others, so that a machine that slows down does so for all."""
+    return [THREADKEEP, *(peer for peer in peers if engine in peer.engines), THREADKEEP_PLAIN, THREADKEEP]
 
 
 def main(argv: list[str]) -> int:
-    """Returns the exit code: 1 when Recollect itself or any peer could not be measured at all."""
+    """Returns the exit code: 1 when Threadkeep itself or any peer could not be measured at all."""
     args = arguments(argv)
     end_on_signals()
     sizes = runner.QUICK if args.quick else runner.FULL
@@ -71,8 +71,8 @@ def _engine(
     for peer in order(peers, engine):
         outcomes.append(runner.run(run, peer, engine, sizes))
         progress.advance(total)
-    own = [outcome for outcome in outcomes if outcome.peer is RECOLLECT]
-    return table.merged(own), [outcome for outcome in outcomes if outcome.peer is not RECOLLECT]
+    own = [outcome for outcome in outcomes if outcome.peer is THREADKEEP]
+    return table.merged(own), [outcome for outcome in outcomes if outcome.peer is not THREADKEEP]
 
 
 if __name__ == "__main__":

@@ -21,17 +21,17 @@ class Peer:
     reason: str = ""
     # A library that writes a file from within the agent's process: shown, but nothing a server is to beat.
     in_process: bool = False
-    # For Recollect: with the background search index, as by default.
+    # For Threadkeep: with the background search index, as by default.
     index: bool = True
 
     @property
     def to_beat(self) -> bool:
-        """Whether Recollect is meant to be ahead of it."""
+        """Whether Threadkeep is meant to be ahead of it."""
         return bool(self.requirements) and not self.in_process
 
 
-RECOLLECT = Peer("recollect", "Recollect over gRPC", "peer_recollect.py", ())
-RECOLLECT_PLAIN = Peer("recollect-plain", "Recollect over gRPC, search index off", "peer_recollect.py", (), index=False)
+THREADKEEP = Peer("threadkeep", "Threadkeep over gRPC", "peer_threadkeep.py", ())
+THREADKEEP_PLAIN = Peer("threadkeep-plain", "Threadkeep over gRPC, search index off", "peer_threadkeep.py", (), index=False)
 
 PEERS = (
     Peer(

@@ -18,7 +18,7 @@ HEADINGS = {"append": "append", "last": "last 50", "whole": "whole session"}
 
 
 def merged(outcomes: Sequence[Outcome]) -> Outcome:
-    """Recollect's own figures, taken before and after the peers."""
+    """Threadkeep's own figures, taken before and after the peers."""
     first = next((outcome for outcome in outcomes if outcome.times), outcomes[0])
     keys = {key: None for outcome in outcomes for key in outcome.times}
     times = {key: statistics.mean(o.times[key] for o in outcomes if key in o.times) for key in keys}
@@ -27,7 +27,7 @@ def merged(outcomes: Sequence[Outcome]) -> Outcome:
 
 
 def ratios(peer: Outcome, own: Outcome) -> list[dict[str, Any]]:
-    """Recollect's time divided by the peer's: below 1 Recollect is ahead."""
+    """Threadkeep's time divided by the peer's: below 1 Threadkeep is ahead."""
     return [
         {"operation": operation, "events": length, "ratio": own.times[operation, length] / milliseconds}
         for (operation, length), milliseconds in peer.times.items()
@@ -54,13 +54,13 @@ def _compared(outcome: Outcome, own: Outcome, operation: str, lengths: Sequence[
 
 
 def show(console: Console, engine: str, own: Outcome, outcomes: Sequence[Outcome], lengths: Sequence[int]) -> None:
-    """Prints one engine's table: milliseconds, and below them Recollect's time divided by the peer's."""
+    """Prints one engine's table: milliseconds, and below them Threadkeep's time divided by the peer's."""
     if not console.is_terminal:
         console = Console(width=PLAIN_WIDTH)
     held = " / ".join(f"{length:,}" for length in lengths)
     table = Table(
         title=f"Beside other session stores on {engine}: ms a call in a session of {held} events; one call in flight",
-        caption="Second row of each: Recollect's time ÷ the peer's; below 1 Recollect is ahead, network hop included.",
+        caption="Second row of each: Threadkeep's time ÷ the peer's; below 1 Threadkeep is ahead, network hop included.",
         title_justify="left",
         caption_justify="left",
         header_style="bold",
@@ -94,8 +94,8 @@ def entry(outcome: Outcome, own: Outcome) -> dict[str, Any]:
         "problem": outcome.problem,
         "milliseconds": [{"operation": o, "events": n, "ms": ms} for (o, n), ms in outcome.times.items()],
         "bytes_per_event": outcome.stored,
-        "recollect_divided_by_peer": compared,
-        "recollect_ahead": all(ratio["ratio"] <= 1 for ratio in compared) if compared and outcome.peer.to_beat else None,
+        "threadkeep_divided_by_peer": compared,
+        "threadkeep_ahead": all(ratio["ratio"] <= 1 for ratio in compared) if compared and outcome.peer.to_beat else None,
     }
 
 

@@ -7,9 +7,9 @@ from dataclasses import replace
 
 import pytest
 
-from recollect_server.domain.errors import EventIdConflict, SessionNotFound, VersionMismatch
-from recollect_server.domain.model import SECOND_NS, Counters, EventDraft, Role, Usage
-from recollect_server.store.base import Appended, Store
+from threadkeep_server.domain.errors import EventIdConflict, SessionNotFound, VersionMismatch
+from threadkeep_server.domain.model import SECOND_NS, Counters, EventDraft, Role, Usage
+from threadkeep_server.store.base import Appended, Store
 from tests.support.clock import NOW
 from tests.support.codec import draft, parse, texts
 from tests.support.sessions import TENANT, append, create, new_session, read, ref, search, session_with

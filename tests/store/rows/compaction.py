@@ -7,19 +7,19 @@ from typing import Any
 
 import pytest
 
-from recollect_server.domain.errors import (
+from threadkeep_server.domain.errors import (
     AmbiguousSession,
     EventIdConflict,
     EventNotFound,
     NothingToCompact,
-    RecollectError,
+    ThreadkeepError,
     SessionNotFound,
     VersionMismatch,
 )
-from recollect_server.domain.filters import EventFilter
-from recollect_server.domain.model import NO_COUNTERS, SECOND_NS, Counters, EventDraft, Role, SessionRef, Usage
-from recollect_server.store.base import Store
-from recollect_server.store.windows import Placed
+from threadkeep_server.domain.filters import EventFilter
+from threadkeep_server.domain.model import NO_COUNTERS, SECOND_NS, Counters, EventDraft, Role, SessionRef, Usage
+from threadkeep_server.store.base import Store
+from threadkeep_server.store.windows import Placed
 from tests.support.clock import NOW
 from tests.support.codec import draft, parse, texts
 from tests.support.sessions import TENANT, append, compact, create, placed, read, ref, session_with
@@ -195,7 +195,7 @@ class RefusalRows:
         store: Store,
         archive: list[str],
         inserts: tuple[Placed, ...],
-        error: type[RecollectError],
+        error: type[ThreadkeepError],
         metadata: dict[str, str],
         dry_run: bool,
     ) -> None:

@@ -8,11 +8,11 @@ from typing import Any
 
 import pytest
 
-from recollect_server.domain.errors import ConsumerMismatch, ConsumerNotFound
-from recollect_server.domain.feed import BEGINNING, Change, ChangeKind, FeedScope, Position
-from recollect_server.domain.model import SECOND_NS
-from recollect_server.store.base import Store
-from recollect_server.store.consumers import LOST, Consumer, ConsumerKey, Parked, Partition, Share, partition_of
+from threadkeep_server.domain.errors import ConsumerMismatch, ConsumerNotFound
+from threadkeep_server.domain.feed import BEGINNING, Change, ChangeKind, FeedScope, Position
+from threadkeep_server.domain.model import SECOND_NS
+from threadkeep_server.store.base import Store
+from threadkeep_server.store.consumers import LOST, Consumer, ConsumerKey, Parked, Partition, Share, partition_of
 from tests.support.clock import NOW
 from tests.support.sessions import TENANT, ref
 

@@ -10,11 +10,11 @@ from typing import Any
 
 import pytest
 
-from recollect_server.domain.errors import EventIdConflict, VersionMismatch
-from recollect_server.domain.filters import EventFilter
-from recollect_server.domain.model import Usage
-from recollect_server.store.base import Store, UserScope
-from recollect_server.store.windows import PolicyKey, PolicyScope, StoredPolicy
+from threadkeep_server.domain.errors import EventIdConflict, VersionMismatch
+from threadkeep_server.domain.filters import EventFilter
+from threadkeep_server.domain.model import Usage
+from threadkeep_server.store.base import Store, UserScope
+from threadkeep_server.store.windows import PolicyKey, PolicyScope, StoredPolicy
 from tests.store.rows.compaction import named, summary
 from tests.support.clock import NOW
 from tests.support.codec import draft, parse, texts

@@ -9,18 +9,18 @@ from typing import Any
 
 import pytest
 
-from recollect_server.domain.errors import (
+from threadkeep_server.domain.errors import (
     EventIdConflict,
     NothingToCompact,
-    RecollectError,
+    ThreadkeepError,
     SessionAlreadyExists,
     SessionNotFound,
     VersionMismatch,
 )
-from recollect_server.domain.feed import Change, ChangeKind
-from recollect_server.domain.model import NO_COUNTERS, Counters, Session, SessionChange, Versions
-from recollect_server.store.base import Appended, Store
-from recollect_server.store.feed import MOST_METADATA_BYTES
+from threadkeep_server.domain.feed import Change, ChangeKind
+from threadkeep_server.domain.model import NO_COUNTERS, Counters, Session, SessionChange, Versions
+from threadkeep_server.store.base import Appended, Store
+from threadkeep_server.store.feed import MOST_METADATA_BYTES
 from tests.support.clock import NOW
 from tests.support.codec import draft
 from tests.support.feed import follow, kinds, seqs_of, settled
@@ -116,7 +116,7 @@ class FeedRows:
         ],
     )
     async def test_the_feed_has_nothing_of_what_failed(
-        self, store: Store, call: Callable[[Store], Awaitable[Any]], error: type[RecollectError]
+        self, store: Store, call: Callable[[Store], Awaitable[Any]], error: type[ThreadkeepError]
     ) -> None:
         await session_with(store, draft("a", event_id="e1"), draft("b", event_id="e2"))
         before, head = await follow(store), await settled(store)

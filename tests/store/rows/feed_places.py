@@ -8,10 +8,10 @@ from typing import Any
 
 import pytest
 
-from recollect_server.domain.errors import AmbiguousSession, InvalidField, SessionNotFound
-from recollect_server.domain.feed import BEGINNING, FeedScope, FeedTrimmed
-from recollect_server.domain.model import SessionRef
-from recollect_server.store.base import Store
+from threadkeep_server.domain.errors import AmbiguousSession, InvalidField, SessionNotFound
+from threadkeep_server.domain.feed import BEGINNING, FeedScope, FeedTrimmed
+from threadkeep_server.domain.model import SessionRef
+from threadkeep_server.store.base import Store
 from tests.store.rows.feed import relabel
 from tests.support.clock import NOW
 from tests.support.codec import draft

@@ -6,9 +6,9 @@ import asyncio
 
 import pytest
 
-from recollect_server.domain.feed import BEGINNING, Change, FeedScope, Position
-from recollect_server.domain.model import Role
-from recollect_server.store.base import Store
+from threadkeep_server.domain.feed import BEGINNING, Change, FeedScope, Position
+from threadkeep_server.domain.model import Role
+from threadkeep_server.store.base import Store
 from tests.store.rows.feed import relabel
 from tests.support.clock import NOW
 from tests.support.codec import CODEC, draft

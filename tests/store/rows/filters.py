@@ -7,9 +7,9 @@ from __future__ import annotations
 
 import pytest
 
-from recollect_server.domain.filters import ALL, Authors, AuthorStep, EventFilter
-from recollect_server.domain.model import EventDraft, Role
-from recollect_server.store.base import Store
+from threadkeep_server.domain.filters import ALL, Authors, AuthorStep, EventFilter
+from threadkeep_server.domain.model import EventDraft, Role
+from threadkeep_server.store.base import Store
 from tests.support.codec import draft, texts
 from tests.support.sessions import append, create, read, session_with
 

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from recollect_server.domain.filters import ALL, EventFilter
-from recollect_server.domain.model import Role
-from recollect_server.domain.recall import Field
-from recollect_server.store.base import EventScope, Store, UserScope
+from threadkeep_server.domain.filters import ALL, EventFilter
+from threadkeep_server.domain.model import Role
+from threadkeep_server.domain.recall import Field
+from threadkeep_server.store.base import EventScope, Store, UserScope
 from tests.support.candidates import ALICE, ask, say, terms, twice
 from tests.support.codec import CODEC, draft
 from tests.support.sessions import TENANT, compact, placed, ref, session_with

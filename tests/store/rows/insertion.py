@@ -6,9 +6,9 @@ import asyncio
 
 import pytest
 
-from recollect_server.domain.errors import EventIdConflict, VersionMismatch
-from recollect_server.domain.filters import EventFilter
-from recollect_server.store.base import Store, UserScope
+from threadkeep_server.domain.errors import EventIdConflict, VersionMismatch
+from threadkeep_server.domain.filters import EventFilter
+from threadkeep_server.store.base import Store, UserScope
 from tests.store.rows.compaction import flags, named, summary
 from tests.support.codec import draft, parse, texts
 from tests.support.sessions import TENANT, append, compact, create, placed, read, ref, search, session_with

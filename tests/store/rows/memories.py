@@ -8,10 +8,10 @@ from typing import Any
 
 import pytest
 
-from recollect_server.domain.errors import MemoryIdConflict
-from recollect_server.domain.memories import Memory, MemoryFilter, MemoryOutcome, MemoryScope
-from recollect_server.domain.model import SECOND_NS
-from recollect_server.store.base import Store
+from threadkeep_server.domain.errors import MemoryIdConflict
+from threadkeep_server.domain.memories import Memory, MemoryFilter, MemoryOutcome, MemoryScope
+from threadkeep_server.domain.model import SECOND_NS
+from threadkeep_server.store.base import Store
 from tests.store.rows.durable import Opener
 from tests.support.clock import NOW
 from tests.support.memories import ALICE, forget, found, holding, ingest, memory, of_event, remember, remembered, texts

@@ -6,8 +6,8 @@ import asyncio
 
 import pytest
 
-from recollect_server.domain.memories import MemoryScope
-from recollect_server.store.base import Store, UserScope
+from threadkeep_server.domain.memories import MemoryScope
+from threadkeep_server.store.base import Store, UserScope
 from tests.store.rows.durable import Opener
 from tests.support.codec import draft
 from tests.support.memories import ALICE, forget, memory, of_event, remember

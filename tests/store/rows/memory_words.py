@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from recollect.v1 import message_pb2
-from recollect_server.domain.memories import MemoryFilter
-from recollect_server.domain.recall import Candidates, Field
-from recollect_server.store.base import Store
-from recollect_server.store.recall import most_counted
+from threadkeep.v1 import message_pb2
+from threadkeep_server.domain.memories import MemoryFilter
+from threadkeep_server.domain.recall import Candidates, Field
+from threadkeep_server.store.base import Store
+from threadkeep_server.store.recall import most_counted
 from tests.support.clock import NOW
 from tests.support.codec import CODEC
 from tests.support.memories import candidates, forget, found, memory, remember, remembered

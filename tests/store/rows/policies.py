@@ -6,10 +6,10 @@ import asyncio
 
 import pytest
 
-from recollect_server.domain.errors import AmbiguousSession, SessionNotFound, VersionMismatch
-from recollect_server.domain.model import SECOND_NS, SessionRef
-from recollect_server.store.base import Store
-from recollect_server.store.windows import PolicyKey, PolicyScope, StoredPolicy
+from threadkeep_server.domain.errors import AmbiguousSession, SessionNotFound, VersionMismatch
+from threadkeep_server.domain.model import SECOND_NS, SessionRef
+from threadkeep_server.store.base import Store
+from threadkeep_server.store.windows import PolicyKey, PolicyScope, StoredPolicy
 from tests.support.clock import NOW
 from tests.support.codec import draft
 from tests.support.sessions import TENANT, append, compact, create, new_session, placed, ref

@@ -7,11 +7,11 @@ from collections.abc import Iterator
 
 import pytest
 
-from recollect.v1 import event_pb2, message_pb2
-from recollect_server.domain.errors import EventNotFound
-from recollect_server.domain.filters import ALL, EventFilter
-from recollect_server.domain.model import SECOND_NS, Role, Usage
-from recollect_server.store.base import EventQuery, Store
+from threadkeep.v1 import event_pb2, message_pb2
+from threadkeep_server.domain.errors import EventNotFound
+from threadkeep_server.domain.filters import ALL, EventFilter
+from threadkeep_server.domain.model import SECOND_NS, Role, Usage
+from threadkeep_server.store.base import EventQuery, Store
 from tests.support.clock import NOW
 from tests.support.codec import as_draft, draft, event, parse, texts
 from tests.support.sessions import TENANT, append, create, read, read_in_pages, ref, session_with

@@ -6,11 +6,11 @@ from itertools import product
 
 import pytest
 
-from recollect.v1 import message_pb2
-from recollect_server.domain.filters import ALL, Authors, AuthorStep, EventFilter
-from recollect_server.domain.model import Role
-from recollect_server.domain.recall import Candidates, Field, WordQuery
-from recollect_server.store.base import EventScope, Store, UserScope
+from threadkeep.v1 import message_pb2
+from threadkeep_server.domain.filters import ALL, Authors, AuthorStep, EventFilter
+from threadkeep_server.domain.model import Role
+from threadkeep_server.domain.recall import Candidates, Field, WordQuery
+from threadkeep_server.store.base import EventScope, Store, UserScope
 from tests.support.candidates import ALICE, SHOP, ask, caught_up, said_in, say, seqs, terms, twice, words
 from tests.support.codec import CODEC, draft
 from tests.support.sessions import TENANT, append, compact, create, placed, ref, session_with

@@ -6,10 +6,10 @@ from collections.abc import Sequence
 
 import pytest
 
-from recollect.v1 import message_pb2
-from recollect_server.domain.filters import Authors, AuthorStep, EventFilter
-from recollect_server.domain.model import EventDraft, Role
-from recollect_server.store.base import SearchHit, SearchQuery, Store, UserScope
+from threadkeep.v1 import message_pb2
+from threadkeep_server.domain.filters import Authors, AuthorStep, EventFilter
+from threadkeep_server.domain.model import EventDraft, Role
+from threadkeep_server.store.base import SearchHit, SearchQuery, Store, UserScope
 from tests.support.codec import draft, parse, texts
 from tests.support.sessions import TENANT, append, create, ref, search, search_in_pages, session_with
 

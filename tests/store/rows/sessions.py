@@ -6,9 +6,9 @@ import asyncio
 
 import pytest
 
-from recollect_server.domain.errors import AmbiguousSession, SessionAlreadyExists, SessionNotFound
-from recollect_server.domain.model import SECOND_NS, Counters, SessionChange, Usage
-from recollect_server.store.base import EventQuery, SessionQuery, Store, Totals, UserScope
+from threadkeep_server.domain.errors import AmbiguousSession, SessionAlreadyExists, SessionNotFound
+from threadkeep_server.domain.model import SECOND_NS, Counters, SessionChange, Usage
+from threadkeep_server.store.base import EventQuery, SessionQuery, Store, Totals, UserScope
 from tests.support.clock import NOW
 from tests.support.codec import draft, texts
 from tests.support.sessions import TENANT, append, create, new_session, read, ref, search, session_with

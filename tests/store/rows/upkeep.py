@@ -6,9 +6,9 @@ import asyncio
 
 import pytest
 
-from recollect_server.domain.feed import ChangeKind
-from recollect_server.domain.model import Session, SessionChange
-from recollect_server.store.base import Store
+from threadkeep_server.domain.feed import ChangeKind
+from threadkeep_server.domain.model import Session, SessionChange
+from threadkeep_server.store.base import Store
 from tests.support.clock import NOW
 from tests.support.codec import CODEC, draft
 from tests.support.sessions import TENANT, append, compact, create, placed, ref, session_with

@@ -9,12 +9,12 @@ from typing import Any
 
 import pytest
 
-from recollect_server.domain.errors import AmbiguousSession, SessionNotFound
-from recollect_server.domain.filters import Authors, AuthorStep, EventFilter
-from recollect_server.domain.model import Counters, Role, SessionChange, SessionRef, StoredEvent
-from recollect_server.domain.windows import ContextMode, ContextSpec
-from recollect_server.store.base import Store
-from recollect_server.store.windows import ContextPage
+from threadkeep_server.domain.errors import AmbiguousSession, SessionNotFound
+from threadkeep_server.domain.filters import Authors, AuthorStep, EventFilter
+from threadkeep_server.domain.model import Counters, Role, SessionChange, SessionRef, StoredEvent
+from threadkeep_server.domain.windows import ContextMode, ContextSpec
+from threadkeep_server.store.base import Store
+from threadkeep_server.store.windows import ContextPage
 from tests.store.rows.compaction import named, summary
 from tests.support.clock import NOW
 from tests.support.codec import CODEC, call, draft, parse, result, texts

@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from recollect import text_of
-from recollect.cli.formats import EventItem, FileReader, Item, Malformed, ReadOptions, SessionStart, UnknownFormat
+from threadkeep import text_of
+from threadkeep.cli.formats import EventItem, FileReader, Item, Malformed, ReadOptions, SessionStart, UnknownFormat
 
 USER = {"role": "user", "content": "hi"}
 BOT = {"role": "assistant", "content": "hello"}

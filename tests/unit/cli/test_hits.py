@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from rich.cells import cell_len
 
-from recollect.cli.hits import marked, remarks
-from recollect.cli.output import cut
-from recollect.v1.memory_service_pb2 import SearchMemoryResponse
-from recollect.v1.recall_pb2 import SearchMode
-from recollect.v1.recall_service_pb2 import SearchEventsResponse
+from threadkeep.cli.hits import marked, remarks
+from threadkeep.cli.output import cut
+from threadkeep.v1.memory_service_pb2 import SearchMemoryResponse
+from threadkeep.v1.recall_pb2 import SearchMode
+from threadkeep.v1.recall_service_pb2 import SearchEventsResponse
 
 
 def test_a_line_is_cut_by_what_it_takes_on_a_terminal() -> None:

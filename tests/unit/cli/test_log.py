@@ -9,9 +9,9 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from recollect import Session, SessionEvent, SessionRef, assistant, media, tool_call, tool_result, user
-from recollect.cli.formats import EventItem, FileReader, Item, Malformed, ReadOptions, SessionStart
-from recollect.cli.formats.log import OUTPUT_ONLY, end_line, event_bytes, event_line, header_line, session_line
+from threadkeep import Session, SessionEvent, SessionRef, assistant, media, tool_call, tool_result, user
+from threadkeep.cli.formats import EventItem, FileReader, Item, Malformed, ReadOptions, SessionStart
+from threadkeep.cli.formats.log import OUTPUT_ONLY, end_line, event_bytes, event_line, header_line, session_line
 
 SESSION = Session(ref=SessionRef(app="a", user_id="zoë", session_id="s"), metadata_json='{"n": 1.0}', labels={"k": "v"})
 

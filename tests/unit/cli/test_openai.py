@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
-from recollect import Role, assistant, text_of, tool_call, tool_result, user
-from recollect.cli.formats.items import FieldError
-from recollect.cli.formats.openai import NATIVE, event_of, message_of
+from threadkeep import Role, assistant, text_of, tool_call, tool_result, user
+from threadkeep.cli.formats.items import FieldError
+from threadkeep.cli.formats.openai import NATIVE, event_of, message_of
 
 PNG = "data:image/png;base64," + base64.b64encode(b"\x89PNG").decode()
 

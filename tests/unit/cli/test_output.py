@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from recollect import SessionEvent, assistant, media, tool_call, tool_result, user
-from recollect.cli import main
-from recollect.cli.failures import CliError, Exit, from_server, report
-from recollect.cli.output import event_json, excerpt, plain, shown_time, summary_of
-from recollect.errors import InvalidField, PermissionDenied, SessionNotFound, StoreUnavailable, Unavailable
+from threadkeep import SessionEvent, assistant, media, tool_call, tool_result, user
+from threadkeep.cli import main
+from threadkeep.cli.failures import CliError, Exit, from_server, report
+from threadkeep.cli.output import event_json, excerpt, plain, shown_time, summary_of
+from threadkeep.errors import InvalidField, PermissionDenied, SessionNotFound, StoreUnavailable, Unavailable
 
 
 def test_excerpts_hold_what_was_looked_for() -> None:
@@ -78,8 +78,8 @@ def test_errors_for_programs(capsys: pytest.CaptureFixture[str]) -> None:
 @pytest.mark.parametrize(
     ("arguments", "code", "text"),
     [
-        (["--version"], 0, "recollect "),
-        ([], 0, "Usage: recollect"),
+        (["--version"], 0, "threadkeep "),
+        ([], 0, "Usage: threadkeep"),
         (["--help"], 0, "Exit codes"),
         (["import", "--help"], 0, "--on-error"),
         (["nonsense"], 2, "No such command"),
@@ -91,7 +91,7 @@ def test_errors_for_programs(capsys: pytest.CaptureFixture[str]) -> None:
         (["export", "--json"], 2, "-o"),
         (["import", "a", "b", "--prefix", "x"], 2, "one file"),
         (["import", "no-such-file"], 1, "no-such-file: No such file"),
-        (["info", "--address", "127.0.0.1:1"], 4, "recollect serve"),
+        (["info", "--address", "127.0.0.1:1"], 4, "threadkeep serve"),
     ],
 )
 def test_command_lines(arguments: list[str], code: int, text: str, capsys: pytest.CaptureFixture[str]) -> None:

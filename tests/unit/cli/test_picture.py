@@ -7,9 +7,9 @@ import io
 import pytest
 from rich.console import Console
 
-import recollect
-from recollect import Compaction, CompactionInsert, CompactionPlan, SessionEvent, SummaryPrompt, WindowCounters
-from recollect.cli.picture import Cell, Fate, Picture, cells, merged
+import threadkeep
+from threadkeep import Compaction, CompactionInsert, CompactionPlan, SessionEvent, SummaryPrompt, WindowCounters
+from threadkeep.cli.picture import Cell, Fate, Picture, cells, merged
 
 KEPT, GONE = Cell(Fate.KEPT, Fate.KEPT), Cell(Fate.ARCHIVED, None)
 SUMMARISED, TRIMMED = Cell(Fate.SUMMARISED, None), Cell(Fate.TRIMMED, Fate.TRIMMED)
@@ -18,12 +18,12 @@ NEW, OLD = Cell(None, Fate.SUMMARY), Cell(Fate.SUMMARY, Fate.SUMMARY)
 
 def window(turns: int) -> list[SessionEvent]:
     """A SYSTEM event `s`, then turns of three events: `u0`, `t0`, `a0`, ..."""
-    events = [recollect.system("Be kind.", event_id="s")]
+    events = [threadkeep.system("Be kind.", event_id="s")]
     for n in range(turns):
         events += [
-            recollect.user("?", event_id=f"u{n}"),
-            recollect.tool_result("c", "!", event_id=f"t{n}"),
-            recollect.assistant(".", event_id=f"a{n}", branch="helper"),
+            threadkeep.user("?", event_id=f"u{n}"),
+            threadkeep.tool_result("c", "!", event_id=f"t{n}"),
+            threadkeep.assistant(".", event_id=f"a{n}", branch="helper"),
         ]
     for seq, event in enumerate(events, 1):
         event.seq = seq
@@ -35,12 +35,12 @@ def whole(*turns: int) -> list[str]:
 
 
 def summary(before: str, text: str = "They met.") -> CompactionInsert:
-    events = [recollect.user("So far?", synthetic=True), recollect.assistant(text, synthetic=True)]
+    events = [threadkeep.user("So far?", synthetic=True), threadkeep.assistant(text, synthetic=True)]
     return CompactionInsert(before_event_id=before, events=events)
 
 
 def stub(before: str) -> CompactionInsert:
-    return CompactionInsert(before_event_id=before, events=[recollect.tool_result("c", "gone", synthetic=True)])
+    return CompactionInsert(before_event_id=before, events=[threadkeep.tool_result("c", "gone", synthetic=True)])
 
 
 @pytest.mark.parametrize(
@@ -65,10 +65,10 @@ def test_what_becomes_of_each_turn(plan: CompactionPlan, drawn: list[Cell]) -> N
 def test_an_earlier_summary_stands_alone_and_a_greeting_too() -> None:
     system, *turns = window(2)
     earlier = [
-        recollect.user("So far?", event_id="q", synthetic=True),
-        recollect.assistant("Long ago.", event_id="z", synthetic=True),
+        threadkeep.user("So far?", event_id="q", synthetic=True),
+        threadkeep.assistant("Long ago.", event_id="z", synthetic=True),
     ]
-    hello = recollect.assistant("Hello!", event_id="h")
+    hello = threadkeep.assistant("Hello!", event_id="h")
     assert cells([system, *earlier, *turns], CompactionPlan(archive_event_ids=whole(0))) == [OLD, GONE, KEPT]
     assert cells([*earlier, hello, *turns], CompactionPlan(archive_event_ids=["h"])) == [OLD, GONE, KEPT, KEPT]
     again = CompactionPlan(archive_event_ids=["q", "z", *whole(0)], inserts=[summary("u1")])
@@ -76,7 +76,7 @@ def test_an_earlier_summary_stands_alone_and_a_greeting_too() -> None:
 
 
 def test_a_question_on_a_branch_starts_no_turn() -> None:
-    asked = recollect.user("?", event_id="b", branch="helper")
+    asked = threadkeep.user("?", event_id="b", branch="helper")
     assert cells([*window(1), asked], CompactionPlan()) == [KEPT]
 
 

@@ -6,9 +6,9 @@ from datetime import datetime, timedelta
 
 import pytest
 
-from recollect import SearchOptions, recency
-from recollect.cli.failures import CliError, Exit
-from recollect.cli.ranking import lift_of, with_ranking
+from threadkeep import SearchOptions, recency
+from threadkeep.cli.failures import CliError, Exit
+from threadkeep.cli.ranking import lift_of, with_ranking
 
 NOON = datetime(2026, 6, 1, 12)  # noqa: DTZ001 - as typer reads what has no zone
 

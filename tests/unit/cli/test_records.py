@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from recollect.cli.formats import records as module
-from recollect.cli.formats.items import Malformed
-from recollect.cli.formats.records import Record, RecordReader
+from threadkeep.cli.formats import records as module
+from threadkeep.cli.formats.items import Malformed
+from threadkeep.cli.formats.records import Record, RecordReader
 
 
 def read(data: bytes) -> list[Record | Malformed]:

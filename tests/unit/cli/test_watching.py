@@ -10,13 +10,13 @@ from collections.abc import AsyncGenerator, Callable
 import pytest
 from rich.console import Console
 
-import recollect
-from recollect import Change, Compaction, EventBatch, SessionEvent, SessionRef, SessionVersions, WindowCounters
-from recollect.cli import main, watching
-from recollect.cli.changes import ChangeLines, change_json, in_brief
-from recollect.cli.watching import Tail
-from recollect.errors import InvalidResumeToken, ServerDraining, Unavailable
-from recollect.v1 import subscription_pb2 as su
+import threadkeep
+from threadkeep import Change, Compaction, EventBatch, SessionEvent, SessionRef, SessionVersions, WindowCounters
+from threadkeep.cli import main, watching
+from threadkeep.cli.changes import ChangeLines, change_json, in_brief
+from threadkeep.cli.watching import Tail
+from threadkeep.errors import InvalidResumeToken, ServerDraining, Unavailable
+from threadkeep.v1 import subscription_pb2 as su
 
 ALICE = SessionRef(app="shop", user_id="alice", session_id="s")
 VERSIONS = SessionVersions(log_version=3, last_seq=4, window=WindowCounters(events=4, turns=1, bytes=99, tokens=1200))
@@ -34,7 +34,7 @@ def batch(*events: SessionEvent) -> Change:
 
 
 def happened(kind: su.SessionChangeKind.ValueType) -> Change:
-    session = recollect.Session(ref=ALICE, labels={"team": "blue"})
+    session = threadkeep.Session(ref=ALICE, labels={"team": "blue"})
     return Change(session=ALICE, session_change=su.SessionChange(kind=kind, session=session))
 
 
@@ -46,7 +46,7 @@ def compacted() -> Change:
         before=WindowCounters(turns=12, tokens=9000),
         after=WindowCounters(turns=3, tokens=1200),
     )
-    inserted = [stored(10, recollect.assistant("They met.", synthetic=True))]
+    inserted = [stored(10, threadkeep.assistant("They met.", synthetic=True))]
     return Change(session=ALICE, compaction=su.CompactionNotice(compaction=done, inserted=inserted), versions=VERSIONS)
 
 
@@ -61,8 +61,8 @@ def drawn(*changes: Change, width: int | None = None, app: bool = True, user: bo
 
 
 def test_an_append_is_a_line_for_each_event_and_the_last_bears_the_counters() -> None:
-    call = recollect.assistant(tool_calls=[recollect.tool_call("c", "look", {})], author="planner")
-    first, second, third = drawn(batch(recollect.user("Where\nis it?"), call, recollect.tool_result("c", "here", name="look")))
+    call = threadkeep.assistant(tool_calls=[threadkeep.tool_call("c", "look", {})], author="planner")
+    first, second, third = drawn(batch(threadkeep.user("Where\nis it?"), call, threadkeep.tool_result("c", "here", name="look")))
     assert first.endswith("  shop/alice/s  #1  user       Where is it?")
     assert second.endswith("  #2  assistant  planner: → look({})")
     assert third.endswith("  #3  tool       ← look: here  1 turn, ~1,200 tokens")
@@ -74,21 +74,21 @@ def test_an_append_is_a_line_for_each_event_and_the_last_bears_the_counters() ->
 )
 def test_sessions_are_named_by_what_tells_them_apart(named_by: tuple[bool, bool, bool], name: str) -> None:
     app, user, session = named_by
-    (line,) = drawn(batch(recollect.user("hi")), app=app, user=user, session=session)
+    (line,) = drawn(batch(threadkeep.user("hi")), app=app, user=user, session=session)
     assert name in line
 
 
 @pytest.mark.parametrize("text", ["word " * 100, "漢字" * 100, "short"])
 @pytest.mark.parametrize("width", [50, 80, 120])
 def test_a_line_fits_the_terminal(text: str, width: int) -> None:
-    (line,) = drawn(batch(recollect.user(text)), width=width, app=False, user=False)
+    (line,) = drawn(batch(threadkeep.user(text)), width=width, app=False, user=False)
     assert Console().render_str(line, markup=False).cell_len <= width
     assert ("tokens" in line) == (width > 80)
     assert text[:5] in line
 
 
 def test_what_a_terminal_obeys_is_not_passed_on() -> None:
-    (line,) = drawn(batch(recollect.user("\x1b[2J", author="a\x1bb\n")))
+    (line,) = drawn(batch(threadkeep.user("\x1b[2J", author="a\x1bb\n")))
     assert "\x1b" not in line
     assert "a\ufffdb: \ufffd[2J" in line
 
@@ -106,7 +106,7 @@ def test_what_happens_to_a_session_has_a_line_of_its_own() -> None:
 
 
 def test_changes_for_programs() -> None:
-    found = change_json(batch(recollect.user("hi", event_id="e")))
+    found = change_json(batch(threadkeep.user("hi", event_id="e")))
     assert found["session"] == {"app": "shop", "user_id": "alice", "session_id": "s"}
     assert [(each["seq"], each["event_id"], each["text"]) for each in found["batch"]["events"]] == [(1, "e", "hi")]
     window = {"events": 4, "turns": 1, "bytes": 99, "tokens": 1200}
@@ -119,8 +119,8 @@ def test_changes_for_programs() -> None:
 
 
 def test_changes_in_brief() -> None:
-    assert in_brief(batch(recollect.user("a"))) == "seq 1"
-    assert in_brief(batch(recollect.user("a"), recollect.user("b"))) == "seq 1 to 2"
+    assert in_brief(batch(threadkeep.user("a"))) == "seq 1"
+    assert in_brief(batch(threadkeep.user("a"), threadkeep.user("b"))) == "seq 1 to 2"
     assert in_brief(Change(session=ALICE, batch=EventBatch())) == "events that are gone"
     assert in_brief(compacted()) == "compaction"
     assert in_brief(happened(su.SESSION_CHANGE_KIND_DELETED)) == "deleted"
@@ -213,4 +213,4 @@ def test_wrong_usage_says_what_to_give(arguments: list[str], says: str, capsys: 
 
 def test_without_a_server_it_says_so(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["watch", "--all", "--address", "127.0.0.1:1"]) == 4
-    assert "recollect serve" in capsys.readouterr().err
+    assert "threadkeep serve" in capsys.readouterr().err

@@ -10,9 +10,9 @@ from dataclasses import replace
 
 from hypothesis import strategies as st
 
-from recollect_server.compaction.plan import NewEvent, Plan, Strategy, Window, applied, complete, outcome
-from recollect_server.domain.model import Role, WindowEvent
-from recollect_server.domain.text import prompt_line
+from threadkeep_server.compaction.plan import NewEvent, Plan, Strategy, Window, applied, complete, outcome
+from threadkeep_server.domain.model import Role, WindowEvent
+from threadkeep_server.domain.text import prompt_line
 
 SUMMARY = "They met."
 

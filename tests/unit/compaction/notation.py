@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import re
 
-from recollect_server.compaction.plan import NewEvent, Plan, Strategy, Window, outcome
-from recollect_server.domain.model import Role, WindowEvent
-from recollect_server.domain.text import prompt_line
+from threadkeep_server.compaction.plan import NewEvent, Plan, Strategy, Window, outcome
+from threadkeep_server.domain.model import Role, WindowEvent
+from threadkeep_server.domain.text import prompt_line
 
 ROLES = {"U": Role.USER, "A": Role.ASSISTANT, "S": Role.SYSTEM, "T": Role.TOOL}
 _TOKEN = re.compile(r"(~?)([UAST])([:\w]*)(?:\(([\w,]*)\))?(?:@([\w.]+))?(?:=(\d+))?")

@@ -7,8 +7,8 @@ from dataclasses import replace
 
 import pytest
 
-from recollect_server.compaction.checking import resulting, through, torn_pair
-from recollect_server.compaction.plan import Window
+from threadkeep_server.compaction.checking import resulting, through, torn_pair
+from threadkeep_server.compaction.plan import Window
 from tests.unit.compaction.notation import window
 
 

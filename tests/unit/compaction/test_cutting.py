@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from recollect_server.compaction.cutting import beyond, cut, split
-from recollect_server.domain.turns import snap
+from threadkeep_server.compaction.cutting import beyond, cut, split
+from threadkeep_server.domain.turns import snap
 
 from .notation import window
 

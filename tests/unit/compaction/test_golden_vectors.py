@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from recollect_server.compaction.plan import Strategy
-from recollect_server.compaction.strategies.recursive_summary import RecursiveSummary
-from recollect_server.compaction.strategies.sliding_window import SlidingWindow
-from recollect_server.compaction.strategies.token_budget import TokenBudget
-from recollect_server.compaction.strategies.turn_window import TurnWindow
+from threadkeep_server.compaction.plan import Strategy
+from threadkeep_server.compaction.strategies.recursive_summary import RecursiveSummary
+from threadkeep_server.compaction.strategies.sliding_window import SlidingWindow
+from threadkeep_server.compaction.strategies.token_budget import TokenBudget
+from threadkeep_server.compaction.strategies.turn_window import TurnWindow
 
 from .notation import compacted
 

@@ -10,15 +10,15 @@ from typing import Any
 import pytest
 from hypothesis import example, given
 
-from recollect_server.compaction.plan import Strategy, Window
-from recollect_server.compaction.strategies.pipeline import Pipeline
-from recollect_server.compaction.strategies.recursive_summary import RecursiveSummary
-from recollect_server.compaction.strategies.sliding_window import SlidingWindow
-from recollect_server.compaction.strategies.token_budget import TokenBudget
-from recollect_server.compaction.strategies.trim_tool_results import TrimToolResults
-from recollect_server.compaction.strategies.turn_window import TurnWindow
-from recollect_server.domain.model import Role, WindowEvent
-from recollect_server.domain.text import estimate_tokens, prompt_line
+from threadkeep_server.compaction.plan import Strategy, Window
+from threadkeep_server.compaction.strategies.pipeline import Pipeline
+from threadkeep_server.compaction.strategies.recursive_summary import RecursiveSummary
+from threadkeep_server.compaction.strategies.sliding_window import SlidingWindow
+from threadkeep_server.compaction.strategies.token_budget import TokenBudget
+from threadkeep_server.compaction.strategies.trim_tool_results import TrimToolResults
+from threadkeep_server.compaction.strategies.turn_window import TurnWindow
+from threadkeep_server.domain.model import Role, WindowEvent
+from threadkeep_server.domain.text import estimate_tokens, prompt_line
 
 from .laws import check_laws, windows
 from .notation import window
@@ -72,10 +72,10 @@ def test_real_runs(strategy: Strategy, real_runs: list[Window]) -> None:
 @pytest.fixture(scope="module")
 def real_runs() -> list[Window]:
     """The runs of a tool-calling agent, which lie beside the repository."""
-    folder = Path(os.environ.get("RECOLLECT_SHARED_DATA", Path(__file__).parents[4] / "shared" / "data"))
+    folder = Path(os.environ.get("THREADKEEP_SHARED_DATA", Path(__file__).parents[4] / "shared" / "data"))
     source = folder / "tau-bench-airline-gpt-4o.json"
     if not source.is_file():
-        pytest.skip(f"{source} is not there; set RECOLLECT_SHARED_DATA to the folder with the real conversations")
+        pytest.skip(f"{source} is not there; set THREADKEEP_SHARED_DATA to the folder with the real conversations")
     runs = [
         Window(tuple(_event(seq, message) for seq, message in enumerate(record["traj"], 1)))
         for record in json.loads(source.read_text())

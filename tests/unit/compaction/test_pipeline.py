@@ -6,14 +6,14 @@ from collections.abc import Callable
 
 import pytest
 
-from recollect_server.compaction.plan import Strategy, complete, nothing
-from recollect_server.compaction.strategies.pipeline import Pipeline
-from recollect_server.compaction.strategies.recursive_summary import RecursiveSummary
-from recollect_server.compaction.strategies.sliding_window import SlidingWindow
-from recollect_server.compaction.strategies.token_budget import TokenBudget
-from recollect_server.compaction.strategies.trim_tool_results import TrimToolResults
-from recollect_server.compaction.strategies.turn_window import TurnWindow
-from recollect_server.domain.errors import InvalidField
+from threadkeep_server.compaction.plan import Strategy, complete, nothing
+from threadkeep_server.compaction.strategies.pipeline import Pipeline
+from threadkeep_server.compaction.strategies.recursive_summary import RecursiveSummary
+from threadkeep_server.compaction.strategies.sliding_window import SlidingWindow
+from threadkeep_server.compaction.strategies.token_budget import TokenBudget
+from threadkeep_server.compaction.strategies.trim_tool_results import TrimToolResults
+from threadkeep_server.compaction.strategies.turn_window import TurnWindow
+from threadkeep_server.domain.errors import InvalidField
 
 from .notation import compacted, shown, window
 

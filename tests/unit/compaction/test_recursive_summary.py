@@ -7,10 +7,10 @@ from typing import Any
 
 import pytest
 
-from recollect_server.compaction.plan import Insert, NewEvent, Plan, SummaryRejected, SummaryRequest, applied, complete
-from recollect_server.compaction.strategies.recursive_summary import SHADOW_PROMPT, RecursiveSummary
-from recollect_server.domain.errors import InvalidField
-from recollect_server.domain.model import Role
+from threadkeep_server.compaction.plan import Insert, NewEvent, Plan, SummaryRejected, SummaryRequest, applied, complete
+from threadkeep_server.compaction.strategies.recursive_summary import SHADOW_PROMPT, RecursiveSummary
+from threadkeep_server.domain.errors import InvalidField
+from threadkeep_server.domain.model import Role
 
 from .notation import compacted, shown, window
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from recollect_server.compaction.strategies.token_budget import TokenBudget
-from recollect_server.domain.errors import InvalidField
+from threadkeep_server.compaction.strategies.token_budget import TokenBudget
+from threadkeep_server.domain.errors import InvalidField
 
 from .notation import compacted, unchanged, window
 

@@ -6,9 +6,9 @@ from collections.abc import Callable
 
 import pytest
 
-from recollect_server.compaction.triggers import AllOf, AnyOf, ByteSize, EventCount, TokenCount, Trigger, TurnCount
-from recollect_server.domain.errors import InvalidField
-from recollect_server.domain.model import Counters
+from threadkeep_server.compaction.triggers import AllOf, AnyOf, ByteSize, EventCount, TokenCount, Trigger, TurnCount
+from threadkeep_server.domain.errors import InvalidField
+from threadkeep_server.domain.model import Counters
 
 from .notation import window
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from recollect_server.compaction.plan import Insert, applied
-from recollect_server.compaction.strategies.trim_tool_results import TrimToolResults
-from recollect_server.domain.errors import InvalidField
-from recollect_server.domain.model import Role
+from threadkeep_server.compaction.plan import Insert, applied
+from threadkeep_server.compaction.strategies.trim_tool_results import TrimToolResults
+from threadkeep_server.domain.errors import InvalidField
+from threadkeep_server.domain.model import Role
 
 from .notation import compacted, unchanged, window
 

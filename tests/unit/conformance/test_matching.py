@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 from google.protobuf.timestamp_pb2 import Timestamp
 
-from recollect.v1.event_pb2 import NativeContent, SessionEvent
-from recollect.v1.message_pb2 import ROLE_USER, ChatMessage
-from recollect.v1.session_pb2 import Session
+from threadkeep.v1.event_pb2 import NativeContent, SessionEvent
+from threadkeep.v1.message_pb2 import ROLE_USER, ChatMessage
+from threadkeep.v1.session_pb2 import Session
 from tests.conformance.matching import differences
 from tests.conformance.messages import plain
 

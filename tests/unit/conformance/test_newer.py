@@ -6,14 +6,14 @@ from google.protobuf.unknown_fields import UnknownFieldSet
 from google.rpc.error_details_pb2 import ErrorInfo, RetryInfo
 from google.rpc.status_pb2 import Status
 
-from recollect.v1.compaction_pb2 import Compaction
-from recollect.v1.event_pb2 import SessionEvent
-from recollect.v1.event_service_pb2 import GetContextResponse
-from recollect.v1.message_pb2 import ROLE_USER, ChatMessage, Part, TextPart
-from recollect.v1.session_pb2 import Session, SessionRef
-from recollect.v1.session_service_pb2 import ListSessionsResponse
-from recollect.v1.subscription_pb2 import Change, CompactionNotice, EventBatch
-from recollect.v1.subscription_service_pb2 import WatchAllResponse
+from threadkeep.v1.compaction_pb2 import Compaction
+from threadkeep.v1.event_pb2 import SessionEvent
+from threadkeep.v1.event_service_pb2 import GetContextResponse
+from threadkeep.v1.message_pb2 import ROLE_USER, ChatMessage, Part, TextPart
+from threadkeep.v1.session_pb2 import Session, SessionRef
+from threadkeep.v1.session_service_pb2 import ListSessionsResponse
+from threadkeep.v1.subscription_pb2 import Change, CompactionNotice, EventBatch
+from threadkeep.v1.subscription_service_pb2 import WatchAllResponse
 from tests.conformance import newer
 from tests.conformance.messages import BY_PATH, RPCS, plain
 

@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 import pytest_asyncio
 
-from recollect.v1.session_pb2 import Session
-from recollect.v1.session_service_pb2 import GetSessionResponse
+from threadkeep.v1.session_pb2 import Session
+from threadkeep.v1.session_service_pb2 import GetSessionResponse
 from tests.conformance import cases, drivers, steps
 from tests.conformance.drivers import BuildFailed, Driver, DriverDied, Recipe
 from tests.conformance.messages import to_wire

@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from recollect.v1.event_pb2 import SessionEvent
-from recollect.v1.event_service_pb2 import AppendEventsRequest
-from recollect.v1.session_service_pb2 import UpdateSessionRequest
+from threadkeep.v1.event_pb2 import SessionEvent
+from threadkeep.v1.event_service_pb2 import AppendEventsRequest
+from threadkeep.v1.session_service_pb2 import UpdateSessionRequest
 from tests.conformance import forms
 from tests.conformance.messages import parse
 from tests.conformance.values import resolve

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import replace
 
-from recollect_server.domain.filters import EventFilter, select
-from recollect_server.domain.model import EventFacts, Role
+from threadkeep_server.domain.filters import EventFilter, select
+from threadkeep_server.domain.model import EventFacts, Role
 
 
 def user(text: str = "", **facts: object) -> EventFacts:

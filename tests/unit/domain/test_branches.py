@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from recollect_server.domain.branches import visible_from
-from recollect_server.domain.filters import EventFilter, matches
-from recollect_server.domain.model import EventDraft, EventFacts, Role
+from threadkeep_server.domain.branches import visible_from
+from threadkeep_server.domain.filters import EventFilter, matches
+from threadkeep_server.domain.model import EventDraft, EventFacts, Role
 
 
 def sees(viewer: str, branch: str, *, synthetic: bool = False) -> bool:

@@ -8,12 +8,12 @@ from pathlib import Path
 
 import pytest
 
-from recollect.v1 import error_reason_pb2
-from recollect_server.domain import errors
-from recollect_server.domain.model import SessionRef
+from threadkeep.v1 import error_reason_pb2
+from threadkeep_server.domain import errors
+from threadkeep_server.domain.model import SessionRef
 
 REF = SessionRef("shop", "alice", "s1")
-PROTO = Path(__file__).parents[3] / "proto" / "recollect" / "v1" / "error_reason.proto"
+PROTO = Path(__file__).parents[3] / "proto" / "threadkeep" / "v1" / "error_reason.proto"
 EXAMPLES = [
     errors.InvalidField("filter.last_n", "must be at least 1"),
     errors.InvalidPageToken("is not one of ours"),
@@ -64,25 +64,25 @@ def documented() -> dict[str, tuple[str, dict[str, object]]]:
 
 def test_every_reason_has_a_class_and_every_class_a_reason() -> None:
     reasons = {name.removeprefix("ERROR_REASON_") for name in error_reason_pb2.ErrorReason.keys()} - {"UNSPECIFIED"}  # noqa: SIM118
-    classes = errors.RecollectError.__subclasses__()
+    classes = errors.ThreadkeepError.__subclasses__()
     assert sorted(kind.reason for kind in classes) == sorted(reasons)
 
 
 def test_every_class_is_among_the_examples() -> None:
-    assert {type(example) for example in EXAMPLES} == set(errors.RecollectError.__subclasses__())
+    assert {type(example) for example in EXAMPLES} == set(errors.ThreadkeepError.__subclasses__())
 
 
 @pytest.mark.parametrize("error", EXAMPLES, ids=lambda error: error.reason)
-def test_code_and_metadata_are_as_documented(error: errors.RecollectError) -> None:
+def test_code_and_metadata_are_as_documented(error: errors.ThreadkeepError) -> None:
     code, example = documented()[error.reason]
     assert error.kind.name == code
     assert example["reason"] == error.reason
-    assert example["domain"] == "recollect.dev"
+    assert example["domain"] == "threadkeep.dev"
     assert error.metadata.keys() == example["metadata"].keys()
 
 
 @pytest.mark.parametrize("error", EXAMPLES, ids=lambda error: error.reason)
-def test_messages_are_for_people_and_metadata_is_text(error: errors.RecollectError) -> None:
+def test_messages_are_for_people_and_metadata_is_text(error: errors.ThreadkeepError) -> None:
     assert str(error) == error.message
     assert len(error.message) > 10
     assert all(isinstance(value, str) for value in error.metadata.values())

@@ -11,9 +11,9 @@ from typing import Any
 
 import pytest
 
-from recollect_server.domain.errors import InvalidField
-from recollect_server.domain.filters import ALL, Authors, AuthorStep, EventFilter, merge
-from recollect_server.domain.model import Role
+from threadkeep_server.domain.errors import InvalidField
+from threadkeep_server.domain.filters import ALL, Authors, AuthorStep, EventFilter, merge
+from threadkeep_server.domain.model import Role
 
 
 def refused(field: str, problem: str = "", **fields: Any) -> None:

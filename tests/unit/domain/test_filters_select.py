@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from recollect_server.domain.filters import ALL, Authors, AuthorStep, EventFilter, matches, select
-from recollect_server.domain.model import EventFacts, Role
+from threadkeep_server.domain.filters import ALL, Authors, AuthorStep, EventFilter, matches, select
+from threadkeep_server.domain.model import EventFacts, Role
 from tests.unit.domain.filter_events import assistant, log, texts, user
 
 

@@ -6,8 +6,8 @@ import dataclasses
 
 import pytest
 
-from recollect.v1 import message_pb2
-from recollect_server.domain.model import Counters, EventDraft, EventFacts, Role, SessionRef, Usage
+from threadkeep.v1 import message_pb2
+from threadkeep_server.domain.model import Counters, EventDraft, EventFacts, Role, SessionRef, Usage
 
 
 @pytest.mark.parametrize(

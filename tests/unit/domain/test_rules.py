@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from recollect_server.domain import rules
-from recollect_server.domain.errors import InvalidField
-from recollect_server.domain.memories import top_values
+from threadkeep_server.domain import rules
+from threadkeep_server.domain.errors import InvalidField
+from threadkeep_server.domain.memories import top_values
 
 HUGE = "9" * 400
 VERBATIM = [

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from recollect_server.domain.text import estimate_tokens, fold
+from threadkeep_server.domain.text import estimate_tokens, fold
 
 
 @pytest.mark.parametrize(

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from recollect_server.domain.model import WindowEvent
-from recollect_server.domain.turns import ToolTies, last_n_start, snap, snap_back
+from threadkeep_server.domain.model import WindowEvent
+from threadkeep_server.domain.turns import ToolTies, last_n_start, snap, snap_back
 from tests.unit.domain.window_events import call, event, result, window
 
 PLAIN = "U1 A1 U2 A2"

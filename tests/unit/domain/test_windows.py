@@ -7,10 +7,10 @@ from typing import Any
 
 import pytest
 
-from recollect_server.domain.errors import InvalidField
-from recollect_server.domain.filters import Authors, AuthorStep
-from recollect_server.domain.model import Counters, WindowEvent
-from recollect_server.domain.windows import Context, ContextMode, ContextSpec, is_lead, select_context
+from threadkeep_server.domain.errors import InvalidField
+from threadkeep_server.domain.filters import Authors, AuthorStep
+from threadkeep_server.domain.model import Counters, WindowEvent
+from threadkeep_server.domain.windows import Context, ContextMode, ContextSpec, is_lead, select_context
 from tests.unit.domain.window_events import call, event, names, result, window
 
 

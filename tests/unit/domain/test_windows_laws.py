@@ -10,11 +10,11 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from recollect_server.domain.branches import visible_from
-from recollect_server.domain.filters import Authors, AuthorStep
-from recollect_server.domain.model import WindowEvent
-from recollect_server.domain.turns import ToolTies
-from recollect_server.domain.windows import Context, ContextMode, ContextSpec, is_lead, select_context
+from threadkeep_server.domain.branches import visible_from
+from threadkeep_server.domain.filters import Authors, AuthorStep
+from threadkeep_server.domain.model import WindowEvent
+from threadkeep_server.domain.turns import ToolTies
+from threadkeep_server.domain.windows import Context, ContextMode, ContextSpec, is_lead, select_context
 from tests.unit.domain.window_events import call, event, result, window
 
 SIZES = st.integers(0, 4)

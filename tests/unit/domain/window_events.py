@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from dataclasses import replace
 from typing import Any
 
-from recollect_server.domain.model import Role, WindowEvent
+from threadkeep_server.domain.model import Role, WindowEvent
 
 _ROLES = {"U": Role.USER, "A": Role.ASSISTANT, "S": Role.SYSTEM, "T": Role.TOOL}
 

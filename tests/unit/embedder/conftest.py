@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
-from recollect_server.embedder.base import Embedder
-from recollect_server.embedder.open import open_embedder
-from recollect_server.embedder.options import EmbedderOptions
+from threadkeep_server.embedder.base import Embedder
+from threadkeep_server.embedder.open import open_embedder
+from threadkeep_server.embedder.options import EmbedderOptions
 from tests.support.embedding_endpoint import EmbeddingEndpoint, embedding_endpoint
 
 KEY = "sk-test-0123456789"

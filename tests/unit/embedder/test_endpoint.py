@@ -10,7 +10,7 @@ import traceback
 import numpy as np
 import pytest
 
-from recollect_server.embedder.base import Embedder, EmbedFailed
+from threadkeep_server.embedder.base import Embedder, EmbedFailed
 from tests.support.embedding_endpoint import EmbeddingEndpoint, vector
 from tests.support.model_endpoint import Behaviour, breaks_off, hangs, never_ends, replies
 

@@ -7,13 +7,13 @@ from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from typing import Self
 
-from recollect_server.domain.feed import Change, FeedEvent, FeedScope, Position
-from recollect_server.domain.filters import ALL, EventFilter
-from recollect_server.feed.channel import Channel
-from recollect_server.feed.frames import CheckpointKind
-from recollect_server.feed.subscription import Subscription
-from recollect_server.feed.tail import Tail
-from recollect_server.store.feed import FeedStore
+from threadkeep_server.domain.feed import Change, FeedEvent, FeedScope, Position
+from threadkeep_server.domain.filters import ALL, EventFilter
+from threadkeep_server.feed.channel import Channel
+from threadkeep_server.feed.frames import CheckpointKind
+from threadkeep_server.feed.subscription import Subscription
+from threadkeep_server.feed.tail import Tail
+from threadkeep_server.store.feed import FeedStore
 from tests.support.sessions import TENANT
 
 EVERYTHING = FeedScope(TENANT)

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from recollect_server.domain.feed import BEGINNING, Change, ChangeKind, Position
-from recollect_server.feed.holding import Holding
-from recollect_server.feed.partitions import MOST_QUEUED, Delivery, OwnedPartition, Read, State
-from recollect_server.store.consumers import Parked, Partition
+from threadkeep_server.domain.feed import BEGINNING, Change, ChangeKind, Position
+from threadkeep_server.feed.holding import Holding
+from threadkeep_server.feed.partitions import MOST_QUEUED, Delivery, OwnedPartition, Read, State
+from threadkeep_server.store.consumers import Parked, Partition
 from tests.support.sessions import TENANT, ref
 
 

@@ -8,12 +8,12 @@ from collections.abc import AsyncIterator
 
 import pytest
 
-from recollect_server.domain.errors import ServerDraining
-from recollect_server.domain.feed import BEGINNING, FeedScope, FeedTrimmed, Position
-from recollect_server.domain.filters import EventFilter
-from recollect_server.domain.model import Role
-from recollect_server.feed.tail import Tail
-from recollect_server.store.memory import MemoryStore
+from threadkeep_server.domain.errors import ServerDraining
+from threadkeep_server.domain.feed import BEGINNING, FeedScope, FeedTrimmed, Position
+from threadkeep_server.domain.filters import EventFilter
+from threadkeep_server.domain.model import Role
+from threadkeep_server.feed.tail import Tail
+from threadkeep_server.store.memory import MemoryStore
 from tests.support.clock import NOW
 from tests.support.codec import CODEC, draft
 from tests.support.sessions import TENANT, append, create, ref
@@ -172,7 +172,7 @@ async def test_nothing_is_kept_for_those_who_left(store: MemoryStore, tail: Tail
 async def test_a_store_that_fails_delays_and_loses_nothing(
     store: MemoryStore, tail: Tail, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("recollect_server.feed.tail._RETRY_S", 0.05)
+    monkeypatch.setattr("threadkeep_server.feed.tail._RETRY_S", 0.05)
     await filled(store, 1)
     async with Watcher(store, tail, start=BEGINNING) as watcher:
         await watcher.caught_up()

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from recollect_server.recall import analysis
-from recollect_server.recall.analysis import index_terms, query_terms, tokens
-from recollect_server.recall.folding import JOINT, LONGEST_TERM
+from threadkeep_server.recall import analysis
+from threadkeep_server.recall.analysis import index_terms, query_terms, tokens
+from threadkeep_server.recall.folding import JOINT, LONGEST_TERM
 
 
 @pytest.mark.parametrize(

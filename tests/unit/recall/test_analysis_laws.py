@@ -8,8 +8,8 @@ import unicodedata
 import pytest
 from hypothesis import given, settings
 
-from recollect_server.recall.analysis import index_terms, query_terms, query_tokens, tokens
-from recollect_server.recall.folding import LONGEST_TERM
+from threadkeep_server.recall.analysis import index_terms, query_terms, query_tokens, tokens
+from threadkeep_server.recall.folding import LONGEST_TERM
 
 from .texts import SAMPLES, texts
 

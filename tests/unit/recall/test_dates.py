@@ -8,11 +8,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from recollect_server.domain.recall import Texts
-from recollect_server.recall import date_rules, dates
-from recollect_server.recall.analysis import index_terms
-from recollect_server.recall.dates import DAY, MONTH, YEAR, date_terms, document_dates, mentions
-from recollect_server.recall.document import words_of
+from threadkeep_server.domain.recall import Texts
+from threadkeep_server.recall import date_rules, dates
+from threadkeep_server.recall.analysis import index_terms
+from threadkeep_server.recall.dates import DAY, MONTH, YEAR, date_terms, document_dates, mentions
+from threadkeep_server.recall.document import words_of
 
 from .texts import SAMPLES, texts
 

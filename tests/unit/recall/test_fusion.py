@@ -6,9 +6,9 @@ import math
 
 import pytest
 
-from recollect_server.domain.errors import InvalidField
-from recollect_server.domain.recall import Scored
-from recollect_server.recall.fusion import fuse, recency
+from threadkeep_server.domain.errors import InvalidField
+from threadkeep_server.domain.recall import Scored
+from threadkeep_server.recall.fusion import fuse, recency
 
 
 def ranking(*keys: int) -> list[Scored]:

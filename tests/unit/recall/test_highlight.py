@@ -9,11 +9,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from recollect_server.domain.recall import Span
-from recollect_server.domain.text import fold
-from recollect_server.recall import analysis, highlight
-from recollect_server.recall.analysis import query_terms, tokens
-from recollect_server.recall.highlight import MOST_HIGHLIGHTS, highlights, literal_highlights
+from threadkeep_server.domain.recall import Span
+from threadkeep_server.domain.text import fold
+from threadkeep_server.recall import analysis, highlight
+from threadkeep_server.recall.analysis import query_terms, tokens
+from threadkeep_server.recall.highlight import MOST_HIGHLIGHTS, highlights, literal_highlights
 
 from .texts import texts
 

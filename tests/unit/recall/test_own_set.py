@@ -10,7 +10,7 @@ from collections.abc import Mapping
 
 import pytest
 
-from recollect_server.recall.ranking import Weights
+from threadkeep_server.recall.ranking import Weights
 from tests.recall_bench.loaders import OWN, load
 from tests.recall_bench.metrics import ALL, Key, measure
 from tests.recall_bench.model import Conversation

@@ -7,10 +7,10 @@ from dataclasses import replace
 
 import pytest
 
-from recollect_server.domain.recall import Candidates
-from recollect_server.recall.query import Query
-from recollect_server.recall.ranking import DEFAULT, POSITION_STEP, Weights, rank
-from recollect_server.store.sql import schema
+from threadkeep_server.domain.recall import Candidates
+from threadkeep_server.recall.query import Query
+from threadkeep_server.recall.ranking import DEFAULT, POSITION_STEP, Weights, rank
+from threadkeep_server.store.sql import schema
 from tests.unit.recall.ranking_cases import BARE, asked, candidate, order
 
 

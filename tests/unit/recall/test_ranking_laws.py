@@ -9,10 +9,10 @@ from collections.abc import Sequence
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from recollect_server.domain.recall import Candidate, Candidates
-from recollect_server.recall import features
-from recollect_server.recall.query import Query
-from recollect_server.recall.ranking import rank
+from threadkeep_server.domain.recall import Candidate, Candidates
+from threadkeep_server.recall import features
+from threadkeep_server.recall.query import Query
+from threadkeep_server.recall.ranking import rank
 from tests.unit.recall.ranking_cases import candidate
 
 WORDS = st.sampled_from(["tea", "cake", "ann", "bob", "京都", "ü", "x", "y", "z"])

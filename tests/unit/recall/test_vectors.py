@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from recollect_server.recall.vectors import (
+from threadkeep_server.recall.vectors import (
     BestRows,
     VectorCache,
     Vectors,

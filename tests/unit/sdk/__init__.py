@@ -1,1 +1,1 @@
-"""The Python SDK without a Recollect server."""
+"""The Python SDK without a Threadkeep server."""

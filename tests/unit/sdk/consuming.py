@@ -10,9 +10,9 @@ from typing import Any
 
 import grpc
 
-from recollect.v1 import consumer_service_pb2 as ns
-from recollect.v1 import subscription_pb2 as su
-from recollect.v1.consumer_pb2 import Consumer
+from threadkeep.v1 import consumer_service_pb2 as ns
+from threadkeep.v1 import subscription_pb2 as su
+from threadkeep.v1.consumer_pb2 import Consumer
 
 from .fake import Fail, FakeServer
 

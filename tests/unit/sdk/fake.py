@@ -16,7 +16,7 @@ from google.rpc.error_details_pb2 import ErrorInfo, RetryInfo
 from google.rpc.status_pb2 import Status
 from grpc_status import rpc_status
 
-from recollect.v1 import (
+from threadkeep.v1 import (
     compaction_service_pb2,
     consumer_service_pb2,
     event_service_pb2,
@@ -53,7 +53,7 @@ class Fail(Exception):
     def abort(self, context: grpc.ServicerContext) -> None:
         details: list[Message] = []
         if self.reason:
-            details.append(ErrorInfo(reason=self.reason, domain="recollect.dev", metadata=self.metadata))
+            details.append(ErrorInfo(reason=self.reason, domain="threadkeep.dev", metadata=self.metadata))
         if self.retry_after is not None:
             delay = Duration()
             delay.FromNanoseconds(int(self.retry_after * 1e9))

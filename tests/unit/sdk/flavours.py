@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import AsyncIterator, Iterator
 from typing import Any, Self
 
-import recollect
+import threadkeep
 
 ITERATORS = ("sessions", "events", "search", "append_stream", "compactions", "watch", "consumers", "parked")
 OF_MEMORY = ("list",)
@@ -20,7 +20,7 @@ class Bridge:
     iterators: tuple[str, ...] = ITERATORS
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
-        self.client: Any = recollect.Client(*args, **kwargs)
+        self.client: Any = threadkeep.Client(*args, **kwargs)
 
     async def __aenter__(self) -> Self:
         return self
@@ -50,10 +50,10 @@ class MemoryBridge(Bridge):
 
     iterators = OF_MEMORY
 
-    def __init__(self, memory: recollect.UserMemory) -> None:
+    def __init__(self, memory: threadkeep.UserMemory) -> None:
         self.client = memory
 
 
 def make(flavour: str, *args: Any, **kwargs: Any) -> Any:
     """A client of this flavour."""
-    return (recollect.AsyncClient if flavour == "async" else Bridge)(*args, **kwargs)
+    return (threadkeep.AsyncClient if flavour == "async" else Bridge)(*args, **kwargs)

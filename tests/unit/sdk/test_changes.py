@@ -5,9 +5,9 @@ import random
 import grpc
 import pytest
 
-from recollect import RecollectError, _backoff, _changes, errors
-from recollect.v1 import subscription_pb2 as su
-from recollect.v1.session_pb2 import SessionRef
+from threadkeep import ThreadkeepError, _backoff, _changes, errors
+from threadkeep.v1 import subscription_pb2 as su
+from threadkeep.v1.session_pb2 import SessionRef
 
 
 class Steady(random.Random):
@@ -30,9 +30,9 @@ def test_pauses_double_up_to_a_bound_and_begin_anew(monkeypatch: pytest.MonkeyPa
     drawn = [_backoff.Backoff().pause(lost) for _ in range(300)]
     assert min(drawn) < 0.03 < 0.07 < max(drawn) <= 0.1
     # A reason of a newer server, with the code that says it all.
-    assert backoff.pause(RecollectError("away", reason="ON_HOLIDAY", code=grpc.StatusCode.UNAVAILABLE)) <= 5.0
-    with pytest.raises(RecollectError):
-        backoff.pause(RecollectError("wrong", reason="ON_STRIKE", code=grpc.StatusCode.ABORTED))
+    assert backoff.pause(ThreadkeepError("away", reason="ON_HOLIDAY", code=grpc.StatusCode.UNAVAILABLE)) <= 5.0
+    with pytest.raises(ThreadkeepError):
+        backoff.pause(ThreadkeepError("wrong", reason="ON_STRIKE", code=grpc.StatusCode.ABORTED))
     for _ in range(5000):  # for ever does not overflow
         backoff.pause(lost)
 

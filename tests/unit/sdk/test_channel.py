@@ -5,8 +5,8 @@ import json
 import grpc
 import pytest
 
-import recollect
-from recollect import _channel
+import threadkeep
+from threadkeep import _channel
 
 
 def test_the_retry_policy_names_what_the_protos_mark() -> None:
@@ -64,11 +64,11 @@ def test_given_options_win() -> None:
 
 
 def test_addresses(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.delenv("RECOLLECT_ADDRESS", raising=False)
-    assert recollect.Client().address == "127.0.0.1:7443"
-    monkeypatch.setenv("RECOLLECT_ADDRESS", "db:1")
-    assert recollect.AsyncClient().address == "db:1"
-    assert recollect.Client("host:2").address == "host:2"
+    monkeypatch.delenv("THREADKEEP_ADDRESS", raising=False)
+    assert threadkeep.Client().address == "127.0.0.1:7443"
+    monkeypatch.setenv("THREADKEEP_ADDRESS", "db:1")
+    assert threadkeep.AsyncClient().address == "db:1"
+    assert threadkeep.Client("host:2").address == "host:2"
 
 
 def test_credentials() -> None:
@@ -80,4 +80,4 @@ def test_credentials() -> None:
 
 def test_an_address_of_another_type_is_refused() -> None:
     with pytest.raises(TypeError, match="address must be str, not int"):
-        recollect.Client(7443)  # type: ignore[arg-type]
+        threadkeep.Client(7443)  # type: ignore[arg-type]

@@ -10,11 +10,11 @@ from typing import Any
 import grpc
 import pytest
 
-import recollect
-from recollect import errors
-from recollect.v1 import event_service_pb2 as es
-from recollect.v1 import recall_service_pb2 as rs
-from recollect.v1 import session_service_pb2 as ss
+import threadkeep
+from threadkeep import errors
+from threadkeep.v1 import event_service_pb2 as es
+from threadkeep.v1 import recall_service_pb2 as rs
+from threadkeep.v1 import session_service_pb2 as ss
 
 from .fake import Fail, FakeServer
 
@@ -23,7 +23,7 @@ DOWN = Fail(grpc.StatusCode.UNAVAILABLE)
 
 async def test_an_append_is_retried_with_the_same_event_ids(client: Any, fake: FakeServer) -> None:
     fake.answers["AppendEvents"] = [DOWN, DOWN, es.AppendEventsResponse(last_seq=2)]
-    events = recollect.user("hi"), recollect.assistant("hello")
+    events = threadkeep.user("hi"), threadkeep.assistant("hello")
     response = await client.append("s1", *events)
     sent = fake.requests("AppendEvents")
     ids = {tuple(event.event_id for event in request.events) for request in sent}
@@ -35,13 +35,13 @@ async def test_an_append_is_retried_with_the_same_event_ids(client: Any, fake: F
 
 async def test_large_appends_are_retried_too(client: Any, fake: FakeServer) -> None:
     fake.answers["AppendEvents"] = [DOWN]
-    await client.append("s1", recollect.user("x" * 3_000_000))
+    await client.append("s1", threadkeep.user("x" * 3_000_000))
     assert len(fake.requests("AppendEvents")) == 2
 
 
 async def test_each_append_makes_new_ids_and_keeps_given_ones(client: Any, fake: FakeServer) -> None:
-    event = recollect.user("hi")
-    await client.append("s1", event, recollect.user("hi", event_id="mine"))
+    event = threadkeep.user("hi")
+    await client.append("s1", event, threadkeep.user("hi", event_id="mine"))
     await client.append("s1", event)
     first, second = fake.requests("AppendEvents")
     assert first.events[1].event_id == "mine"
@@ -50,7 +50,7 @@ async def test_each_append_makes_new_ids_and_keeps_given_ones(client: Any, fake:
 
 async def test_what_the_protos_do_not_call_idempotent_is_sent_once(client: Any, fake: FakeServer) -> None:
     fake.answers["CreateSession"] = [DOWN, DOWN]
-    with pytest.raises(recollect.errors.Unavailable):
+    with pytest.raises(threadkeep.errors.Unavailable):
         await client.create_session()
     assert len(fake.requests("CreateSession")) == 1
 
@@ -67,7 +67,7 @@ async def test_errors_are_typed_and_carry_what_the_server_said(client: Any, fake
     metadata = {"session_id": "s1", "expected": "7", "actual": "9"}
     fake.answers["AppendEvents"] = [Fail(grpc.StatusCode.ABORTED, "VERSION_MISMATCH", **metadata)]
     with pytest.raises(errors.VersionMismatch, match="scripted") as caught:
-        await client.append("s1", recollect.user("hi"), expected_log_version=7)
+        await client.append("s1", threadkeep.user("hi"), expected_log_version=7)
     error = caught.value
     assert (error.expected, error.actual, error.session_id) == ("7", "9", "s1")
     assert (error.reason, error.code, error.metadata) == ("VERSION_MISMATCH", grpc.StatusCode.ABORTED, metadata)
@@ -89,16 +89,16 @@ async def test_when_nothing_listens_the_error_says_what_to_do(connect: Callable[
         free.bind(("127.0.0.1", 0))
         address = f"127.0.0.1:{free.getsockname()[1]}"
     started = time.monotonic()
-    with pytest.raises(errors.Unavailable, match=rf"no server at {address} .*; start one with `recollect serve`"):
+    with pytest.raises(errors.Unavailable, match=rf"no server at {address} .*; start one with `threadkeep serve`"):
         await connect(address).info()
     assert time.monotonic() - started < 10
 
 
 async def test_the_token_is_sent(connect: Callable[..., Any], fake: FakeServer, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.delenv("RECOLLECT_TOKEN", raising=False)
+    monkeypatch.delenv("THREADKEEP_TOKEN", raising=False)
     await connect().info()
     assert "authorization" not in fake.metadata
-    monkeypatch.setenv("RECOLLECT_TOKEN", "environment")
+    monkeypatch.setenv("THREADKEEP_TOKEN", "environment")
     await connect().info()
     assert fake.metadata["authorization"] == "Bearer environment"
     await connect(token="given").info()
@@ -114,10 +114,10 @@ async def test_a_closed_client_says_so(client: Any) -> None:
 
 
 async def test_a_session_is_named_by_id_reference_or_session(client: Any, fake: FakeServer) -> None:
-    other = recollect.SessionRef(app="", user_id="bob", session_id="s2")
-    for session in ("s1", other, recollect.Session(ref=other)):
+    other = threadkeep.SessionRef(app="", user_id="bob", session_id="s2")
+    for session in ("s1", other, threadkeep.Session(ref=other)):
         await client.get_session(session)
-    mine = recollect.SessionRef(app="shop", user_id="alice", session_id="s1")
+    mine = threadkeep.SessionRef(app="shop", user_id="alice", session_id="s1")
     assert [request.session for request in fake.requests("GetSession")] == [mine, other, other]
     with pytest.raises(TypeError, match="session must be str, SessionRef or Session, not int"):
         await client.get_session(7)
@@ -129,9 +129,9 @@ async def test_create_session_sends_what_it_was_given(client: Any, fake: FakeSer
     await client.create_session(expire_time=when, metadata=' {"b":2}', return_existing=True)
     await client.create_session(never_expires=True)
     first, second, third = fake.requests("CreateSession")
-    assert first.session == recollect.SessionRef(user_id="bob", session_id="s1")
+    assert first.session == threadkeep.SessionRef(user_id="bob", session_id="s1")
     assert (first.expiry.ttl.seconds, first.metadata_json, dict(first.labels)) == (3600, '{"a":1}', {"k": "v"})
-    assert second.session == recollect.SessionRef(app="shop", user_id="alice")
+    assert second.session == threadkeep.SessionRef(app="shop", user_id="alice")
     assert (second.expiry.expire_time.seconds, second.metadata_json) == (when.timestamp(), ' {"b":2}')
     assert second.return_existing
     assert third.expiry.never_expires
@@ -143,7 +143,7 @@ async def test_an_expiry_is_a_datetime_or_nanoseconds(client: Any, fake: FakeSer
     when = datetime(2030, 1, 2, tzinfo=UTC)
     nanoseconds = int(when.timestamp()) * 1_000_000_000 + 123_456_789
     await client.create_session(expire_time=nanoseconds)
-    await client.append("s1", recollect.user("a"), create=recollect.CreateOptions(expire_time=nanoseconds))
+    await client.append("s1", threadkeep.user("a"), create=threadkeep.CreateOptions(expire_time=nanoseconds))
     await client.update_session("s1", expire_time=nanoseconds)
     (created,), (appended,) = fake.requests("CreateSession"), fake.requests("AppendEvents")
     (updated,) = fake.requests("UpdateSession")
@@ -170,11 +170,11 @@ async def test_the_size_of_contexts_is_set_and_reset(client: Any, fake: FakeServ
 
 
 async def test_append_sends_its_conditions(client: Any, fake: FakeServer) -> None:
-    await client.append("s1", recollect.user("a"), expected_log_version=0, ignore_existing=True, create=True)
+    await client.append("s1", threadkeep.user("a"), expected_log_version=0, ignore_existing=True, create=True)
     await client.append(
-        "s1", recollect.user("a"), expected_last_event_id="", create={"metadata": {"a": 1}, "ttl": timedelta(1)}
+        "s1", threadkeep.user("a"), expected_last_event_id="", create={"metadata": {"a": 1}, "ttl": timedelta(1)}
     )
-    await client.append("s1", recollect.user("a"))
+    await client.append("s1", threadkeep.user("a"))
     first, second, third = fake.requests("AppendEvents")
     assert (first.WhichOneof("precondition"), second.WhichOneof("precondition")) == (
         "expected_log_version",
@@ -186,25 +186,25 @@ async def test_append_sends_its_conditions(client: Any, fake: FakeServer) -> Non
     assert second.create_if_missing.metadata_json == '{"a":1}'
     assert third.WhichOneof("precondition") is None
     with pytest.raises(ValueError, match="at most one"):
-        await client.append("s1", recollect.user("a"), expected_log_version=0, expected_last_event_id="")
+        await client.append("s1", threadkeep.user("a"), expected_log_version=0, expected_last_event_id="")
     with pytest.raises(TypeError, match=r"events\[0\] must be SessionEvent, not list"):
-        await client.append("s1", [recollect.user("a")])
+        await client.append("s1", [threadkeep.user("a")])
 
 
 async def test_iterators_follow_the_page_tokens(client: Any, fake: FakeServer) -> None:
-    one, two = recollect.user("1"), recollect.user("2")
+    one, two = threadkeep.user("1"), threadkeep.user("2")
     fake.answers["ListEvents"] = [es.ListEventsResponse(events=[one], next_page_token="t"), es.ListEventsResponse(events=[two])]
     fake.answers["ListSessions"] = [
-        ss.ListSessionsResponse(sessions=[recollect.Session(uid="1")], next_page_token="t"),
+        ss.ListSessionsResponse(sessions=[threadkeep.Session(uid="1")], next_page_token="t"),
         ss.ListSessionsResponse(next_page_token="u"),
-        ss.ListSessionsResponse(sessions=[recollect.Session(uid="2")]),
+        ss.ListSessionsResponse(sessions=[threadkeep.Session(uid="2")]),
     ]
-    hit = recollect.SearchHit(event=one)
+    hit = threadkeep.SearchHit(event=one)
     fake.answers["SearchEvents"] = [
         rs.SearchEventsResponse(hits=[hit], next_page_token="t"),
         rs.SearchEventsResponse(hits=[hit]),
     ]
-    wanted = recollect.event_filter(roles=["user"])
+    wanted = threadkeep.event_filter(roles=["user"])
     assert [event async for event in client.events("s1", wanted, order="descending", page_size=1)] == [one, two]
     assert [session.uid async for session in client.sessions(labels={"a": "b"})] == ["1", "2"]
     assert [found async for found in client.search("hi", session="s1")] == [hit, hit]
@@ -214,7 +214,7 @@ async def test_iterators_follow_the_page_tokens(client: Any, fake: FakeServer) -
         for request in requests:
             request.ClearField("page_token")
             assert request == requests[0]
-    assert fake.requests("ListEvents")[0].order == recollect.SortOrder.SORT_ORDER_DESCENDING
+    assert fake.requests("ListEvents")[0].order == threadkeep.SortOrder.SORT_ORDER_DESCENDING
     assert fake.requests("ListEvents")[0].filter == wanted
 
 
@@ -240,9 +240,9 @@ async def test_app_and_user_narrow_lists_and_searches(connect: Callable[..., Any
 async def test_the_other_calls_arrive(client: Any, fake: FakeServer) -> None:
     fake.answers["DeleteSession"] = [ss.DeleteSessionResponse(deleted=True, deleted_events=3)]
     fake.answers["DeleteExpiredSessions"] = [ss.DeleteExpiredSessionsResponse(deleted_sessions=2)]
-    fake.answers["GetEvent"] = [es.GetEventResponse(event=recollect.user("hi"))]
+    fake.answers["GetEvent"] = [es.GetEventResponse(event=threadkeep.user("hi"))]
     assert (await client.delete_session("s1")).deleted_events == 3
     assert (await client.delete_expired_sessions()).deleted_sessions == 2
-    assert recollect.text_of(await client.get_event("s1", "e1")) == "hi"
+    assert threadkeep.text_of(await client.get_event("s1", "e1")) == "hi"
     await client.info(totals=True)
     assert fake.requests("GetServerInfo")[0].include_totals

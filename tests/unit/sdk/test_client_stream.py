@@ -10,16 +10,16 @@ from typing import Any
 import grpc
 import pytest
 
-import recollect
-from recollect import errors
-from recollect.v1 import event_service_pb2 as es
+import threadkeep
+from threadkeep import errors
+from threadkeep.v1 import event_service_pb2 as es
 
 from .fake import Fail, FakeServer
 
 
-def batches(count: int) -> Iterator[tuple[str, list[recollect.SessionEvent]]]:
+def batches(count: int) -> Iterator[tuple[str, list[threadkeep.SessionEvent]]]:
     for n in range(count):
-        yield f"s{n}", [recollect.user(str(n))]
+        yield f"s{n}", [threadkeep.user(str(n))]
 
 
 def echo(requests: Iterator[es.AppendStreamRequest], context: grpc.ServicerContext) -> Iterator[es.AppendStreamResponse]:
@@ -37,12 +37,12 @@ async def test_results_come_in_order_one_for_each_batch(client: Any, fake: FakeS
 
 
 async def test_the_asynchronous_client_takes_asynchronous_batches(fake: FakeServer) -> None:
-    async def source() -> AsyncIterator[tuple[str, list[recollect.SessionEvent]]]:
+    async def source() -> AsyncIterator[tuple[str, list[threadkeep.SessionEvent]]]:
         for batch in batches(3):
             yield batch
 
     fake.stream = echo
-    async with recollect.AsyncClient(fake.address) as client:
+    async with threadkeep.AsyncClient(fake.address) as client:
         assert [result.index async for result in client.append_stream(source())] == [0, 1, 2]
 
 
@@ -85,7 +85,7 @@ async def test_a_failed_batch_is_told_and_does_not_end_the_stream(client: Any, f
             yield es.AppendStreamResponse(results=[es.AppendStreamResult(index=index, error=refused)])
 
     fake.stream = failing
-    found = [recollect.error_of(result) async for result in client.append_stream(batches(2))]
+    found = [threadkeep.error_of(result) async for result in client.append_stream(batches(2))]
     assert [(type(e), e.code, e.message, e.metadata) for e in found if e] == [
         (errors.VersionMismatch, grpc.StatusCode.ABORTED, "moved", metadata)
     ] * 2
@@ -102,7 +102,7 @@ async def test_a_broken_stream_raises_even_while_the_source_waits_for_room(clien
     fake.stream = breaking
     left = threading.Event()
 
-    def source() -> Iterator[tuple[str, list[recollect.SessionEvent]]]:
+    def source() -> Iterator[tuple[str, list[threadkeep.SessionEvent]]]:
         try:
             yield from batches(100)
         finally:
@@ -120,7 +120,7 @@ async def test_a_broken_stream_raises_even_while_the_source_waits_for_room(clien
 
 
 async def test_what_the_source_raises_comes_after_the_results(client: Any, fake: FakeServer) -> None:
-    def source() -> Iterator[tuple[str, list[recollect.SessionEvent]]]:
+    def source() -> Iterator[tuple[str, list[threadkeep.SessionEvent]]]:
         yield from batches(2)
         raise LookupError("no more")
 

@@ -6,10 +6,10 @@ from typing import Any
 import grpc
 import pytest
 
-import recollect
-from recollect import CompactionStrategy, CompactionTrigger, SummaryPrompt, compaction, errors
-from recollect.v1 import compaction_pb2 as c
-from recollect.v1 import compaction_service_pb2 as cs
+import threadkeep
+from threadkeep import CompactionStrategy, CompactionTrigger, SummaryPrompt, compaction, errors
+from threadkeep.v1 import compaction_pb2 as c
+from threadkeep.v1 import compaction_service_pb2 as cs
 
 from .fake import Fail, FakeServer
 
@@ -19,7 +19,7 @@ DOWN = Fail(grpc.StatusCode.UNAVAILABLE)
 
 def planned(digest: str = "d1", *, version: int = 3) -> cs.PlanCompactionResponse:
     """A plan that asks for a summary."""
-    shadow, summary = recollect.user("So far?", event_id="n1"), recollect.assistant("", event_id="n2")
+    shadow, summary = threadkeep.user("So far?", event_id="n1"), threadkeep.assistant("", event_id="n2")
     return cs.PlanCompactionResponse(
         plan=c.CompactionPlan(
             archive_event_ids=["e1", "e2"],
@@ -34,7 +34,7 @@ def planned(digest: str = "d1", *, version: int = 3) -> cs.PlanCompactionRespons
 
 def trimming() -> cs.PlanCompactionResponse:
     """A plan that asks for none."""
-    stub = recollect.tool_result("c1", "gone", event_id="n1")
+    stub = threadkeep.tool_result("c1", "gone", event_id="n1")
     inserts = [c.CompactionInsert(before_event_id="e3", events=[stub])]
     return cs.PlanCompactionResponse(plan=c.CompactionPlan(archive_event_ids=["e2"], inserts=inserts), window_version=3)
 
@@ -126,12 +126,12 @@ async def test_a_plan_is_applied_as_it_was_made(client: Any, fake: FakeServer) -
     assert sent.compaction_id
     assert (sent.expected_window_version, sent.HasField("expected_log_version")) == (3, True)
     assert (list(sent.event_ids.ids), sent.branch, sent.strategy) == (["e1", "e2"], "b", "recursive_summary")
-    assert [recollect.text_of(event) for event in sent.inserts[0].events] == ["So far?", "They met."]
-    assert recollect.text_of(plan.plan.inserts[0].events[1]) == ""
+    assert [threadkeep.text_of(event) for event in sent.inserts[0].events] == ["So far?", "They met."]
+    assert threadkeep.text_of(plan.plan.inserts[0].events[1]) == ""
 
 
 async def test_a_plan_of_the_callers_own_is_applied(client: Any, fake: FakeServer) -> None:
-    new = recollect.assistant("s", event_id="n", synthetic=True, compaction_source="mine")
+    new = threadkeep.assistant("s", event_id="n", synthetic=True, compaction_source="mine")
     inserts = [compaction.insert(new, before="e9")]
     await client.apply_compaction("s1", through_seq=7, expected_window_version=0, inserts=inserts, strategy="mine")
     options = {"compaction_id": "c1", "report_mismatch": True, "dry_run": True}
@@ -167,7 +167,7 @@ async def test_compacting_with_a_model_of_ones_own(client: Any, fake: FakeServer
     done = await client.compact_with("s1", summarise, compaction.recursive_summary(4), branch="b", actor="me")
     assert (done.archived_events, asked) == (2, ["what was said"])
     (request,) = fake.requests("ApplyCompaction")
-    assert (recollect.text_of(request.inserts[0].events[1]), request.actor) == ("They met.", "me")
+    assert (threadkeep.text_of(request.inserts[0].events[1]), request.actor) == ("They met.", "me")
 
 
 async def test_after_a_lost_race_the_same_prompt_is_not_asked_twice(
@@ -179,7 +179,7 @@ async def test_after_a_lost_race_the_same_prompt_is_not_asked_twice(
     assert await client.compact_with("s1", summarise) is not None
     applied = fake.requests("ApplyCompaction")
     assert [each.expected_window_version for each in applied] == [3, 4, 5]
-    texts = [recollect.text_of(each.inserts[0].events[1]) for each in applied]
+    texts = [threadkeep.text_of(each.inserts[0].events[1]) for each in applied]
     assert (texts, len(asked)) == (["first", "first", "second"], 2)
 
 
@@ -215,7 +215,7 @@ async def test_a_blank_summary_changes_nothing(client: Any, fake: FakeServer, su
 
 async def test_replacing_is_sent_once(client: Any, fake: FakeServer) -> None:
     fake.answers["ReplaceEvents"] = [cs.ReplaceEventsResponse(replaced=False, log_version=9), DOWN]
-    kept, new = recollect.user("a", event_id="e1"), recollect.assistant("b")
+    kept, new = threadkeep.user("a", event_id="e1"), threadkeep.assistant("b")
     answer = await client.replace_events("s1", kept, new, expected_log_version=8, strategy="mine", actor="me", dry_run=True)
     assert (answer.replaced, answer.log_version) == (False, 9)
     (request,) = fake.requests("ReplaceEvents")
@@ -250,7 +250,7 @@ async def test_policies_are_for_one_scope(client: Any, fake: FakeServer) -> None
         await client.get_compaction_policy(**scope)
         await client.remove_compaction_policy(**scope)
     wanted = [
-        cs.PolicyScope(session=recollect.SessionRef(app="shop", user_id="alice", session_id="s1")),
+        cs.PolicyScope(session=threadkeep.SessionRef(app="shop", user_id="alice", session_id="s1")),
         cs.PolicyScope(user=cs.UserPolicyScope(user_id="bob")),
         cs.PolicyScope(user=cs.UserPolicyScope(user_id="bob", app="")),
         cs.PolicyScope(app="shop"),

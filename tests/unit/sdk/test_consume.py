@@ -11,11 +11,11 @@ from typing import Any
 import grpc
 import pytest
 
-import recollect
-from recollect import _backoff, _changes, _deliveries, errors
-from recollect.v1 import consumer_service_pb2 as ns
-from recollect.v1 import subscription_pb2 as su
-from recollect.v1.subscription_service_pb2 import ChangeScope
+import threadkeep
+from threadkeep import _backoff, _changes, _deliveries, errors
+from threadkeep.v1 import consumer_service_pb2 as ns
+from threadkeep.v1 import subscription_pb2 as su
+from threadkeep.v1.subscription_service_pb2 import ChangeScope
 
 from .consuming import END, GONE, Consuming, Stream, delivery, leave
 from .fake import Fail, FakeServer
@@ -38,7 +38,7 @@ async def test_it_joins_with_what_it_was_told(consume: Callable[..., Consuming],
     consuming = consume(print)
     assert await plain.joined() == ns.JoinConsumer(name="indexer", scope=ChangeScope(app="shop", user_id="alice"))
     await leave(consuming, plain)
-    only = recollect.event_filter(roles=["user"])
+    only = threadkeep.event_filter(roles=["user"])
     options = {"from_beginning": True, "member_id": "m1", "max_outstanding": 9, "max_attempts": 3, "partitions": 4}
     consuming = consume(
         print, user_id="", app="", labels={"a": "b"}, filter=only, ack_timeout=timedelta(seconds=1.5), **options
@@ -154,7 +154,7 @@ async def test_after_the_last_attempt_the_partition_goes_on(consume: Callable[..
 async def test_a_handler_can_park(consume: Callable[..., Consuming], fake: FakeServer) -> None:
     def handle(change: su.Change) -> None:
         if change.versions.log_version == 1:
-            raise recollect.Park("poison")
+            raise threadkeep.Park("poison")
 
     stream = Stream(fake)
     consuming = consume(handle)
@@ -237,7 +237,7 @@ async def test_a_silent_stream_is_left(
     ],
 )
 async def test_what_does_not_pass_is_raised(
-    consume: Callable[..., Consuming], fake: FakeServer, code: grpc.StatusCode, reason: str, kind: type[errors.RecollectError]
+    consume: Callable[..., Consuming], fake: FakeServer, code: grpc.StatusCode, reason: str, kind: type[errors.ThreadkeepError]
 ) -> None:
     stream = Stream(fake)
     consuming = consume(print)
@@ -319,7 +319,7 @@ async def test_cancelling_cancels_the_handlers_and_the_call(fake: FakeServer) ->
             ended.append("handler")
 
     stream = Stream(fake)
-    async with recollect.AsyncClient(fake.address) as client:
+    async with threadkeep.AsyncClient(fake.address) as client:
         task = asyncio.create_task(client.consume("indexer", handle))
         await stream.joined()
         stream.deliver(delivery(1))
@@ -342,7 +342,7 @@ async def test_no_exception_of_a_handler_is_lost(fake: FakeServer, error: BaseEx
         handle(change)
 
     streams = [Stream(fake)]
-    with recollect.Client(fake.address) as client:
+    with threadkeep.Client(fake.address) as client:
         stop = threading.Event()
         task = asyncio.create_task(asyncio.to_thread(client.consume, "indexer", handle, stop=stop))
         await streams[0].joined()
@@ -354,7 +354,7 @@ async def test_no_exception_of_a_handler_is_lost(fake: FakeServer, error: BaseEx
     if isinstance(error, SystemExit):
         return
     stream, ending = Stream(fake), asyncio.Event()
-    async with recollect.AsyncClient(fake.address) as aclient:
+    async with threadkeep.AsyncClient(fake.address) as aclient:
         task = asyncio.create_task(aclient.consume("indexer", asynchronous, stop=ending))
         await stream.joined()
         stream.deliver(delivery(1))
@@ -368,7 +368,7 @@ def test_the_synchronous_client_refuses_an_asynchronous_handler() -> None:
     async def handle(change: su.Change) -> None: ...
 
     with pytest.raises(TypeError, match="AsyncClient"):
-        recollect.Client("nowhere:1").consume("indexer", handle)
+        threadkeep.Client("nowhere:1").consume("indexer", handle)
 
 
 async def test_at_least_one_handler(client: Any) -> None:
@@ -381,6 +381,6 @@ async def test_closing_the_client_ends_it(consume: Callable[..., Consuming], cli
     consuming = consume(print)
     await stream.joined()
     await client.close()
-    with pytest.raises(recollect.RecollectError) as caught:
+    with pytest.raises(threadkeep.ThreadkeepError) as caught:
         await consuming.task
     assert caught.value.code is grpc.StatusCode.CANCELLED

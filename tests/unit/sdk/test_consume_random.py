@@ -15,10 +15,10 @@ from typing import Any
 import grpc
 import pytest
 
-from recollect import _backoff
-from recollect.v1 import consumer_service_pb2 as ns
-from recollect.v1 import subscription_pb2 as su
-from recollect.v1.consumer_pb2 import Consumer
+from threadkeep import _backoff
+from threadkeep.v1 import consumer_service_pb2 as ns
+from threadkeep.v1 import subscription_pb2 as su
+from threadkeep.v1.consumer_pb2 import Consumer
 
 from .consuming import GONE, Consuming
 from .fake import FakeServer

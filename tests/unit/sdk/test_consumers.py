@@ -5,10 +5,10 @@ from typing import Any
 import grpc
 import pytest
 
-from recollect import errors
-from recollect._deliveries import Lanes, Member, Work
-from recollect.v1 import consumer_service_pb2 as ns
-from recollect.v1.consumer_pb2 import Consumer, ParkedChange
+from threadkeep import errors
+from threadkeep._deliveries import Lanes, Member, Work
+from threadkeep.v1 import consumer_service_pb2 as ns
+from threadkeep.v1.consumer_pb2 import Consumer, ParkedChange
 
 from .consuming import delivery
 from .fake import Fail, FakeServer

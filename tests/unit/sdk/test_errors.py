@@ -6,8 +6,8 @@ from typing import Any
 import grpc
 import pytest
 
-from recollect import ErrorReason, RecollectError, errors
-from recollect.v1.event_service_pb2 import AppendError, AppendStreamResult
+from threadkeep import ErrorReason, ThreadkeepError, errors
+from threadkeep.v1.event_service_pb2 import AppendError, AppendStreamResult
 
 
 class Raised(grpc.RpcError):
@@ -42,10 +42,10 @@ def test_there_is_a_class_for_each_reason_and_no_other() -> None:
         (grpc.StatusCode.UNAUTHENTICATED, errors.Unauthenticated),
         (grpc.StatusCode.PERMISSION_DENIED, errors.PermissionDenied),
         (grpc.StatusCode.INTERNAL, errors.Internal),
-        (grpc.StatusCode.UNIMPLEMENTED, RecollectError),
+        (grpc.StatusCode.UNIMPLEMENTED, ThreadkeepError),
     ],
 )
-def test_without_error_info_the_code_decides(code: grpc.StatusCode, kind: type[RecollectError]) -> None:
+def test_without_error_info_the_code_decides(code: grpc.StatusCode, kind: type[ThreadkeepError]) -> None:
     error = errors.from_rpc_error(Raised(code, "why"), "host:1")
     assert type(error) is kind
     assert error.code is code
@@ -60,7 +60,7 @@ def test_details_that_cannot_be_read_do_not_hide_the_error() -> None:
 
 def test_an_answer_that_is_no_message_is_an_error_of_ours() -> None:
     assert errors.readable(0) == 0
-    with pytest.raises(RecollectError, match="could not be read") as raised:
+    with pytest.raises(ThreadkeepError, match="could not be read") as raised:
         errors.readable(None)
     assert raised.value.code is grpc.StatusCode.INTERNAL
 
@@ -68,7 +68,7 @@ def test_an_answer_that_is_no_message_is_an_error_of_ours() -> None:
 def test_a_reason_of_a_newer_server_is_kept() -> None:
     result = AppendStreamResult(error=AppendError(code=9, message="m", reason="FROM_THE_FUTURE", metadata={"a": "b"}))
     error = errors.error_of(result)
-    assert type(error) is RecollectError
+    assert type(error) is ThreadkeepError
     assert error.reason == "FROM_THE_FUTURE"
     assert error.code is grpc.StatusCode.FAILED_PRECONDITION
     assert error.metadata == {"a": "b"}

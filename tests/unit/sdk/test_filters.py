@@ -4,18 +4,18 @@ from datetime import UTC, datetime
 
 import pytest
 
-import recollect
-from recollect import AuthorFilter, AuthorSet, EventFilter, KeywordMatch, LogView, Role
+import threadkeep
+from threadkeep import AuthorFilter, AuthorSet, EventFilter, KeywordMatch, LogView, Role
 
 
 def test_every_condition() -> None:
-    built = recollect.event_filter(
+    built = threadkeep.event_filter(
         from_time=datetime(1970, 1, 1, 0, 0, 1, tzinfo=UTC),
         to_time=2_000_000_001,
         after_seq=0,
         before_seq=9,
         roles=["user", Role.ROLE_TOOL],
-        authors=[recollect.include(["a"]), recollect.exclude(roles=["r"])],
+        authors=[threadkeep.include(["a"]), threadkeep.exclude(roles=["r"])],
         exclude_synthetic=True,
         view="active",
         keyword="k",
@@ -43,22 +43,22 @@ def test_every_condition() -> None:
 
 
 def test_nothing_given_is_the_empty_filter() -> None:
-    assert recollect.event_filter() == EventFilter()
+    assert threadkeep.event_filter() == EventFilter()
 
 
 def test_windows() -> None:
-    assert recollect.event_filter(page=0, page_size=5).page.page_size == 5
-    assert recollect.event_filter(last_n=0).WhichOneof("window") == "last_n", "the server says what is wrong with it"
+    assert threadkeep.event_filter(page=0, page_size=5).page.page_size == 5
+    assert threadkeep.event_filter(last_n=0).WhichOneof("window") == "last_n", "the server says what is wrong with it"
     with pytest.raises(ValueError, match="at most one window"):
-        recollect.event_filter(last_n=1, page=0)
+        threadkeep.event_filter(last_n=1, page=0)
 
 
 def test_unknown_names_are_refused() -> None:
     with pytest.raises(ValueError, match="view must be one of unspecified, active, history, not 'old'"):
-        recollect.event_filter(view="old")
+        threadkeep.event_filter(view="old")
 
 
 @pytest.mark.parametrize("name", ["page", "page_size", "last_n", "after_seq", "before_seq"])
 def test_a_number_of_another_type_is_named(name: str) -> None:
     with pytest.raises(TypeError, match=f"^{name} must be int, not tuple$"):
-        recollect.event_filter(**{name: (0, 2)})
+        threadkeep.event_filter(**{name: (0, 2)})

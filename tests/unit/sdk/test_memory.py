@@ -4,8 +4,8 @@ from typing import Any
 
 import pytest
 
-import recollect
-from recollect import ContextSpec, MemoryFilter, MemoryMode, MemoryProvider, exclude, include
+import threadkeep
+from threadkeep import ContextSpec, MemoryFilter, MemoryMode, MemoryProvider, exclude, include
 
 from .fake import FakeServer
 
@@ -84,7 +84,7 @@ async def test_a_context_is_asked_for_by_provider_spec_or_fields(client: Any, fa
     await client.get_context("s1", last_n=3, branch="x")
     await client.get_context("s1", MemoryProvider(spec))
     plain, *others = fake.requests("GetContext")
-    assert plain.session == recollect.SessionRef(app="shop", user_id="alice", session_id="s1")
+    assert plain.session == threadkeep.SessionRef(app="shop", user_id="alice", session_id="s1")
     assert not plain.HasField("spec")
     assert [request.spec for request in others] == [spec] * 3
     with pytest.raises(ValueError, match="not both: last_n"):
@@ -95,9 +95,9 @@ async def test_a_context_is_asked_for_by_provider_spec_or_fields(client: Any, fa
 
 async def test_a_participant_that_may_not_write_appends_nothing(client: Any, fake: FakeServer) -> None:
     for provider in (WINDOW.read_only(), MemoryProvider.none()):
-        answer = await client.append("s1", recollect.user("hi"), memory=provider, create=True)
-        assert answer == recollect.AppendEventsResponse()
+        answer = await client.append("s1", threadkeep.user("hi"), memory=provider, create=True)
+        assert answer == threadkeep.AppendEventsResponse()
     assert fake.requests("AppendEvents") == []
     for provider in (WINDOW, WINDOW.write_only()):
-        await client.append("s1", recollect.user("hi"), memory=provider)
+        await client.append("s1", threadkeep.user("hi"), memory=provider)
     assert len(fake.requests("AppendEvents")) == 2

@@ -9,11 +9,11 @@ from typing import Any
 import grpc
 import pytest
 
-import recollect
-from recollect import HitGrouping, MemoryEntry, SearchField, SearchMode, SessionRef, errors
-from recollect.v1 import memory_service_pb2 as ms
-from recollect.v1 import recall_service_pb2 as rs
-from recollect.v1 import tool_service_pb2 as ts
+import threadkeep
+from threadkeep import HitGrouping, MemoryEntry, SearchField, SearchMode, SessionRef, errors
+from threadkeep.v1 import memory_service_pb2 as ms
+from threadkeep.v1 import recall_service_pb2 as rs
+from threadkeep.v1 import tool_service_pb2 as ts
 
 from .fake import Fail, FakeServer
 
@@ -34,7 +34,7 @@ async def test_a_search_sends_its_options(client: Any, fake: FakeServer) -> None
         include_synthetic=True,
     )
     await client.search_page(
-        "x", mode=SearchMode.SEARCH_MODE_SEMANTIC, min_score=0.0, recency=recollect.recency(timedelta(1), 3)
+        "x", mode=SearchMode.SEARCH_MODE_SEMANTIC, min_score=0.0, recency=threadkeep.recency(timedelta(1), 3)
     )
     first, second = fake.requests("SearchEvents")
     assert (first.mode, list(first.fields)) == (SearchMode.SEARCH_MODE_RANKED, [1, 4])
@@ -95,14 +95,14 @@ async def test_a_search_goes_on_with_the_same_options(client: Any, fake: FakeSer
 async def test_memories_bear_ids_that_retries_keep(client: Any, fake: FakeServer) -> None:
     answer = ms.AddMemoriesResponse(memories=[ms.AddedMemory(id="m", replayed=True)])
     fake.answers["AddMemories"] = [DOWN, answer]
-    entry = recollect.memory_entry(
+    entry = threadkeep.memory_entry(
         "likes tea", author="alice", event_time=NOON, session_id="s1", event_id="e1", metadata={"kind": "taste"}
     )
     added = await client.memory().add("hates fog", entry, MemoryEntry(id="mine"))
     assert [(each.id, each.replayed) for each in added] == [("m", True)]
     first, second = fake.requests("AddMemories")
     assert first == second
-    assert first.scope == recollect.MemoryScope(app="shop", user_id="alice")
+    assert first.scope == threadkeep.MemoryScope(app="shop", user_id="alice")
     plain, told, given = first.memories
     assert plain.content.parts[0].text.text == "hates fog"
     assert (len({plain.id, told.id}), given.id, entry.id) == (2, "mine", "")

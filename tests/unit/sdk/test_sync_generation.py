@@ -7,7 +7,7 @@ from types import ModuleType
 
 import pytest
 
-import recollect
+import threadkeep
 
 ROOT = Path(__file__).resolve().parents[3]
 
@@ -53,14 +53,14 @@ def test_both_clients_have_the_same_methods_and_parameters() -> None:
             if not name.startswith("_")
         }
 
-    assert signatures(recollect.AsyncClient) == signatures(recollect.Client)
+    assert signatures(threadkeep.AsyncClient) == signatures(threadkeep.Client)
 
 
 def test_everything_public_is_documented() -> None:
-    for name in recollect.__all__:
-        member = getattr(recollect, name)
+    for name in threadkeep.__all__:
+        member = getattr(threadkeep, name)
         assert name.startswith("__") or member.__doc__ or member.DESCRIPTOR, name
-    for cls in (recollect.AsyncClient, recollect.Client):
+    for cls in (threadkeep.AsyncClient, threadkeep.Client):
         for name, member in inspect.getmembers(cls, inspect.isfunction):
             assert name.startswith("_") or member.__doc__, name
 

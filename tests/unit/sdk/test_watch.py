@@ -8,10 +8,10 @@ from typing import Any
 import grpc
 import pytest
 
-import recollect
-from recollect import _backoff, _changes, errors
-from recollect.v1 import subscription_pb2 as su
-from recollect.v1.subscription_service_pb2 import WatchAllResponse, WatchSessionResponse
+import threadkeep
+from threadkeep import _backoff, _changes, errors
+from threadkeep.v1 import subscription_pb2 as su
+from threadkeep.v1.subscription_service_pb2 import WatchAllResponse, WatchSessionResponse
 
 from .fake import HANG, Fail, FakeServer
 
@@ -27,7 +27,7 @@ STARTED = checkpoint(su.CHECKPOINT_KIND_STARTED, "t0")
 
 def batch(n: int, *, session: str = "s1", text: str = "", continues: bool = False, token: str = "") -> su.Change:
     """The n-th change of a session, with token "t<n>"."""
-    events = [recollect.user(text or f"event {n}")]
+    events = [threadkeep.user(text or f"event {n}")]
     change = su.Change(batch=su.EventBatch(events=events, continues=continues), resume_token=token or f"t{n}")
     change.session.session_id = session
     change.versions.log_version = n
@@ -43,7 +43,7 @@ def tokens(changes: list[su.Change]) -> list[str]:
 
 
 def texts(change: su.Change) -> list[str]:
-    return [recollect.text_of(event) for event in change.batch.events]
+    return [threadkeep.text_of(event) for event in change.batch.events]
 
 
 async def take(changes: AsyncIterator[su.Change], count: int) -> list[su.Change]:
@@ -85,13 +85,13 @@ async def test_with_checkpoints_the_first_says_that_it_is_live(client: Any, fake
 )
 async def test_where_a_session_is_followed_from(client: Any, fake: FakeServer, given: Any, sent: Any) -> None:
     fake.answers["WatchSession"] = [[WatchSessionResponse(changes=[batch(1)]), HANG]]
-    changes = client.watch("s1", filter=recollect.event_filter(roles=["user"]), **given)
+    changes = client.watch("s1", filter=threadkeep.event_filter(roles=["user"]), **given)
     await take(changes, 1)
     await changes.aclose()
     [request] = fake.requests("WatchSession")
     assert (request.session.user_id, request.session.app, request.session.session_id) == ("alice", "shop", "s1")
     assert {request.WhichOneof("start"): getattr(request, request.WhichOneof("start"))} == sent
-    assert list(request.filter.roles) == [recollect.Role.ROLE_USER]
+    assert list(request.filter.roles) == [threadkeep.Role.ROLE_USER]
 
 
 @pytest.mark.parametrize(
@@ -128,7 +128,7 @@ async def test_whose_changes_are_followed(
         {"max_retries": -1},
     ],
 )
-@pytest.mark.parametrize("kind", [recollect.AsyncClient, recollect.Client])
+@pytest.mark.parametrize("kind", [threadkeep.AsyncClient, threadkeep.Client])
 def test_what_cannot_be_asked_for_raises_at_once(kind: Any, given: Any) -> None:
     with pytest.raises(ValueError, match=r"give|at least"):
         kind("nowhere:1").watch(**given)
@@ -162,7 +162,7 @@ async def test_wherever_a_stream_breaks_nothing_is_lost_or_repeated(client: Any,
 
 async def test_what_comes_again_all_the_same_is_not_handed_out_again(client: Any, fake: FakeServer) -> None:
     gone = su.Change(
-        session=recollect.SessionRef(session_id="s1"),
+        session=threadkeep.SessionRef(session_id="s1"),
         session_change=su.SessionChange(kind=su.SESSION_CHANGE_KIND_DELETED),
         resume_token="t3",
     )
@@ -182,8 +182,8 @@ async def test_what_comes_again_all_the_same_is_not_handed_out_again(client: Any
 
 async def test_parts_of_a_compaction_are_put_together(client: Any, fake: FakeServer) -> None:
     def part(n: int, *, continues: bool) -> su.Change:
-        record = recollect.Compaction(compaction_id="c1")
-        inserted = [recollect.system(f"summary {n}")]
+        record = threadkeep.Compaction(compaction_id="c1")
+        inserted = [threadkeep.system(f"summary {n}")]
         notice = su.CompactionNotice(compaction=record, inserted=inserted, continues=continues)
         return su.Change(compaction=notice, resume_token="t2" if not continues else "t1")
 
@@ -284,7 +284,7 @@ async def test_without_retries_the_first_failure_is_raised(client: Any, fake: Fa
     ],
 )
 async def test_what_does_not_pass_is_raised(
-    client: Any, fake: FakeServer, code: grpc.StatusCode, reason: str, kind: type[errors.RecollectError]
+    client: Any, fake: FakeServer, code: grpc.StatusCode, reason: str, kind: type[errors.ThreadkeepError]
 ) -> None:
     """Also when it resumes: never is anything skipped to go on."""
     fake.answers["WatchAll"] = [[frame(batch(1)), GONE], [Fail(code, reason, oldest_resume_token="t9", oldest_seq="1200")]]
@@ -307,7 +307,7 @@ async def test_closing_the_iterator_ends_the_call(client: Any, fake: FakeServer)
 
 async def test_leaving_the_loop_ends_the_call(fake: FakeServer) -> None:
     fake.answers["WatchAll"] = [[frame(batch(1)), HANG]]
-    async with recollect.AsyncClient(fake.address) as client:
+    async with threadkeep.AsyncClient(fake.address) as client:
         async for _ in client.watch():
             break
         assert await asyncio.to_thread(fake.ended.acquire, timeout=10)
@@ -315,20 +315,20 @@ async def test_leaving_the_loop_ends_the_call(fake: FakeServer) -> None:
 
 def test_leaving_the_loop_ends_the_call_of_the_synchronous_client(fake: FakeServer) -> None:
     fake.answers["WatchAll"] = [[frame(batch(1)), HANG]]
-    with recollect.Client(fake.address) as client:
+    with threadkeep.Client(fake.address) as client:
         for _ in client.watch():
             break
         assert fake.ended.acquire(timeout=10)
 
 
 async def test_cancelling_the_task_ends_the_call(fake: FakeServer) -> None:
-    async def follow(client: recollect.AsyncClient) -> None:
+    async def follow(client: threadkeep.AsyncClient) -> None:
         async for _ in client.watch():
             arrived.set()
 
     arrived = asyncio.Event()
     fake.answers["WatchAll"] = [[frame(batch(1)), HANG]]
-    async with recollect.AsyncClient(fake.address) as client:
+    async with threadkeep.AsyncClient(fake.address) as client:
         task = asyncio.create_task(follow(client))
         await arrived.wait()
         task.cancel()
@@ -348,7 +348,7 @@ async def test_closing_the_client_ends_a_subscription_with_an_error(
     waiting = asyncio.create_task(take(changes, 1))
     await asyncio.sleep(0.1)
     await client.close()
-    with pytest.raises(recollect.RecollectError) as caught:
+    with pytest.raises(threadkeep.ThreadkeepError) as caught:
         await waiting
     assert caught.value.code is grpc.StatusCode.CANCELLED
 

@@ -7,9 +7,9 @@ from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from typing import Any
 
-from recollect_server.domain.model import SessionRef
-from recollect_server.service.auto_compaction import AutoCompactor
-from recollect_server.store.windows import PolicyScope
+from threadkeep_server.domain.model import SessionRef
+from threadkeep_server.service.auto_compaction import AutoCompactor
+from threadkeep_server.store.windows import PolicyScope
 from tests.support.sessions import append
 from tests.unit.service.bench import CALLER, Bench, key, log
 

@@ -7,20 +7,20 @@ from collections.abc import Awaitable, Callable, Mapping
 from itertools import count
 from typing import Any
 
-from recollect.v1 import event_pb2
-from recollect_server.compaction.strategies.recursive_summary import RecursiveSummary
-from recollect_server.domain.model import Caller, EventDraft, Role, Session, SessionRef, Usage
-from recollect_server.domain.text import estimate_tokens
-from recollect_server.service.compaction import Application, Applied, CompactionService, Replacement, Run
-from recollect_server.service.compactor import Compactor, Outcome
-from recollect_server.service.policies import PolicyBook, PolicyService
-from recollect_server.store.base import EventQuery
-from recollect_server.store.memory import MemoryStore
-from recollect_server.store.windows import PolicyKey, PolicyScope
-from recollect_server.summarizer.base import SummarizerFailed, Summary
-from recollect_server.transport.compose import EventComposer
-from recollect_server.transport.convert_event import DraftMaker
-from recollect_server.transport.convert_strategy import policy_from_json, stored_policy
+from threadkeep.v1 import event_pb2
+from threadkeep_server.compaction.strategies.recursive_summary import RecursiveSummary
+from threadkeep_server.domain.model import Caller, EventDraft, Role, Session, SessionRef, Usage
+from threadkeep_server.domain.text import estimate_tokens
+from threadkeep_server.service.compaction import Application, Applied, CompactionService, Replacement, Run
+from threadkeep_server.service.compactor import Compactor, Outcome
+from threadkeep_server.service.policies import PolicyBook, PolicyService
+from threadkeep_server.store.base import EventQuery
+from threadkeep_server.store.memory import MemoryStore
+from threadkeep_server.store.windows import PolicyKey, PolicyScope
+from threadkeep_server.summarizer.base import SummarizerFailed, Summary
+from threadkeep_server.transport.compose import EventComposer
+from threadkeep_server.transport.convert_event import DraftMaker
+from threadkeep_server.transport.convert_strategy import policy_from_json, stored_policy
 from tests.support.clock import Clock
 from tests.support.codec import CODEC, as_draft, call, draft, event, parse, result
 from tests.support.sessions import TENANT, append, compact, create, ref

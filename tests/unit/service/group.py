@@ -10,17 +10,17 @@ from contextlib import asynccontextmanager
 from itertools import count
 from typing import Any
 
-from recollect_server.domain.errors import RecollectError
-from recollect_server.domain.feed import ChangeKind, Position
-from recollect_server.domain.filters import EventFilter
-from recollect_server.domain.model import SECOND_NS, Caller
-from recollect_server.feed.ledger import Pace
-from recollect_server.feed.membership import Membership, Told
-from recollect_server.feed.partitions import Delivery
-from recollect_server.service.consumers import ConsumerService, Join
-from recollect_server.service.subscriptions import Quota
-from recollect_server.store.consumers import Parked
-from recollect_server.store.memory import MemoryStore
+from threadkeep_server.domain.errors import ThreadkeepError
+from threadkeep_server.domain.feed import ChangeKind, Position
+from threadkeep_server.domain.filters import EventFilter
+from threadkeep_server.domain.model import SECOND_NS, Caller
+from threadkeep_server.feed.ledger import Pace
+from threadkeep_server.feed.membership import Membership, Told
+from threadkeep_server.feed.partitions import Delivery
+from threadkeep_server.service.consumers import ConsumerService, Join
+from threadkeep_server.service.subscriptions import Quota
+from threadkeep_server.store.consumers import Parked
+from threadkeep_server.store.memory import MemoryStore
 from tests.support.codec import CODEC, draft
 from tests.support.sessions import TENANT, append, create, ref
 from tests.support.simulated import clock, simulate
@@ -143,7 +143,7 @@ class Working:
         assert len(got) == number
         return got
 
-    async def ended(self) -> RecollectError | None:
+    async def ended(self) -> ThreadkeepError | None:
         """What ends the stream."""
         try:
             async with asyncio.timeout(3600):
@@ -151,7 +151,7 @@ class Working:
                     await self.hear()
         except StopAsyncIteration:
             return None
-        except RecollectError as error:
+        except ThreadkeepError as error:
             return error
 
 
@@ -210,7 +210,7 @@ class Worker:
                     self._queues.setdefault(delivery.partition, deque()).append(delivery)
                     if delivery.partition not in self._lanes:
                         self._lanes[delivery.partition] = asyncio.create_task(self._lane(delivery.partition))
-        except RecollectError as error:
+        except ThreadkeepError as error:
             self.error = error
         finally:
             self.stop()

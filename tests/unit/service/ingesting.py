@@ -7,14 +7,14 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from typing import Any
 
-from recollect_server.domain.memories import MemoryFilter
-from recollect_server.domain.model import SECOND_NS, SessionRef
-from recollect_server.domain.rules import Limits
-from recollect_server.service.ingestion import AutoIngestion
-from recollect_server.service.memory import TEXT_ONLY, Ingested, MemoryService, Remembering
-from recollect_server.service.sessions import SessionService
-from recollect_server.store.memory import MemoryStore
-from recollect_server.transport.remembering import WireReader
+from threadkeep_server.domain.memories import MemoryFilter
+from threadkeep_server.domain.model import SECOND_NS, SessionRef
+from threadkeep_server.domain.rules import Limits
+from threadkeep_server.service.ingestion import AutoIngestion
+from threadkeep_server.service.memory import TEXT_ONLY, Ingested, MemoryService, Remembering
+from threadkeep_server.service.sessions import SessionService
+from threadkeep_server.store.memory import MemoryStore
+from threadkeep_server.transport.remembering import WireReader
 from tests.support.codec import CODEC, draft
 from tests.support.sessions import TENANT, append, create, ref
 from tests.support.simulated import clock

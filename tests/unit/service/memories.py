@@ -5,8 +5,8 @@ from __future__ import annotations
 from itertools import count
 from typing import Any
 
-from recollect.v1 import message_pb2
-from recollect_server.domain.memories import MemoryDraft, MemoryFilter, MemoryScope
+from threadkeep.v1 import message_pb2
+from threadkeep_server.domain.memories import MemoryDraft, MemoryFilter, MemoryScope
 from tests.unit.service.recalling import ANYONE, SCOPE, Meanings, Recalling
 
 _numbers = count(1)

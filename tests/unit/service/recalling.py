@@ -8,25 +8,25 @@ from typing import Any
 
 import numpy as np
 
-from recollect_server.domain.memories import MemoryScope
-from recollect_server.domain.model import SECOND_NS, Caller, EventDraft, Role, SessionRef
-from recollect_server.domain.recall import SearchMode
-from recollect_server.domain.rules import Limits
-from recollect_server.embedder.base import EmbedFailed, Vectors
-from recollect_server.recall.vectors import VectorCache, normalised
-from recollect_server.service.embedding import EmbeddingWorker
-from recollect_server.service.matrices import Matrices
-from recollect_server.service.memory import FoundMemories, MemoryQuery, MemoryService
-from recollect_server.service.ranked import RankedPage, RankedQuery, RankedSearch
-from recollect_server.service.recall import RecallService
-from recollect_server.service.semantic import VectorSearch
-from recollect_server.service.tools import RecallTools
-from recollect_server.service.vector_model import VectorModel
-from recollect_server.service.waiting import WaitingCounts
-from recollect_server.store.base import Appended, Store
-from recollect_server.store.memory import MemoryStore
-from recollect_server.store.recall import Source
-from recollect_server.transport.remembering import WireReader
+from threadkeep_server.domain.memories import MemoryScope
+from threadkeep_server.domain.model import SECOND_NS, Caller, EventDraft, Role, SessionRef
+from threadkeep_server.domain.recall import SearchMode
+from threadkeep_server.domain.rules import Limits
+from threadkeep_server.embedder.base import EmbedFailed, Vectors
+from threadkeep_server.recall.vectors import VectorCache, normalised
+from threadkeep_server.service.embedding import EmbeddingWorker
+from threadkeep_server.service.matrices import Matrices
+from threadkeep_server.service.memory import FoundMemories, MemoryQuery, MemoryService
+from threadkeep_server.service.ranked import RankedPage, RankedQuery, RankedSearch
+from threadkeep_server.service.recall import RecallService
+from threadkeep_server.service.semantic import VectorSearch
+from threadkeep_server.service.tools import RecallTools
+from threadkeep_server.service.vector_model import VectorModel
+from threadkeep_server.service.waiting import WaitingCounts
+from threadkeep_server.store.base import Appended, Store
+from threadkeep_server.store.memory import MemoryStore
+from threadkeep_server.store.recall import Source
+from threadkeep_server.transport.remembering import WireReader
 from tests.support.clock import Clock
 from tests.support.codec import CODEC, draft
 from tests.support.sessions import TENANT, append, create, ref

@@ -6,11 +6,11 @@ import threading
 
 import pytest
 
-from recollect_server.domain.recall import ALL_FIELDS, Texts
-from recollect_server.recall.ranking import rank
-from recollect_server.service import searches
-from recollect_server.service.aside import aside
-from recollect_server.service.searches import marked_all
+from threadkeep_server.domain.recall import ALL_FIELDS, Texts
+from threadkeep_server.recall.ranking import rank
+from threadkeep_server.service import searches
+from threadkeep_server.service.aside import aside
+from threadkeep_server.service.searches import marked_all
 from tests.support.codec import CODEC
 from tests.unit.service.recalling import Recalling
 

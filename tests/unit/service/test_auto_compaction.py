@@ -7,10 +7,10 @@ import logging
 
 import pytest
 
-from recollect_server.domain.model import SECOND_NS, Caller, SessionRef
-from recollect_server.service import auto_compaction
-from recollect_server.store.windows import PolicyScope
-from recollect_server.transport.convert_strategy import policy_from_json
+from threadkeep_server.domain.model import SECOND_NS, Caller, SessionRef
+from threadkeep_server.service import auto_compaction
+from threadkeep_server.store.windows import PolicyScope
+from threadkeep_server.transport.convert_strategy import policy_from_json
 from tests.support.codec import draft
 from tests.support.sessions import TENANT, append, ref
 from tests.unit.service.background import SERVER, background

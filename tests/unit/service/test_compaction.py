@@ -6,19 +6,19 @@ import asyncio
 
 import pytest
 
-from recollect_server.domain.errors import (
+from threadkeep_server.domain.errors import (
     BrokenToolPair,
     EventIdConflict,
     EventNotFound,
     InvalidField,
     NothingToCompact,
     PermissionDenied,
-    RecollectError,
+    ThreadkeepError,
     SessionNotFound,
 )
-from recollect_server.domain.model import NO_COUNTERS, NO_USAGE, EventDraft, Role, Usage
-from recollect_server.service.compaction import Application
-from recollect_server.store.base import EventQuery
+from threadkeep_server.domain.model import NO_COUNTERS, NO_USAGE, EventDraft, Role, Usage
+from threadkeep_server.service.compaction import Application
+from threadkeep_server.store.base import EventQuery
 from tests.support.codec import draft
 from tests.support.sessions import TENANT, append, compact, ref
 from tests.unit.service.bench import ALICE, CALLER, Bench, inserted, log, stub
@@ -350,7 +350,7 @@ async def test_a_dry_replacement_changes_nothing(bench: Bench) -> None:
     ],
 )
 async def test_a_replacement_that_cannot_be_made_changes_nothing(
-    bench: Bench, drafts: list[EventDraft], error: type[RecollectError], field: str | None
+    bench: Bench, drafts: list[EventDraft], error: type[ThreadkeepError], field: str | None
 ) -> None:
     await bench.session("U1 A1 A2(c) T1(c)")
     await append(bench.store, draft("gone", event_id="gone"))

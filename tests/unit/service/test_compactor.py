@@ -7,14 +7,14 @@ from dataclasses import replace
 
 import pytest
 
-from recollect_server.compaction.plan import Strategy
-from recollect_server.compaction.strategies.pipeline import Pipeline
-from recollect_server.compaction.strategies.sliding_window import SlidingWindow
-from recollect_server.compaction.strategies.token_budget import TokenBudget
-from recollect_server.compaction.strategies.trim_tool_results import TrimToolResults
-from recollect_server.compaction.strategies.turn_window import TurnWindow
-from recollect_server.compaction.triggers import EventCount
-from recollect_server.domain.errors import (
+from threadkeep_server.compaction.plan import Strategy
+from threadkeep_server.compaction.strategies.pipeline import Pipeline
+from threadkeep_server.compaction.strategies.sliding_window import SlidingWindow
+from threadkeep_server.compaction.strategies.token_budget import TokenBudget
+from threadkeep_server.compaction.strategies.trim_tool_results import TrimToolResults
+from threadkeep_server.compaction.strategies.turn_window import TurnWindow
+from threadkeep_server.compaction.triggers import EventCount
+from threadkeep_server.domain.errors import (
     InvalidField,
     PermissionDenied,
     SessionNotFound,
@@ -22,9 +22,9 @@ from recollect_server.domain.errors import (
     SummarizerNotConfigured,
     VersionMismatch,
 )
-from recollect_server.domain.filters import EventFilter
-from recollect_server.domain.model import NO_COUNTERS, NO_USAGE, Role
-from recollect_server.store.windows import PolicyScope
+from threadkeep_server.domain.filters import EventFilter
+from threadkeep_server.domain.model import NO_COUNTERS, NO_USAGE, Role
+from threadkeep_server.store.windows import PolicyScope
 from tests.support.codec import draft
 from tests.support.sessions import TENANT, append, compact, ref, search
 from tests.unit.service.bench import ALICE, CALLER, SLIDING_2, SPENT, Bench, key, log, summarising

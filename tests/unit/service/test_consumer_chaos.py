@@ -7,10 +7,10 @@ import random
 
 import pytest
 
-from recollect_server.domain.feed import BEGINNING, Position
-from recollect_server.domain.model import SECOND_NS
-from recollect_server.feed.partitions import Delivery
-from recollect_server.service.consumers import Join
+from threadkeep_server.domain.feed import BEGINNING, Position
+from threadkeep_server.domain.model import SECOND_NS
+from threadkeep_server.feed.partitions import Delivery
+from threadkeep_server.service.consumers import Join
 from tests.support.simulated import simulate
 from tests.unit.service.group import CALLER, NAME, Group, Record, Worker
 

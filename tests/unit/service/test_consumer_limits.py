@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from recollect_server.domain.errors import (
+from threadkeep_server.domain.errors import (
     ConsumerMismatch,
     ConsumerNotFound,
     InvalidField,
@@ -17,12 +17,12 @@ from recollect_server.domain.errors import (
     ResumePositionExpired,
     StoreUnavailable,
 )
-from recollect_server.domain.feed import FeedScope
-from recollect_server.domain.filters import EventFilter
-from recollect_server.domain.model import Caller
-from recollect_server.feed.frames import MOST_FRAME_BYTES
-from recollect_server.feed.partitions import Delivery
-from recollect_server.store.consumers import ConsumerKey
+from threadkeep_server.domain.feed import FeedScope
+from threadkeep_server.domain.filters import EventFilter
+from threadkeep_server.domain.model import Caller
+from threadkeep_server.feed.frames import MOST_FRAME_BYTES
+from threadkeep_server.feed.partitions import Delivery
+from threadkeep_server.store.consumers import ConsumerKey
 from tests.support.sessions import TENANT
 from tests.support.simulated import clock
 from tests.unit.service.group import CALLER, LEASE_S, NAME, Group, filled, parked, places, seconds, simulated

@@ -7,13 +7,13 @@ import contextlib
 
 import pytest
 
-from recollect_server.domain.errors import (
+from threadkeep_server.domain.errors import (
     ServerDraining,
     WatchTooSlow,
 )
-from recollect_server.domain.feed import ChangeKind
-from recollect_server.domain.model import SECOND_NS, Caller
-from recollect_server.store.consumers import LOST, ConsumerKey
+from threadkeep_server.domain.feed import ChangeKind
+from threadkeep_server.domain.model import SECOND_NS, Caller
+from threadkeep_server.store.consumers import LOST, ConsumerKey
 from tests.support.sessions import TENANT
 from tests.unit.service.group import CALLER, LEASE_S, NAME, Group, Working, filled, kinds, parked, places, seconds, simulated
 

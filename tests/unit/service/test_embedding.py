@@ -11,17 +11,17 @@ from typing import Any
 import numpy as np
 import pytest
 
-from recollect.v1 import message_pb2
-from recollect_server.domain.errors import StoreUnavailable
-from recollect_server.domain.memories import Forget, MemoryScope
-from recollect_server.embedder.base import EmbedFailed, Vectors
-from recollect_server.service.embedding import EmbeddingWorker
-from recollect_server.service.server import EmbeddingFacts
-from recollect_server.service.vector_model import VectorModel
-from recollect_server.service.waiting import WaitingCounts
-from recollect_server.store.base import UserScope
-from recollect_server.store.memory import MemoryStore
-from recollect_server.store.recall import Source, Unembedded
+from threadkeep.v1 import message_pb2
+from threadkeep_server.domain.errors import StoreUnavailable
+from threadkeep_server.domain.memories import Forget, MemoryScope
+from threadkeep_server.embedder.base import EmbedFailed, Vectors
+from threadkeep_server.service.embedding import EmbeddingWorker
+from threadkeep_server.service.server import EmbeddingFacts
+from threadkeep_server.service.vector_model import VectorModel
+from threadkeep_server.service.waiting import WaitingCounts
+from threadkeep_server.store.base import UserScope
+from threadkeep_server.store.memory import MemoryStore
+from threadkeep_server.store.recall import Source, Unembedded
 from tests.support.codec import CODEC, draft
 from tests.support.sessions import TENANT, append, create, ref
 from tests.support.simulated import clock, simulate

@@ -7,9 +7,9 @@ import logging
 
 import pytest
 
-from recollect_server.domain.errors import StoreUnavailable
-from recollect_server.domain.model import SECOND_NS
-from recollect_server.service.ingestion import MOST_ATTEMPTS
+from threadkeep_server.domain.errors import StoreUnavailable
+from threadkeep_server.domain.model import SECOND_NS
+from threadkeep_server.service.ingestion import MOST_ATTEMPTS
 from tests.support.sessions import TENANT, compact, ref
 from tests.support.simulated import clock, simulate
 from tests.unit.service.ingesting import Server

@@ -8,13 +8,13 @@ from collections.abc import Sequence
 
 import pytest
 
-from recollect_server.domain.errors import PermissionDenied, StoreUnavailable
-from recollect_server.domain.model import SECOND_NS, SessionChange, SessionRef
-from recollect_server.domain.rules import Limits
-from recollect_server.service.ingestion import MOST_ATTEMPTS, AutoIngestion
-from recollect_server.service.memory import TEXT_ONLY, Ingested, Remembering
-from recollect_server.service.sessions import SessionService
-from recollect_server.transport.remembering import WireReader
+from threadkeep_server.domain.errors import PermissionDenied, StoreUnavailable
+from threadkeep_server.domain.model import SECOND_NS, SessionChange, SessionRef
+from threadkeep_server.domain.rules import Limits
+from threadkeep_server.service.ingestion import MOST_ATTEMPTS, AutoIngestion
+from threadkeep_server.service.memory import TEXT_ONLY, Ingested, Remembering
+from threadkeep_server.service.sessions import SessionService
+from threadkeep_server.transport.remembering import WireReader
 from tests.support.sessions import TENANT, ref
 from tests.support.simulated import clock, simulate
 from tests.unit.service.ingesting import Faulty, Server

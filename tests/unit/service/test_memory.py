@@ -7,13 +7,13 @@ from typing import Any
 
 import pytest
 
-from recollect.v1 import message_pb2
-from recollect_server.domain import errors
-from recollect_server.domain.memories import Forget, MemoryDraft, MemoryFilter, MemoryScope
-from recollect_server.domain.model import Caller, Role, Session, SessionRef
-from recollect_server.domain.rules import Limits
-from recollect_server.service import memory as service
-from recollect_server.service.memory import FoundMemories, Ingested, Remembering
+from threadkeep.v1 import message_pb2
+from threadkeep_server.domain import errors
+from threadkeep_server.domain.memories import Forget, MemoryDraft, MemoryFilter, MemoryScope
+from threadkeep_server.domain.model import Caller, Role, Session, SessionRef
+from threadkeep_server.domain.rules import Limits
+from threadkeep_server.service import memory as service
+from threadkeep_server.service.memory import FoundMemories, Ingested, Remembering
 from tests.support.codec import call, draft
 from tests.support.sessions import TENANT, compact, ref
 from tests.unit.service.memories import all_texts, entry, remembering
@@ -208,10 +208,10 @@ async def test_everything_is_scoped_to_tenant_app_and_user() -> None:
     assert await all_texts(recalling) == ["tea"]
 
 
-async def use(recalling: Recalling, caller: Caller, scope: MemoryScope) -> list[errors.RecollectError | None]:
+async def use(recalling: Recalling, caller: Caller, scope: MemoryScope) -> list[errors.ThreadkeepError | None]:
     """What each method raises."""
     memory = recalling.memory
-    raised: list[errors.RecollectError | None] = []
+    raised: list[errors.ThreadkeepError | None] = []
 
     async def search() -> FoundMemories:
         return await memory.search(caller, service.MemoryQuery(scope, "tea"))
@@ -225,7 +225,7 @@ async def use(recalling: Recalling, caller: Caller, scope: MemoryScope) -> list[
     ):
         try:
             await work
-        except errors.RecollectError as error:
+        except errors.ThreadkeepError as error:
             raised.append(error)
         else:
             raised.append(None)

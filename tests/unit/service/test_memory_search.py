@@ -6,13 +6,13 @@ import json
 
 import pytest
 
-from recollect_server.domain import errors
-from recollect_server.domain.memories import Forget, MemoryFilter
-from recollect_server.domain.model import SECOND_NS
-from recollect_server.domain.recall import Field, SearchMode, Span
-from recollect_server.domain.rules import Limits
-from recollect_server.embedder.base import EmbedFailed
-from recollect_server.service.searches import Recency
+from threadkeep_server.domain import errors
+from threadkeep_server.domain.memories import Forget, MemoryFilter
+from threadkeep_server.domain.model import SECOND_NS
+from threadkeep_server.domain.recall import Field, SearchMode, Span
+from threadkeep_server.domain.rules import Limits
+from threadkeep_server.embedder.base import EmbedFailed
+from threadkeep_server.service.searches import Recency
 from tests.unit.service.memories import entry, remembering
 from tests.unit.service.recalling import ANYONE, SCOPE, Meanings, Recalling, texts_of
 

@@ -7,13 +7,13 @@ import logging
 
 import pytest
 
-from recollect.v1 import compaction_pb2
-from recollect_server.domain.errors import InvalidField, PermissionDenied, SessionNotFound, StoreUnavailable
-from recollect_server.domain.model import SECOND_NS, Caller, SessionRef
-from recollect_server.service import policies as module
-from recollect_server.service.policies import PolicyBook, PolicyService
-from recollect_server.store.windows import PolicyKey, PolicyScope, StoredPolicy
-from recollect_server.transport.convert_strategy import policy_from_json, stored_policy
+from threadkeep.v1 import compaction_pb2
+from threadkeep_server.domain.errors import InvalidField, PermissionDenied, SessionNotFound, StoreUnavailable
+from threadkeep_server.domain.model import SECOND_NS, Caller, SessionRef
+from threadkeep_server.service import policies as module
+from threadkeep_server.service.policies import PolicyBook, PolicyService
+from threadkeep_server.store.windows import PolicyKey, PolicyScope, StoredPolicy
+from threadkeep_server.transport.convert_strategy import policy_from_json, stored_policy
 from tests.support.sessions import TENANT, ref
 from tests.unit.service.bench import ALICE, CALLER, SLIDING_2, Bench, key
 

@@ -7,25 +7,25 @@ import threading
 
 import pytest
 
-from recollect_server.domain.errors import (
+from threadkeep_server.domain.errors import (
     EmbedderFailed,
     EmbedderNotConfigured,
     InvalidField,
     PermissionDenied,
     SessionNotFound,
 )
-from recollect_server.domain.filters import EventFilter
-from recollect_server.domain.model import SECOND_NS, Role
-from recollect_server.domain.recall import Candidates, Field, Scored, SearchMode, Span
-from recollect_server.domain.rules import Limits
-from recollect_server.embedder.base import EmbedFailed
-from recollect_server.recall.query import Query
-from recollect_server.recall.ranking import rank
-from recollect_server.service import searches
-from recollect_server.service.ranked import Grouping
-from recollect_server.service.searches import Recency
-from recollect_server.store.base import AppScope, SearchQuery, UserScope
-from recollect_server.transport.codec import message_text
+from threadkeep_server.domain.filters import EventFilter
+from threadkeep_server.domain.model import SECOND_NS, Role
+from threadkeep_server.domain.recall import Candidates, Field, Scored, SearchMode, Span
+from threadkeep_server.domain.rules import Limits
+from threadkeep_server.embedder.base import EmbedFailed
+from threadkeep_server.recall.query import Query
+from threadkeep_server.recall.ranking import rank
+from threadkeep_server.service import searches
+from threadkeep_server.service.ranked import Grouping
+from threadkeep_server.service.searches import Recency
+from threadkeep_server.store.base import AppScope, SearchQuery, UserScope
+from threadkeep_server.transport.codec import message_text
 from tests.support.codec import call, draft, parse
 from tests.support.sessions import ref
 from tests.unit.service.recalling import ALICE, ANYONE, Meanings, Recalling, said

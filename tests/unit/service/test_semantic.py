@@ -10,18 +10,18 @@ from typing import Any
 import numpy as np
 import pytest
 
-from recollect_server.domain.errors import AmbiguousSession
-from recollect_server.domain.filters import EventFilter
-from recollect_server.domain.memories import Forget, MemoryFilter
-from recollect_server.domain.model import Role, SessionRef
-from recollect_server.embedder.base import EmbedFailed
-from recollect_server.recall.vectors import VectorCache
-from recollect_server.service import matrices, semantic
-from recollect_server.service.matrices import Matrices
-from recollect_server.service.vector_model import VectorModel
-from recollect_server.store.base import EventScope, UserScope
-from recollect_server.store.memory import MemoryStore
-from recollect_server.store.recall import Embedded, Source
+from threadkeep_server.domain.errors import AmbiguousSession
+from threadkeep_server.domain.filters import EventFilter
+from threadkeep_server.domain.memories import Forget, MemoryFilter
+from threadkeep_server.domain.model import Role, SessionRef
+from threadkeep_server.embedder.base import EmbedFailed
+from threadkeep_server.recall.vectors import VectorCache
+from threadkeep_server.service import matrices, semantic
+from threadkeep_server.service.matrices import Matrices
+from threadkeep_server.service.vector_model import VectorModel
+from threadkeep_server.store.base import EventScope, UserScope
+from threadkeep_server.store.memory import MemoryStore
+from threadkeep_server.store.recall import Embedded, Source
 from tests.support.clock import Clock
 from tests.support.codec import CODEC, draft
 from tests.support.sessions import TENANT, ref

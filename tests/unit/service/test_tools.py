@@ -7,11 +7,11 @@ from typing import Any
 
 import pytest
 
-from recollect_server.domain import errors
-from recollect_server.domain.memories import Forget
-from recollect_server.domain.model import SECOND_NS, Role, SessionRef
-from recollect_server.embedder.base import EmbedFailed
-from recollect_server.service.tools import MOST_TEXT, rfc3339
+from threadkeep_server.domain import errors
+from threadkeep_server.domain.memories import Forget
+from threadkeep_server.domain.model import SECOND_NS, Role, SessionRef
+from threadkeep_server.embedder.base import EmbedFailed
+from threadkeep_server.service.tools import MOST_TEXT, rfc3339
 from tests.support.clock import NOW
 from tests.support.codec import draft
 from tests.support.sessions import ref

@@ -7,13 +7,13 @@ from collections.abc import Sequence
 
 import pytest
 
-from recollect_server.domain.errors import StoreUnavailable
-from recollect_server.domain.model import SECOND_NS, Caller
-from recollect_server.domain.recall import SearchMode
-from recollect_server.service import waiting
-from recollect_server.service.waiting import WaitingCounts
-from recollect_server.store.memory import MemoryStore
-from recollect_server.store.recall import Source
+from threadkeep_server.domain.errors import StoreUnavailable
+from threadkeep_server.domain.model import SECOND_NS, Caller
+from threadkeep_server.domain.recall import SearchMode
+from threadkeep_server.service import waiting
+from threadkeep_server.service.waiting import WaitingCounts
+from threadkeep_server.store.memory import MemoryStore
+from threadkeep_server.store.recall import Source
 from tests.support.clock import Clock
 from tests.support.codec import CODEC
 from tests.support.sessions import TENANT

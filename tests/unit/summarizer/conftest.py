@@ -8,10 +8,10 @@ from typing import Any
 
 import pytest
 
-from recollect_server.domain.text import estimate_tokens
-from recollect_server.summarizer.base import Summarizer
-from recollect_server.summarizer.open import open_summarizer
-from recollect_server.summarizer.options import SummarizerOptions
+from threadkeep_server.domain.text import estimate_tokens
+from threadkeep_server.summarizer.base import Summarizer
+from threadkeep_server.summarizer.open import open_summarizer
+from threadkeep_server.summarizer.options import SummarizerOptions
 from tests.support.model_endpoint import ModelEndpoint, endpoint
 
 KEY = "sk-test-0123456789"

@@ -7,13 +7,13 @@ import sys
 
 import pytest
 
-from recollect_server.domain.model import Usage
-from recollect_server.summarizer.asking import Answer, Ending, Question
-from recollect_server.summarizer.budget import TokenBudget
-from recollect_server.summarizer.model_summarizer import ModelSummarizer
-from recollect_server.summarizer.open import open_summarizer
-from recollect_server.summarizer.options import SummarizerOptions
-from recollect_server.vendors.failing import AskFailed
+from threadkeep_server.domain.model import Usage
+from threadkeep_server.summarizer.asking import Answer, Ending, Question
+from threadkeep_server.summarizer.budget import TokenBudget
+from threadkeep_server.summarizer.model_summarizer import ModelSummarizer
+from threadkeep_server.summarizer.open import open_summarizer
+from threadkeep_server.summarizer.options import SummarizerOptions
+from threadkeep_server.vendors.failing import AskFailed
 
 
 class Model:
@@ -114,10 +114,10 @@ def test_options_do_not_show_their_secrets() -> None:
 
 @pytest.mark.parametrize(("provider", "adapter"), [("openai", "openai_chat"), ("anthropic", "anthropic_messages")])
 def test_a_missing_library_is_named_with_its_extra(monkeypatch: pytest.MonkeyPatch, provider: str, adapter: str) -> None:
-    monkeypatch.delitem(sys.modules, f"recollect_server.summarizer.{adapter}", raising=False)
+    monkeypatch.delitem(sys.modules, f"threadkeep_server.summarizer.{adapter}", raising=False)
     monkeypatch.setitem(sys.modules, provider, None)
     options = SummarizerOptions(provider=provider, model="m", api_key="k")
-    with pytest.raises(ValueError, match=rf"'{provider}' needs the package '{provider}'; install 'recollect\[summarizer\]'"):
+    with pytest.raises(ValueError, match=rf"'{provider}' needs the package '{provider}'; install 'threadkeep\[summarizer\]'"):
         open_summarizer(options, len)
 
 
@@ -132,7 +132,7 @@ def test_a_missing_library_is_named_with_its_extra(monkeypatch: pytest.MonkeyPat
     ],
 )
 async def test_the_limit_is_named_as_the_endpoint_knows_it(base_url: str, field: str) -> None:
-    from recollect_server.summarizer.openai_chat import OpenAIChat
+    from threadkeep_server.summarizer.openai_chat import OpenAIChat
 
     chat = OpenAIChat(model="m", base_url=base_url, api_key="k")
     assert chat._limit == field

@@ -12,9 +12,9 @@ from email.utils import format_datetime
 
 import pytest
 
-from recollect_server.domain.model import NO_USAGE, Usage
-from recollect_server.summarizer.base import Summarizer, SummarizerFailed, Summary
-from recollect_server.vendors.http import MAX_ANSWER_BYTES
+from threadkeep_server.domain.model import NO_USAGE, Usage
+from threadkeep_server.summarizer.base import Summarizer, SummarizerFailed, Summary
+from threadkeep_server.vendors.http import MAX_ANSWER_BYTES
 from tests.support.model_endpoint import (
     TEXT,
     Behaviour,
@@ -307,7 +307,7 @@ async def test_neither_key_nor_address_nor_words_of_the_vendor_get_out(
             told = "".join(traceback.format_exception(failed.value, chain=True)) + repr(failed.value)
             assert not [secret for secret in (KEY, model.url, SECRET, PROMPT) if secret in told]
         assert KEY not in repr(summarizer)
-    ours = [record.getMessage() for record in caplog.records if record.name.startswith("recollect_server")]
+    ours = [record.getMessage() for record in caplog.records if record.name.startswith("threadkeep_server")]
     assert "small refused (401) (attempt 1), giving up" in ours
     assert not [line for line in ours for secret in (KEY, model.url, SECRET, PROMPT) if secret in line]
 

@@ -7,13 +7,13 @@ from collections.abc import AsyncIterator
 
 import pytest
 
-from recollect.v1 import event_service_pb2 as pb
-from recollect.v1 import session_pb2
-from recollect_server.domain.errors import RateLimited
-from recollect_server.domain.model import Counters
-from recollect_server.store.base import Appended, AppendedEvent
-from recollect_server.transport.append_stream import AppendStream
-from recollect_server.transport.convert_event import set_appended
+from threadkeep.v1 import event_service_pb2 as pb
+from threadkeep.v1 import session_pb2
+from threadkeep_server.domain.errors import RateLimited
+from threadkeep_server.domain.model import Counters
+from threadkeep_server.store.base import Appended, AppendedEvent
+from threadkeep_server.transport.append_stream import AppendStream
+from threadkeep_server.transport.convert_event import set_appended
 
 MOST_IN_FLIGHT = 256
 

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import pytest
 
-from recollect.v1 import event_pb2, message_pb2
-from recollect_server.compaction.plan import NewEvent
-from recollect_server.domain.model import NO_USAGE, SECOND_NS, EventDraft, Role, Tools
-from recollect_server.domain.text import estimate_tokens
-from recollect_server.transport.codec import EventCodec
-from recollect_server.transport.compose import EventComposer
-from recollect_server.transport.convert_event import DraftMaker
+from threadkeep.v1 import event_pb2, message_pb2
+from threadkeep_server.compaction.plan import NewEvent
+from threadkeep_server.domain.model import NO_USAGE, SECOND_NS, EventDraft, Role, Tools
+from threadkeep_server.domain.text import estimate_tokens
+from threadkeep_server.transport.codec import EventCodec
+from threadkeep_server.transport.compose import EventComposer
+from threadkeep_server.transport.convert_event import DraftMaker
 
 NOW = 1_750_000_000 * SECOND_NS + 5
 

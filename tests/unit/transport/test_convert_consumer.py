@@ -6,15 +6,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from recollect.v1 import consumer_pb2, session_pb2, subscription_pb2
-from recollect.v1 import consumer_service_pb2 as pb
-from recollect_server.domain.errors import InvalidField
-from recollect_server.domain.feed import Change, ChangeKind, Position
-from recollect_server.feed.membership import Told
-from recollect_server.feed.partitions import Delivery
-from recollect_server.service.consumers import ParkedPage
-from recollect_server.store.consumers import Parked
-from recollect_server.transport.convert_consumer import (
+from threadkeep.v1 import consumer_pb2, session_pb2, subscription_pb2
+from threadkeep.v1 import consumer_service_pb2 as pb
+from threadkeep_server.domain.errors import InvalidField
+from threadkeep_server.domain.feed import Change, ChangeKind, Position
+from threadkeep_server.feed.membership import Told
+from threadkeep_server.feed.partitions import Delivery
+from threadkeep_server.service.consumers import ParkedPage
+from threadkeep_server.store.consumers import Parked
+from threadkeep_server.transport.convert_consumer import (
     NAME_NUMBERS,
     consume_response,
     name_of,

@@ -7,16 +7,16 @@ from typing import Any
 
 import pytest
 
-from recollect.v1 import subscription_service_pb2 as pb
-from recollect.v1.filter_pb2 import EventFilter
-from recollect.v1.session_pb2 import SessionRef
-from recollect_server.domain.errors import InvalidField, InvalidResumeToken, RecollectError
-from recollect_server.domain.feed import BEGINNING, FeedScope
-from recollect_server.domain.model import Caller
-from recollect_server.service.subscriptions import Start
-from recollect_server.transport.convert_feed import scope_of, start_of
-from recollect_server.transport.resume_tokens import ResumeTokens
-from recollect_server.transport.servicers.subscriptions import SubscriptionServicer
+from threadkeep.v1 import subscription_service_pb2 as pb
+from threadkeep.v1.filter_pb2 import EventFilter
+from threadkeep.v1.session_pb2 import SessionRef
+from threadkeep_server.domain.errors import InvalidField, InvalidResumeToken, ThreadkeepError
+from threadkeep_server.domain.feed import BEGINNING, FeedScope
+from threadkeep_server.domain.model import Caller
+from threadkeep_server.service.subscriptions import Start
+from threadkeep_server.transport.convert_feed import scope_of, start_of
+from threadkeep_server.transport.resume_tokens import ResumeTokens
+from threadkeep_server.transport.servicers.subscriptions import SubscriptionServicer
 
 CALLER = Caller("acme")
 
@@ -144,10 +144,10 @@ async def test_tokens_are_those_of_the_filter_wherever_one_starts() -> None:
 )
 async def test_a_request_that_is_wrong_reaches_nobody(wrong: dict[str, Any], field: str) -> None:
     service = FakeService()
-    with pytest.raises(RecollectError) as caught:
+    with pytest.raises(ThreadkeepError) as caught:
         await _token(pb.WatchSessionRequest(**({"session": {"session_id": "s1"}} | wrong)), service)
     assert caught.value.metadata["field"] == field
     assert not service.asked
     if "filter" in wrong:
-        with pytest.raises(RecollectError):
+        with pytest.raises(ThreadkeepError):
             await _token(pb.WatchAllRequest(**wrong), service)

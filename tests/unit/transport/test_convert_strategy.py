@@ -6,18 +6,18 @@ from typing import Any
 
 import pytest
 
-from recollect.v1 import compaction_pb2 as pb
-from recollect_server.compaction.plan import Strategy
-from recollect_server.compaction.strategies.pipeline import Pipeline
-from recollect_server.compaction.strategies.recursive_summary import RecursiveSummary
-from recollect_server.compaction.strategies.sliding_window import SlidingWindow
-from recollect_server.compaction.strategies.token_budget import TokenBudget
-from recollect_server.compaction.strategies.trim_tool_results import TrimToolResults
-from recollect_server.compaction.strategies.turn_window import TurnWindow
-from recollect_server.compaction.triggers import AllOf, AnyOf, ByteSize, EventCount, TokenCount, Trigger, TurnCount
-from recollect_server.domain.errors import InvalidField
-from recollect_server.domain.model import Counters
-from recollect_server.transport.convert_strategy import (
+from threadkeep.v1 import compaction_pb2 as pb
+from threadkeep_server.compaction.plan import Strategy
+from threadkeep_server.compaction.strategies.pipeline import Pipeline
+from threadkeep_server.compaction.strategies.recursive_summary import RecursiveSummary
+from threadkeep_server.compaction.strategies.sliding_window import SlidingWindow
+from threadkeep_server.compaction.strategies.token_budget import TokenBudget
+from threadkeep_server.compaction.strategies.trim_tool_results import TrimToolResults
+from threadkeep_server.compaction.strategies.turn_window import TurnWindow
+from threadkeep_server.compaction.triggers import AllOf, AnyOf, ByteSize, EventCount, TokenCount, Trigger, TurnCount
+from threadkeep_server.domain.errors import InvalidField
+from threadkeep_server.domain.model import Counters
+from threadkeep_server.transport.convert_strategy import (
     policy_from_json,
     policy_of,
     stored_policy,

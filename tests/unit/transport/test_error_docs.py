@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-from recollect.v1 import error_reason_pb2
-from recollect_server.domain.errors import RecollectError
+from threadkeep.v1 import error_reason_pb2
+from threadkeep_server.domain.errors import ThreadkeepError
 
 _DOC = Path(__file__).parents[3] / "docs" / "errors.md"
 _ROW = re.compile(r"^\| `([A-Z_]+)` \| ([A-Z_]+) \|", re.MULTILINE)
@@ -17,4 +17,4 @@ def test_every_reason_is_listed_with_its_code() -> None:
     reasons = {name.removeprefix("ERROR_REASON_") for name in names} - {"UNSPECIFIED"}
     rows = dict(_ROW.findall(_DOC.read_text(encoding="utf-8")))
     assert rows.keys() == reasons
-    assert rows == {each.reason: each.kind.name for each in RecollectError.__subclasses__()}
+    assert rows == {each.reason: each.kind.name for each in ThreadkeepError.__subclasses__()}

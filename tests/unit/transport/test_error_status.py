@@ -8,15 +8,15 @@ import pytest
 from google.protobuf.message import Message
 from google.rpc import error_details_pb2
 
-from recollect_server.domain import errors
-from recollect_server.domain.model import SessionRef
-from recollect_server.transport.errors import status_of
+from threadkeep_server.domain import errors
+from threadkeep_server.domain.model import SessionRef
+from threadkeep_server.transport.errors import status_of
 
 REF = SessionRef("shop", "ann", "s1")
 M = TypeVar("M", bound=Message)
 
 
-def _details(error: errors.RecollectError, kind: type[M]) -> list[M]:
+def _details(error: errors.ThreadkeepError, kind: type[M]) -> list[M]:
     found = []
     for each in status_of(error).details:
         if each.Is(kind.DESCRIPTOR):
@@ -35,7 +35,7 @@ def _details(error: errors.RecollectError, kind: type[M]) -> list[M]:
         (errors.EventTooLarge("events[3]", 2, 1), "events[3]"),
     ],
 )
-def test_what_is_wrong_with_a_request_is_told_by_field(error: errors.RecollectError, field: str) -> None:
+def test_what_is_wrong_with_a_request_is_told_by_field(error: errors.ThreadkeepError, field: str) -> None:
     (bad,) = _details(error, error_details_pb2.BadRequest)
     assert [(each.field, each.description) for each in bad.field_violations] == [(field, error.message)]
 
@@ -43,13 +43,13 @@ def test_what_is_wrong_with_a_request_is_told_by_field(error: errors.RecollectEr
 @pytest.mark.parametrize(
     ("error", "kind", "name"),
     [
-        (errors.ConsumerNotFound("indexer"), "recollect.v1.Consumer", "indexer"),
-        (errors.EventNotFound(REF, "e1"), "recollect.v1.SessionEvent", "e1"),
-        (errors.SessionAlreadyExists(REF), "recollect.v1.Session", "s1"),
-        (errors.SessionNotFound(REF), "recollect.v1.Session", "s1"),
+        (errors.ConsumerNotFound("indexer"), "threadkeep.v1.Consumer", "indexer"),
+        (errors.EventNotFound(REF, "e1"), "threadkeep.v1.SessionEvent", "e1"),
+        (errors.SessionAlreadyExists(REF), "threadkeep.v1.Session", "s1"),
+        (errors.SessionNotFound(REF), "threadkeep.v1.Session", "s1"),
     ],
 )
-def test_what_is_missing_or_in_the_way_is_named(error: errors.RecollectError, kind: str, name: str) -> None:
+def test_what_is_missing_or_in_the_way_is_named(error: errors.ThreadkeepError, kind: str, name: str) -> None:
     (resource,) = _details(error, error_details_pb2.ResourceInfo)
     assert (resource.resource_type, resource.resource_name) == (kind, name)
 
@@ -57,7 +57,7 @@ def test_what_is_missing_or_in_the_way_is_named(error: errors.RecollectError, ki
 @pytest.mark.parametrize(
     "error", [errors.WatchTooSlow(60), errors.ServerDraining(), errors.StoreUnavailable("x"), errors.RateLimited("appends")]
 )
-def test_what_passes_says_when_to_come_back(error: errors.RecollectError) -> None:
+def test_what_passes_says_when_to_come_back(error: errors.ThreadkeepError) -> None:
     (retry,) = _details(error, error_details_pb2.RetryInfo)
     assert retry.retry_delay.seconds > 0
 
@@ -65,7 +65,7 @@ def test_what_passes_says_when_to_come_back(error: errors.RecollectError) -> Non
 @pytest.mark.parametrize(
     "error", [errors.ResumePositionExpired(oldest_resume_token="t"), errors.ConsumerMismatch("n", "filter")]
 )
-def test_every_error_has_one_reason_and_its_metadata(error: errors.RecollectError) -> None:
+def test_every_error_has_one_reason_and_its_metadata(error: errors.ThreadkeepError) -> None:
     (info,) = _details(error, error_details_pb2.ErrorInfo)
     assert (info.reason, dict(info.metadata)) == (error.reason, error.metadata)
     assert len(status_of(error).details) == 1

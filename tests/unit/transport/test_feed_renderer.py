@@ -11,16 +11,16 @@ from google.protobuf.message import Message
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from recollect.v1 import event_pb2
-from recollect.v1 import subscription_pb2 as pb
-from recollect.v1 import subscription_service_pb2 as service_pb
-from recollect_server.domain.feed import BEGINNING, Change, ChangeKind, FeedEvent, FeedScope, Position
-from recollect_server.domain.model import Compaction, Counters, Role, Session, SessionRef, Usage
-from recollect_server.feed.frames import MOST_FRAME_BYTES, CheckpointKind
-from recollect_server.transport.convert import ref_to, session_to, set_time
-from recollect_server.transport.convert_compaction import compaction_to
-from recollect_server.transport.feed_renderer import FeedDialect, delivery_change
-from recollect_server.transport.resume_tokens import ResumeTokens
+from threadkeep.v1 import event_pb2
+from threadkeep.v1 import subscription_pb2 as pb
+from threadkeep.v1 import subscription_service_pb2 as service_pb
+from threadkeep_server.domain.feed import BEGINNING, Change, ChangeKind, FeedEvent, FeedScope, Position
+from threadkeep_server.domain.model import Compaction, Counters, Role, Session, SessionRef, Usage
+from threadkeep_server.feed.frames import MOST_FRAME_BYTES, CheckpointKind
+from threadkeep_server.transport.convert import ref_to, session_to, set_time
+from threadkeep_server.transport.convert_compaction import compaction_to
+from threadkeep_server.transport.feed_renderer import FeedDialect, delivery_change
+from threadkeep_server.transport.resume_tokens import ResumeTokens
 from tests.support.codec import event
 
 SCOPE = FeedScope("acme")

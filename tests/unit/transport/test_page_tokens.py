@@ -7,12 +7,12 @@ from google.protobuf.message import Message
 from hypothesis import given
 from hypothesis import strategies as st
 
-from recollect.v1 import memory_pb2
-from recollect.v1 import memory_service_pb2 as pb
-from recollect.v1.session_service_pb2 import ListSessionsRequest
-from recollect_server.domain.errors import InvalidPageToken
-from recollect_server.domain.model import Caller
-from recollect_server.transport.tokens import PageTokens
+from threadkeep.v1 import memory_pb2
+from threadkeep.v1 import memory_service_pb2 as pb
+from threadkeep.v1.session_service_pb2 import ListSessionsRequest
+from threadkeep_server.domain.errors import InvalidPageToken
+from threadkeep_server.domain.model import Caller
+from threadkeep_server.transport.tokens import PageTokens
 
 TOKENS = PageTokens("store-1")
 ALICE = Caller("acme", "alice")

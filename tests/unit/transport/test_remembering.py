@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from recollect import SessionEvent, assistant, event, media, reasoning, tool_call, tool_result, tool_result_part, user
-from recollect.v1.message_pb2 import ChatMessage, Part, TextPart, ToolResultPart
-from recollect_server.domain.model import SECOND_NS, Role
-from recollect_server.service.memory import RememberedEvent
-from recollect_server.transport.remembering import WireReader, searched_text
+from threadkeep import SessionEvent, assistant, event, media, reasoning, tool_call, tool_result, tool_result_part, user
+from threadkeep.v1.message_pb2 import ChatMessage, Part, TextPart, ToolResultPart
+from threadkeep_server.domain.model import SECOND_NS, Role
+from threadkeep_server.service.memory import RememberedEvent
+from threadkeep_server.transport.remembering import WireReader, searched_text
 
 READER = WireReader()
 TIME = 1_750_000_000 * SECOND_NS + 5

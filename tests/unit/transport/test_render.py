@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from recollect.v1 import message_pb2
-from recollect_server.domain.model import Tools
-from recollect_server.transport.render import Measured, measured
+from threadkeep.v1 import message_pb2
+from threadkeep_server.domain.model import Tools
+from threadkeep_server.transport.render import Measured, measured
 
 _USER, _ASSISTANT, _TOOL = message_pb2.ROLE_USER, message_pb2.ROLE_ASSISTANT, message_pb2.ROLE_TOOL
 

@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from recollect_server.domain.errors import InvalidResumeToken
-from recollect_server.domain.feed import BEGINNING, FeedScope, Position
-from recollect_server.transport.resume_tokens import ResumeTokens
+from threadkeep_server.domain.errors import InvalidResumeToken
+from threadkeep_server.domain.feed import BEGINNING, FeedScope, Position
+from threadkeep_server.transport.resume_tokens import ResumeTokens
 
 TOKENS = ResumeTokens("store-1")
 SCOPE = FeedScope("acme", "shop", "ann", "s1", (("k", "v"),))

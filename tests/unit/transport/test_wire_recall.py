@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from recollect import SessionEvent, user
-from recollect.v1 import recall_pb2 as rp
-from recollect.v1 import recall_service_pb2 as pb
-from recollect.v1 import session_pb2
-from recollect_server.domain.model import SessionRef, StoredEvent
-from recollect_server.domain.recall import Field, SearchMode, Span
-from recollect_server.service.ranked import RankedHit, RankedPage
-from recollect_server.service.recall import LiteralHit, LiteralPage
-from recollect_server.service.searches import Highlight
-from recollect_server.store.recall import FoundEvent
-from recollect_server.transport.wire import literal_events_response, ranked_events_response
+from threadkeep import SessionEvent, user
+from threadkeep.v1 import recall_pb2 as rp
+from threadkeep.v1 import recall_service_pb2 as pb
+from threadkeep.v1 import session_pb2
+from threadkeep_server.domain.model import SessionRef, StoredEvent
+from threadkeep_server.domain.recall import Field, SearchMode, Span
+from threadkeep_server.service.ranked import RankedHit, RankedPage
+from threadkeep_server.service.recall import LiteralHit, LiteralPage
+from threadkeep_server.service.searches import Highlight
+from threadkeep_server.store.recall import FoundEvent
+from threadkeep_server.transport.wire import literal_events_response, ranked_events_response
 
 REF = SessionRef("shop", "alice", "s1")
 SESSION = session_pb2.SessionRef(app="shop", user_id="alice", session_id="s1")

@@ -1,5 +1,5 @@
 // The Go plugins of `make proto`; apart from client/go, which must not depend on them.
-module github.com/recollect-dev/recollect-go/tools
+module github.com/threadkeep/threadkeep-go/tools
 
 go 1.25.6
 

@@ -1,5 +1,5 @@
 // Agent is the loop of an agent whose memory is a session: read the context, think, append, until there is an answer. A rule stands
-// in for the model. Beside the loop a subscription follows the session. The server is that of RECOLLECT_ADDRESS, by default the
+// in for the model. Beside the loop a subscription follows the session. The server is that of THREADKEEP_ADDRESS, by default the
 // local one.
 package main
 
@@ -9,8 +9,8 @@ import (
 	"fmt"
 	"log"
 
-	"github.com/recollect-dev/recollect-go"
-	"github.com/recollect-dev/recollect-go/recollect/v1"
+	"github.com/threadkeep/threadkeep-go"
+	"github.com/threadkeep/threadkeep-go/threadkeep/v1"
 )
 
 func main() {
@@ -20,12 +20,12 @@ func main() {
 }
 
 func run(ctx context.Context) error {
-	memory, err := recollect.New(recollect.Options{App: "travel", UserID: "alice"})
+	memory, err := threadkeep.New(threadkeep.Options{App: "travel", UserID: "alice"})
 	if err != nil {
 		return err
 	}
 	defer memory.Close()
-	session := memory.Session("agent-" + recollect.NewEventID())
+	session := memory.Session("agent-" + threadkeep.NewEventID())
 
 	followed := make(chan error, 1)
 	go func() { followed <- follow(ctx, session) }()
@@ -36,8 +36,8 @@ func run(ctx context.Context) error {
 }
 
 // answer has the agent answer what the user says.
-func answer(ctx context.Context, session *recollect.Session, question string) error {
-	if _, err := session.Append(ctx, []*recollect.Event{recollect.User(question)}, recollect.Create()); err != nil {
+func answer(ctx context.Context, session *threadkeep.Session, question string) error {
+	if _, err := session.Append(ctx, []*threadkeep.Event{threadkeep.User(question)}, threadkeep.Create()); err != nil {
 		return err
 	}
 	for {
@@ -46,13 +46,13 @@ func answer(ctx context.Context, session *recollect.Session, question string) er
 			return err
 		}
 		said, calls := think(seen.GetEvents())
-		next := []*recollect.Event{said}
+		next := []*threadkeep.Event{said}
 		for _, call := range calls {
 			next = append(next, use(call))
 		}
 		// Nobody else may have written since the context was read: else the agent would answer what it did not see.
-		_, err = session.Append(ctx, next, recollect.ExpectLogVersion(seen.GetLogVersion()))
-		if errors.Is(err, recollect.VersionMismatch) {
+		_, err = session.Append(ctx, next, threadkeep.ExpectLogVersion(seen.GetLogVersion()))
+		if errors.Is(err, threadkeep.VersionMismatch) {
 			continue
 		}
 		if err != nil || len(calls) == 0 {
@@ -62,30 +62,30 @@ func answer(ctx context.Context, session *recollect.Session, question string) er
 }
 
 // think is where a model would be asked: what it says to this context, and the tools that it calls.
-func think(events []*recollect.Event) (*recollect.Event, []*recollectv1.ToolCallPart) {
+func think(events []*threadkeep.Event) (*threadkeep.Event, []*threadkeepv1.ToolCallPart) {
 	last := events[len(events)-1]
 	if result := last.GetMessage().GetParts()[0].GetToolResult(); result != nil {
-		return recollect.Assistant("It is " + result.GetParts()[0].GetText().GetText() + " in Lisbon."), nil
+		return threadkeep.Assistant("It is " + result.GetParts()[0].GetText().GetText() + " in Lisbon."), nil
 	}
-	call := recollect.ToolCall("c1", "temperature", `{"city": "Lisbon"}`)
-	return recollect.Assistant("", call), []*recollectv1.ToolCallPart{call.GetToolCall()}
+	call := threadkeep.ToolCall("c1", "temperature", `{"city": "Lisbon"}`)
+	return threadkeep.Assistant("", call), []*threadkeepv1.ToolCallPart{call.GetToolCall()}
 }
 
-// use runs a tool; a failure would be told the model by recollect.AsError.
-func use(call *recollectv1.ToolCallPart) *recollect.Event {
-	return recollect.ToolResult(call.GetId(), call.GetName(), "21 degrees")
+// use runs a tool; a failure would be told the model by threadkeep.AsError.
+func use(call *threadkeepv1.ToolCallPart) *threadkeep.Event {
+	return threadkeep.ToolResult(call.GetId(), call.GetName(), "21 degrees")
 }
 
 // follow prints what is said, and ends with the answer.
-func follow(ctx context.Context, session *recollect.Session) error {
-	beginning := &recollectv1.WatchSessionRequest{Start: &recollectv1.WatchSessionRequest_AfterSeq{AfterSeq: 0}}
+func follow(ctx context.Context, session *threadkeep.Session) error {
+	beginning := &threadkeepv1.WatchSessionRequest{Start: &threadkeepv1.WatchSessionRequest_AfterSeq{AfterSeq: 0}}
 	for change, err := range session.Watch(ctx, beginning) {
 		if err != nil {
 			return err
 		}
 		for _, event := range change.GetBatch().GetEvents() {
 			fmt.Println(event.GetSeq(), describe(event))
-			if event.GetMessage().GetRole() == recollectv1.Role_ROLE_ASSISTANT && recollect.TextOf(event) != "" {
+			if event.GetMessage().GetRole() == threadkeepv1.Role_ROLE_ASSISTANT && threadkeep.TextOf(event) != "" {
 				return nil
 			}
 		}
@@ -93,15 +93,15 @@ func follow(ctx context.Context, session *recollect.Session) error {
 	return nil
 }
 
-func describe(event *recollect.Event) string {
+func describe(event *threadkeep.Event) string {
 	switch part := event.GetMessage().GetParts()[0].GetContent().(type) {
-	case *recollectv1.Part_ToolCall:
+	case *threadkeepv1.Part_ToolCall:
 		return "calls " + part.ToolCall.GetName() + " " + part.ToolCall.GetArgumentsJson()
-	case *recollectv1.Part_ToolResult:
+	case *threadkeepv1.Part_ToolResult:
 		return "result " + part.ToolResult.GetParts()[0].GetText().GetText()
 	}
-	if event.GetMessage().GetRole() == recollectv1.Role_ROLE_USER {
-		return "user " + recollect.TextOf(event)
+	if event.GetMessage().GetRole() == threadkeepv1.Role_ROLE_USER {
+		return "user " + threadkeep.TextOf(event)
 	}
-	return "assistant " + recollect.TextOf(event)
+	return "assistant " + threadkeep.TextOf(event)
 }

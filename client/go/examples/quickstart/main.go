@@ -1,4 +1,4 @@
-// Quickstart appends to a session, reads it back and searches it. The server is that of RECOLLECT_ADDRESS, by default the local one.
+// Quickstart appends to a session, reads it back and searches it. The server is that of THREADKEEP_ADDRESS, by default the local one.
 package main
 
 import (
@@ -6,8 +6,8 @@ import (
 	"fmt"
 	"log"
 
-	"github.com/recollect-dev/recollect-go"
-	"github.com/recollect-dev/recollect-go/recollect/v1"
+	"github.com/threadkeep/threadkeep-go"
+	"github.com/threadkeep/threadkeep-go/threadkeep/v1"
 )
 
 func main() {
@@ -17,16 +17,16 @@ func main() {
 }
 
 func run(ctx context.Context) error {
-	memory, err := recollect.New(recollect.Options{App: "shop", UserID: "alice"})
+	memory, err := threadkeep.New(threadkeep.Options{App: "shop", UserID: "alice"})
 	if err != nil {
 		return err
 	}
 	defer memory.Close()
 
 	// A session of its own, so that it prints the same every time.
-	trip := memory.Session("quickstart-" + recollect.NewEventID())
-	events := []*recollect.Event{recollect.User("Is flight BA117 on time?"), recollect.Assistant("Yes, it leaves at 10:05.")}
-	appended, err := trip.Append(ctx, events, recollect.Create())
+	trip := memory.Session("quickstart-" + threadkeep.NewEventID())
+	events := []*threadkeep.Event{threadkeep.User("Is flight BA117 on time?"), threadkeep.Assistant("Yes, it leaves at 10:05.")}
+	appended, err := trip.Append(ctx, events, threadkeep.Create())
 	if err != nil {
 		return err
 	}
@@ -36,9 +36,9 @@ func run(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		fmt.Println(event.GetSeq(), recollect.TextOf(event))
+		fmt.Println(event.GetSeq(), threadkeep.TextOf(event))
 	}
-	query := &recollectv1.SearchEventsRequest{Query: "ba117", Scope: &recollectv1.SearchEventsRequest_Session{Session: trip.Ref()}}
+	query := &threadkeepv1.SearchEventsRequest{Query: "ba117", Scope: &threadkeepv1.SearchEventsRequest_Session{Session: trip.Ref()}}
 	for hit, err := range memory.Search(ctx, query) {
 		if err != nil {
 			return err

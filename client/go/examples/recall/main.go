@@ -1,4 +1,4 @@
-// Recall finds what answers a question, and remembers across sessions. The server is that of RECOLLECT_ADDRESS, by default the local
+// Recall finds what answers a question, and remembers across sessions. The server is that of THREADKEEP_ADDRESS, by default the local
 // one.
 package main
 
@@ -7,8 +7,8 @@ import (
 	"fmt"
 	"log"
 
-	"github.com/recollect-dev/recollect-go"
-	"github.com/recollect-dev/recollect-go/recollect/v1"
+	"github.com/threadkeep/threadkeep-go"
+	"github.com/threadkeep/threadkeep-go/threadkeep/v1"
 )
 
 func main() {
@@ -19,51 +19,51 @@ func main() {
 
 func run(ctx context.Context) error {
 	// A user of its own, so that it prints the same every time.
-	client, err := recollect.New(recollect.Options{App: "recall", UserID: "alice-" + recollect.NewEventID()})
+	client, err := threadkeep.New(threadkeep.Options{App: "recall", UserID: "alice-" + threadkeep.NewEventID()})
 	if err != nil {
 		return err
 	}
 	defer client.Close()
 
-	said := []*recollect.Event{
-		recollect.User("My daughter is allergic to peanuts."), recollect.Assistant("Noted."),
-		recollect.User("Which flights go to Lisbon in May?"),
+	said := []*threadkeep.Event{
+		threadkeep.User("My daughter is allergic to peanuts."), threadkeep.Assistant("Noted."),
+		threadkeep.User("Which flights go to Lisbon in May?"),
 	}
-	if _, err := client.Session("trip").Append(ctx, said, recollect.Create()); err != nil {
+	if _, err := client.Session("trip").Append(ctx, said, threadkeep.Create()); err != nil {
 		return err
 	}
-	question := &recollectv1.SearchEventsRequest{
-		Query: "Are there any flights to Lisbon?", Mode: recollectv1.SearchMode_SEARCH_MODE_RANKED,
+	question := &threadkeepv1.SearchEventsRequest{
+		Query: "Are there any flights to Lisbon?", Mode: threadkeepv1.SearchMode_SEARCH_MODE_RANKED,
 	}
 	for hit, err := range client.Search(ctx, question) {
 		if err != nil {
 			return err
 		}
-		fmt.Println("found:", recollect.TextOf(hit.GetEvent()))
+		fmt.Println("found:", threadkeep.TextOf(hit.GetEvent()))
 		break // best first: take as many as are of use
 	}
 	return remember(ctx, client)
 }
 
-func remember(ctx context.Context, client *recollect.Client) error {
+func remember(ctx context.Context, client *threadkeep.Client) error {
 	memory := client.Memory()
 	ingested, err := memory.AddSession(ctx, "trip", nil) // as often as you like: nothing is remembered twice
 	if err != nil {
 		return err
 	}
 	fmt.Println("remembered:", ingested.GetAdded(), "events")
-	if _, err := memory.Add(ctx, recollect.Remember("Prefers a window seat.")); err != nil {
+	if _, err := memory.Add(ctx, threadkeep.Remember("Prefers a window seat.")); err != nil {
 		return err
 	}
-	question := &recollectv1.SearchMemoryRequest{Query: "What must my daughter not eat, peanuts?", TopK: 1}
+	question := &threadkeepv1.SearchMemoryRequest{Query: "What must my daughter not eat, peanuts?", TopK: 1}
 	found, err := memory.Search(ctx, question)
 	if err != nil {
 		return err
 	}
 	for _, entry := range found.GetEntries() {
-		fmt.Println("recalled:", recollect.TextOfMemory(entry))
+		fmt.Println("recalled:", threadkeep.TextOfMemory(entry))
 	}
-	everything := &recollectv1.DeleteMemoriesRequest{What: &recollectv1.DeleteMemoriesRequest_All{All: true}}
+	everything := &threadkeepv1.DeleteMemoriesRequest{What: &threadkeepv1.DeleteMemoriesRequest_All{All: true}}
 	forgotten, err := memory.Delete(ctx, everything)
 	if err != nil {
 		return err

@@ -14,8 +14,8 @@ import (
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/credentials/insecure"
 
-	"github.com/recollect-dev/recollect-go"
-	"github.com/recollect-dev/recollect-go/recollect/v1"
+	"github.com/threadkeep/threadkeep-go"
+	"github.com/threadkeep/threadkeep-go/threadkeep/v1"
 )
 
 const (
@@ -47,7 +47,7 @@ func main() {
 }
 
 func run(ctx context.Context, address string, duration time.Duration) (map[string]any, error) {
-	sdk, err := recollect.New(recollect.Options{Address: address, App: "bench", UserID: "go"})
+	sdk, err := threadkeep.New(threadkeep.Options{Address: address, App: "bench", UserID: "go"})
 	if err != nil {
 		return nil, err
 	}
@@ -58,11 +58,11 @@ func run(ctx context.Context, address string, duration time.Duration) (map[strin
 		return nil, err
 	}
 	defer conn.Close()
-	calls, err := unary(ctx, sdk, recollectv1.NewEventServiceClient(conn), duration)
+	calls, err := unary(ctx, sdk, threadkeepv1.NewEventServiceClient(conn), duration)
 	if err != nil {
 		return nil, fmt.Errorf("unary: %w", err)
 	}
-	rates, err := stream(ctx, sdk, recollectv1.NewSubscriptionServiceClient(conn))
+	rates, err := stream(ctx, sdk, threadkeepv1.NewSubscriptionServiceClient(conn))
 	if err != nil {
 		return nil, fmt.Errorf("stream: %w", err)
 	}
@@ -71,24 +71,24 @@ func run(ctx context.Context, address string, duration time.Duration) (map[strin
 
 // unary appends events of 1 KiB one by one, a block through the stub, a block through the SDK, in turn.
 func unary(
-	ctx context.Context, sdk *recollect.Client, stub recollectv1.EventServiceClient, duration time.Duration,
+	ctx context.Context, sdk *threadkeep.Client, stub threadkeepv1.EventServiceClient, duration time.Duration,
 ) (map[string]any, error) {
-	bare, written := sdk.Session("stub-"+recollect.NewEventID()), sdk.Session("sdk-"+recollect.NewEventID())
-	for _, session := range []*recollect.Session{bare, written} {
-		if _, err := session.Append(ctx, []*recollect.Event{recollect.User("warm up")}, recollect.Create()); err != nil {
+	bare, written := sdk.Session("stub-"+threadkeep.NewEventID()), sdk.Session("sdk-"+threadkeep.NewEventID())
+	for _, session := range []*threadkeep.Session{bare, written} {
+		if _, err := session.Append(ctx, []*threadkeep.Event{threadkeep.User("warm up")}, threadkeep.Create()); err != nil {
 			return nil, err
 		}
 	}
 	ref, id := bare.Ref(), ""
 	ways := [2]func() error{
 		func() error {
-			event := recollect.User(text)
+			event := threadkeep.User(text)
 			event.EventId = id
-			_, err := stub.AppendEvents(ctx, &recollectv1.AppendEventsRequest{Session: ref, Events: []*recollect.Event{event}})
+			_, err := stub.AppendEvents(ctx, &threadkeepv1.AppendEventsRequest{Session: ref, Events: []*threadkeep.Event{event}})
 			return err
 		},
 		func() error {
-			_, err := written.Append(ctx, []*recollect.Event{recollect.User(text)})
+			_, err := written.Append(ctx, []*threadkeep.Event{threadkeep.User(text)})
 			return err
 		},
 	}
@@ -96,7 +96,7 @@ func unary(
 	measure := func(calls int, keep bool) error {
 		for way, call := range ways {
 			for range calls {
-				id = recollect.NewEventID()
+				id = threadkeep.NewEventID()
 				begun := time.Now()
 				if err := call(); err != nil {
 					return err

@@ -5,8 +5,8 @@ import (
 	"slices"
 	"time"
 
-	"github.com/recollect-dev/recollect-go"
-	"github.com/recollect-dev/recollect-go/recollect/v1"
+	"github.com/threadkeep/threadkeep-go"
+	"github.com/threadkeep/threadkeep-go/threadkeep/v1"
 )
 
 type samples []time.Duration
@@ -22,15 +22,15 @@ func (s samples) summary() map[string]any {
 
 // stream follows a session of many events from its beginning, through the stub and through the SDK in turn; the best of each.
 func stream(
-	ctx context.Context, sdk *recollect.Client, stub recollectv1.SubscriptionServiceClient,
+	ctx context.Context, sdk *threadkeep.Client, stub threadkeepv1.SubscriptionServiceClient,
 ) (map[string]any, error) {
-	session := sdk.Session("stream-" + recollect.NewEventID())
+	session := sdk.Session("stream-" + threadkeep.NewEventID())
 	for range streamed / batch {
-		events := make([]*recollect.Event, batch)
+		events := make([]*threadkeep.Event, batch)
 		for i := range events {
-			events[i] = recollect.User(text)
+			events[i] = threadkeep.User(text)
 		}
-		if _, err := session.Append(ctx, events, recollect.Create()); err != nil {
+		if _, err := session.Append(ctx, events, threadkeep.Create()); err != nil {
 			return nil, err
 		}
 	}
@@ -59,9 +59,9 @@ func timed(ctx context.Context, follow func(context.Context) error) (float64, er
 	return streamed / time.Since(begun).Seconds(), err
 }
 
-func followStub(ctx context.Context, stub recollectv1.SubscriptionServiceClient, ref *recollect.SessionRef) error {
-	start := &recollectv1.WatchSessionRequest_AfterSeq{AfterSeq: 0}
-	frames, err := stub.WatchSession(ctx, &recollectv1.WatchSessionRequest{Session: ref, Start: start})
+func followStub(ctx context.Context, stub threadkeepv1.SubscriptionServiceClient, ref *threadkeep.SessionRef) error {
+	start := &threadkeepv1.WatchSessionRequest_AfterSeq{AfterSeq: 0}
+	frames, err := stub.WatchSession(ctx, &threadkeepv1.WatchSessionRequest{Session: ref, Start: start})
 	if err != nil {
 		return err
 	}
@@ -77,8 +77,8 @@ func followStub(ctx context.Context, stub recollectv1.SubscriptionServiceClient,
 	return nil
 }
 
-func followSDK(ctx context.Context, session *recollect.Session) error {
-	seen, beginning := 0, &recollectv1.WatchSessionRequest{Start: &recollectv1.WatchSessionRequest_AfterSeq{AfterSeq: 0}}
+func followSDK(ctx context.Context, session *threadkeep.Session) error {
+	seen, beginning := 0, &threadkeepv1.WatchSessionRequest{Start: &threadkeepv1.WatchSessionRequest_AfterSeq{AfterSeq: 0}}
 	for change, err := range session.Watch(ctx, beginning) {
 		if err != nil {
 			return err

@@ -12,21 +12,21 @@ import (
 	"slices"
 	"time"
 
-	"github.com/recollect-dev/recollect-go"
-	pb "github.com/recollect-dev/recollect-go/recollect/v1"
+	"github.com/threadkeep/threadkeep-go"
+	pb "github.com/threadkeep/threadkeep-go/threadkeep/v1"
 	"google.golang.org/genproto/googleapis/rpc/code"
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/reflect/protoregistry"
 )
 
 func main() {
-	clients, cancels := map[any]*recollect.Client{nil: {}}, map[any]context.CancelFunc{} // nil: of what needs none
+	clients, cancels := map[any]*threadkeep.Client{nil: {}}, map[any]context.CancelFunc{} // nil: of what needs none
 	for input := json.NewDecoder(os.Stdin); input.More(); {
 		p, err := object{}, error(nil)
 		must(p, input.Decode(&p))
 		ctx, cancel := context.WithCancel(context.Background())
 		if limit := time.Duration(get[float64](p, "timeout_ms")) * time.Millisecond; p["op"] == "connect" {
-			clients[p["client"]], err = recollect.New(recollect.Options{Address: text(p, "address"), Token: text(p, "token"),
+			clients[p["client"]], err = threadkeep.New(threadkeep.Options{Address: text(p, "address"), Token: text(p, "token"),
 				App: text(p, "app"), UserID: text(p, "user_id"), Timeout: pick(limit > 0, limit, -1)})
 		} else if limit > 0 {
 			ctx, cancel = context.WithTimeout(ctx, limit)
@@ -36,13 +36,13 @@ func main() {
 	}
 }
 
-func serve(ctx context.Context, client *recollect.Client, target context.CancelFunc, p object, err error) {
+func serve(ctx context.Context, client *threadkeep.Client, target context.CancelFunc, p object, err error) {
 	answer, err := perform(ctx, client, target, p, err)
 	if err == nil || (p["op"] == "watch" && errors.Is(err, context.Canceled)) { // that is how a watch ends
 		write(object{"id": p["id"], "ok": answer})
 		return
 	}
-	e, fields := &recollect.Error{Message: err.Error()}, []string{}
+	e, fields := &threadkeep.Error{Message: err.Error()}, []string{}
 	typed := errors.As(err, &e)
 	for _, violation := range e.Fields {
 		fields = append(fields, violation.Field)
@@ -52,9 +52,9 @@ func serve(ctx context.Context, client *recollect.Client, target context.CancelF
 		"retry_after_ms": pick[any](e.RetryAfter > 0, e.RetryAfter.Milliseconds(), nil)}})
 }
 
-func perform(ctx context.Context, client *recollect.Client, target context.CancelFunc, p object, failed error) (object, error) {
-	rpc := "/recollect.v1." + pick(p["rpc"] != nil, text(p, "rpc"), "-/GetSession") // any, where it is not used
-	types, name := protoregistry.GlobalTypes, "recollect.v1."+path.Base(rpc)
+func perform(ctx context.Context, client *threadkeep.Client, target context.CancelFunc, p object, failed error) (object, error) {
+	rpc := "/threadkeep.v1." + pick(p["rpc"] != nil, text(p, "rpc"), "-/GetSession") // any, where it is not used
+	types, name := protoregistry.GlobalTypes, "threadkeep.v1."+path.Base(rpc)
 	in := decode(must(types.FindMessageByURL(name+"Request")).New().Interface(), p["request"])
 	out := must(types.FindMessageByURL(name + "Response")).New().Interface()
 	ref, strategy := decode(&pb.SessionRef{}, p["session"]), decode(&pb.CompactionStrategy{}, p["strategy"])
@@ -62,19 +62,19 @@ func perform(ctx context.Context, client *recollect.Client, target context.Cance
 	if named, ok := in.(interface{ GetSession() *pb.SessionRef }); ok {
 		session = client.SessionOf(named.GetSession())
 	}
-	var events []*recollect.Event
+	var events []*threadkeep.Event
 	for _, event := range get[[]any](p, "events") {
-		events = append(events, decode(&recollect.Event{}, event))
+		events = append(events, decode(&threadkeep.Event{}, event))
 	}
 	version, _ := json.Number(text(p, "expected_log_version")).Int64()
-	options := given(p, map[string]recollect.AppendOption{
-		"create": recollect.Create(), "expected_last_event_id": recollect.ExpectLastEventID(text(p, "expected_last_event_id")),
-		"ignore_existing": recollect.IgnoreExisting(), "expected_log_version": recollect.ExpectLogVersion(version)})
-	opts := given(p, map[string]recollect.WatchOption{
-		"checkpoints": recollect.Checkpoints(), "max_retries": recollect.MaxRetries(int(get[float64](p, "max_retries")))})
+	options := given(p, map[string]threadkeep.AppendOption{
+		"create": threadkeep.Create(), "expected_last_event_id": threadkeep.ExpectLastEventID(text(p, "expected_last_event_id")),
+		"ignore_existing": threadkeep.IgnoreExisting(), "expected_log_version": threadkeep.ExpectLogVersion(version)})
+	opts := given(p, map[string]threadkeep.WatchOption{
+		"checkpoints": threadkeep.Checkpoints(), "max_retries": threadkeep.MaxRetries(int(get[float64](p, "max_retries")))})
 	summarise := func(context.Context, *pb.SummaryPrompt) (string, error) { return text(p, "summary"), nil }
 	return map[string]func() (object, error){ // lists and feeds are known by their RPC, all else by its op
-		"hello":           func() (object, error) { return object{"language": "go", "version": recollect.Version}, nil },
+		"hello":           func() (object, error) { return object{"language": "go", "version": threadkeep.Version}, nil },
 		"connect":         func() (object, error) { return object{}, failed },
 		"cancel":          func() (object, error) { target(); return object{}, nil },
 		"close":           func() (object, error) { return object{}, client.Close() },
@@ -108,18 +108,18 @@ func list[M proto.Message](p object, all func(func(M, error) bool)) (object, err
 	return object{"items": found}, nil
 }
 
-func build(builder string, p any) *recollect.Event {
+func build(builder string, p any) *threadkeep.Event {
 	said, id, name, raw := text(p, "text"), text(p, "call_id"), text(p, "name"), text(p, "json")
-	var calls []*recollect.Part
+	var calls []*threadkeep.Part
 	for _, call := range get[[]any](p, "calls") {
-		calls = append(calls, recollect.ToolCall(text(call, "id"), text(call, "name"), text(call, "arguments_json")))
+		calls = append(calls, threadkeep.ToolCall(text(call, "id"), text(call, "name"), text(call, "arguments_json")))
 	}
-	event := map[string]*recollect.Event{
-		"user": recollect.User(said), "assistant": recollect.Assistant(said),
-		"system": recollect.System(said), "assistant_calls": recollect.Assistant(said, calls...),
-		"tool_result": pick(raw == "", recollect.ToolResult(id, name, said), recollect.ToolResultJSON(id, name, raw))}[builder]
+	event := map[string]*threadkeep.Event{
+		"user": threadkeep.User(said), "assistant": threadkeep.Assistant(said),
+		"system": threadkeep.System(said), "assistant_calls": threadkeep.Assistant(said, calls...),
+		"tool_result": pick(raw == "", threadkeep.ToolResult(id, name, said), threadkeep.ToolResultJSON(id, name, raw))}[builder]
 	if event.Author = text(p, "author"); get[bool](p, "is_error") {
-		return recollect.AsError(event)
+		return threadkeep.AsError(event)
 	}
 	return event
 }

@@ -14,12 +14,12 @@ import (
 	"strings"
 	"time"
 
-	"github.com/recollect-dev/recollect-go"
+	"github.com/threadkeep/threadkeep-go"
 )
 
 const (
-	module  = "github.com/recollect-dev/recollect-go"
-	version = "v" + recollect.Version
+	module  = "github.com/threadkeep/threadkeep-go"
+	version = "v" + threadkeep.Version
 )
 
 func main() {

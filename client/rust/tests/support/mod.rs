@@ -8,7 +8,7 @@ use std::time::Duration;
 use h2::server::SendResponse;
 use http::{HeaderMap, Request, Response};
 use prost::Message;
-use recollect::tonic::codegen::Bytes;
+use threadkeep::tonic::codegen::Bytes;
 use tokio::net::{TcpListener, TcpStream};
 
 /// How one request is answered.

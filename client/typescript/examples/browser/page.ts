@@ -1,7 +1,7 @@
 // Lists a session and follows it live. What to follow is said by the form, or by the page's address:
 // ?address=http://127.0.0.1:7480&app=shop&user=alice&session=s1
 
-import { CheckpointKind, connect, RecollectError, Role, type Change, type Client, type Part, type SessionEvent } from "@recollect/client";
+import { CheckpointKind, connect, ThreadkeepError, Role, type Change, type Client, type Part, type SessionEvent } from "@threadkeep/client";
 
 const form = document.querySelector<HTMLFormElement>("#choice")!;
 const list = document.querySelector<HTMLOListElement>("#events")!;
@@ -86,7 +86,7 @@ async function start(): Promise<void> {
   try {
     await follow(client, given["session"]!);
   } catch (error) {
-    if (client === current) say("failed", error instanceof RecollectError ? error.message : String(error));
+    if (client === current) say("failed", error instanceof ThreadkeepError ? error.message : String(error));
   }
 }
 

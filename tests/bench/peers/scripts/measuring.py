@@ -15,7 +15,7 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from typing import Any, Protocol
 
-TEXT_BYTES = 960  # with its envelope an event of Recollect is then 1 KB
+TEXT_BYTES = 960  # with its envelope an event of Threadkeep is then 1 KB
 LAST = 50
 
 

@@ -1,4 +1,4 @@
-//! `recollect-gen DESCRIPTOR_SET OUT_DIR`: writes the messages (prost) and the clients (tonic) of every package in the set,
+//! `threadkeep-gen DESCRIPTOR_SET OUT_DIR`: writes the messages (prost) and the clients (tonic) of every package in the set,
 //! and which methods a client may send again, for neither keeps the methods' options.
 
 use std::{env, error::Error, fs, path::PathBuf};
@@ -9,7 +9,7 @@ use prost_types::{FileDescriptorSet, method_options::IdempotencyLevel};
 fn main() -> Result<(), Box<dyn Error>> {
     let mut arguments = env::args_os().skip(1).map(PathBuf::from);
     let (Some(set), Some(out)) = (arguments.next(), arguments.next()) else {
-        return Err("usage: recollect-gen DESCRIPTOR_SET OUT_DIR".into());
+        return Err("usage: threadkeep-gen DESCRIPTOR_SET OUT_DIR".into());
     };
     fs::create_dir_all(&out)?;
     let files = FileDescriptorSet::decode(fs::read(set)?.as_slice())?;

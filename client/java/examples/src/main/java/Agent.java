@@ -1,12 +1,12 @@
-import dev.recollect.AppendOptions;
-import dev.recollect.Events;
-import dev.recollect.Recollect;
-import dev.recollect.WatchOptions;
-import dev.recollect.v1.Change;
-import dev.recollect.v1.Part;
-import dev.recollect.v1.Role;
-import dev.recollect.v1.SessionEvent;
-import dev.recollect.v1.WatchSessionRequest;
+import dev.threadkeep.AppendOptions;
+import dev.threadkeep.Events;
+import dev.threadkeep.Threadkeep;
+import dev.threadkeep.WatchOptions;
+import dev.threadkeep.v1.Change;
+import dev.threadkeep.v1.Part;
+import dev.threadkeep.v1.Role;
+import dev.threadkeep.v1.SessionEvent;
+import dev.threadkeep.v1.WatchSessionRequest;
 import java.util.List;
 import java.util.Map;
 
@@ -14,17 +14,17 @@ import java.util.Map;
 public final class Agent {
   private static final Map<String, String> WEATHER = Map.of("Lisbon", "21 degrees and sunny", "Oslo", "4 degrees and snow");
 
-  private final Recollect client;
+  private final Threadkeep client;
   private final String session;
 
-  private Agent(Recollect client, String session) {
+  private Agent(Threadkeep client, String session) {
     this.client = client;
     this.session = session;
   }
 
-  /** Runs it against the server of RECOLLECT_ADDRESS, by default the local one. */
+  /** Runs it against the server of THREADKEEP_ADDRESS, by default the local one. */
   public static void main(String[] args) throws InterruptedException {
-    try (var client = Recollect.builder().app("demo").userId("ada").build()) {
+    try (var client = Threadkeep.builder().app("demo").userId("ada").build()) {
       String session = "agent-" + Events.newId();
       var follower = new Thread(() -> follow(client, session, 2));
       follower.start();
@@ -66,7 +66,7 @@ public final class Agent {
   }
 
   /** Prints the session as it grows, until so many answers were given. */
-  private static void follow(Recollect client, String session, int answers) {
+  private static void follow(Threadkeep client, String session, int answers) {
     int left = answers;
     var fromBeginning = WatchSessionRequest.newBuilder().setSession(client.ref(session)).setAfterSeq(0).build();
     try (var changes = client.watch(fromBeginning, WatchOptions.DEFAULT)) {

@@ -1,18 +1,18 @@
-import dev.recollect.AppendOptions;
-import dev.recollect.Events;
-import dev.recollect.Recollect;
-import dev.recollect.RecollectException;
-import dev.recollect.v1.ErrorReason;
-import dev.recollect.v1.SessionEvent;
+import dev.threadkeep.AppendOptions;
+import dev.threadkeep.Events;
+import dev.threadkeep.Threadkeep;
+import dev.threadkeep.ThreadkeepException;
+import dev.threadkeep.v1.ErrorReason;
+import dev.threadkeep.v1.SessionEvent;
 import java.util.List;
 
 /** Appends a question and an answer, reads them back, and meets an error. */
 public final class Quickstart {
   private Quickstart() {}
 
-  /** Runs it against the server of RECOLLECT_ADDRESS, by default the local one. */
+  /** Runs it against the server of THREADKEEP_ADDRESS, by default the local one. */
   public static void main(String[] args) {
-    try (var client = Recollect.builder().app("demo").userId("ada").build()) {
+    try (var client = Threadkeep.builder().app("demo").userId("ada").build()) {
       String session = "quickstart-" + Events.newId();
 
       var events = List.of(Events.user("Is BA117 on time?"), Events.assistant("Yes, it leaves at 10:05."));
@@ -25,7 +25,7 @@ public final class Quickstart {
 
       try {
         client.append("never-made", Events.user("Hello?"));
-      } catch (RecollectException error) {
+      } catch (ThreadkeepException error) {
         if (error.reason() == ErrorReason.ERROR_REASON_SESSION_NOT_FOUND) {
           System.out.println("there is no session " + error.metadata().get("session_id"));
         } else {

@@ -1,20 +1,20 @@
-import dev.recollect.AppendOptions;
-import dev.recollect.Events;
-import dev.recollect.Recollect;
-import dev.recollect.UserMemory;
-import dev.recollect.v1.DeleteMemoriesRequest;
-import dev.recollect.v1.SearchEventsRequest;
-import dev.recollect.v1.SearchMode;
+import dev.threadkeep.AppendOptions;
+import dev.threadkeep.Events;
+import dev.threadkeep.Threadkeep;
+import dev.threadkeep.UserMemory;
+import dev.threadkeep.v1.DeleteMemoriesRequest;
+import dev.threadkeep.v1.SearchEventsRequest;
+import dev.threadkeep.v1.SearchMode;
 import java.util.List;
 
 /** Finds what answers a question, and remembers across sessions. */
 public final class Recall {
   private Recall() {}
 
-  /** Runs it against the server of RECOLLECT_ADDRESS, by default the local one. */
+  /** Runs it against the server of THREADKEEP_ADDRESS, by default the local one. */
   public static void main(String[] args) {
     // A user of its own, so that it prints the same every time.
-    try (var client = Recollect.builder().app("recall").userId("ada-" + Events.newId()).build()) {
+    try (var client = Threadkeep.builder().app("recall").userId("ada-" + Events.newId()).build()) {
       var question = Events.user("Which flights go to Lisbon in May?");
       var said = List.of(Events.user("My daughter is allergic to peanuts."), Events.assistant("Noted."), question);
       client.append("trip", said, AppendOptions.NONE.create());

@@ -1,0 +1,223 @@
+package dev.threadkeep;
+
+import com.google.protobuf.Message;
+import dev.threadkeep.v1.Change;
+import io.grpc.CallOptions;
+import io.grpc.ClientCall;
+import io.grpc.Metadata;
+import io.grpc.MethodDescriptor;
+import io.grpc.Status;
+import java.time.Duration;
+import java.util.ArrayDeque;
+import java.util.Iterator;
+import java.util.List;
+import java.util.NoSuchElementException;
+import java.util.Optional;
+import java.util.Queue;
+import java.util.Spliterator;
+import java.util.Spliterators;
+import java.util.SplittableRandom;
+import java.util.concurrent.BlockingQueue;
+import java.util.concurrent.LinkedBlockingQueue;
+import java.util.concurrent.TimeUnit;
+import java.util.function.Function;
+import java.util.function.Supplier;
+import java.util.stream.Stream;
+import java.util.stream.StreamSupport;
+
+/**
+ * The changes that a {@linkplain Threadkeep#watch(String) watch} hands out, for one thread to read; any thread may close it. It reads
+ * eight messages of the server ahead, no more. Close it, best with try-with-resources: that ends the call.
+ */
+public final class Changes implements Iterator<Change>, Iterable<Change>, AutoCloseable {
+  /** Without a frame for so long a stream is taken for dead: two heartbeats of the server. */
+  static final Duration SILENCE = Duration.ofSeconds(30);
+
+  /** Frames that may wait to be read, asked for by halves: with one alone server and reader would take turns. */
+  private static final int AHEAD = 8;
+
+  /** How to follow: the method, the request that was made, and what a frame holds. */
+  record Source<Q extends Message, R>(MethodDescriptor<Q, R> method, Q request, Function<R, List<Change>> changes) {}
+
+  private final Connection connection;
+  private final Supplier<ClientCall<?, ?>> opening;
+  private final boolean checkpoints;
+  private final Duration silence;
+  private final Backoff backoff;
+  private final Cursor cursor = new Cursor();
+  private final Queue<Change> ready = new ArrayDeque<>();
+
+  /** What other threads have to tell the reader, which alone touches what is neither final nor volatile. Frames are few: see AHEAD. */
+  private final BlockingQueue<Runnable> news = new LinkedBlockingQueue<>();
+
+  /** The stream that is open; null between two. */
+  private volatile ClientCall<?, ?> call;
+
+  private volatile boolean closed;
+  private ThreadkeepException over;
+  private int frames;
+
+  /** When, by nanoTime, the wait for a frame or the pause between two streams ends. */
+  private long deadline;
+
+  Changes(Connection connection, Source<?, ?> source, WatchOptions options, Duration silence) {
+    this.connection = connection;
+    this.opening = () -> open(source);
+    this.checkpoints = options.checkpoints();
+    this.silence = silence;
+    this.backoff = new Backoff(options.maxRetries(), new SplittableRandom());
+    this.call = opening.get();
+    connection.add(this);
+  }
+
+  /**
+   * Waits for the next change, for as long as it takes.
+   *
+   * @return true, or false once this is closed
+   * @throws ThreadkeepException if the watch ended with an error, the client was closed, or the thread was interrupted
+   */
+  @Override
+  public boolean hasNext() {
+    if (ready.isEmpty() && call != null) {
+      expectAFrame();
+    }
+    try {
+      while (ready.isEmpty() && !closed) {
+        advance();
+      }
+    } catch (InterruptedException interrupted) {
+      Thread.currentThread().interrupt();
+      throw ThreadkeepException.of(Status.Code.CANCELLED, "interrupted while waiting for a change");
+    }
+    return !closed;
+  }
+
+  @Override
+  public Change next() {
+    if (!hasNext()) {
+      throw new NoSuchElementException("the watch is closed");
+    }
+    return ready.remove();
+  }
+
+  /**
+   * This, for loops: there is one pass over the changes, not several.
+   *
+   * @return this object
+   */
+  @Override
+  public Iterator<Change> iterator() {
+    return this;
+  }
+
+  /**
+   * The changes as a stream without end; closing it closes this.
+   *
+   * @return a sequential, ordered stream
+   */
+  public Stream<Change> stream() {
+    var spliterator = Spliterators.spliteratorUnknownSize(this, Spliterator.ORDERED | Spliterator.NONNULL);
+    return StreamSupport.stream(spliterator, false).onClose(this::close);
+  }
+
+  /** Ends the watch at once: who waits in {@link #hasNext()} is told that there is no more. */
+  @Override
+  public void close() {
+    closed = true;
+    release(call);
+    connection.remove(this);
+    news.add(() -> {});
+  }
+
+  /** Has the reader fail in this way. */
+  void end(ThreadkeepException how) {
+    news.add(() -> over = how);
+  }
+
+  /** Waits for one thing to happen, and does what it asks for. */
+  private void advance() throws InterruptedException {
+    if (over != null) {
+      throw over;
+    }
+    Runnable told = news.poll(deadline - System.nanoTime(), TimeUnit.NANOSECONDS);
+    if (told != null) {
+      told.run();
+    } else if (call != null) {
+      var quiet = "no sign of life from %s for %d s".formatted(connection.address(), silence.toSeconds());
+      failed(call, ThreadkeepException.of(Status.Code.UNAVAILABLE, quiet));
+    } else {
+      call = opening.get();
+      expectAFrame();
+      if (closed) { // by a thread that did not see this call yet
+        release(call);
+      }
+    }
+  }
+
+  private void expectAFrame() {
+    deadline = System.nanoTime() + silence.toNanos();
+  }
+
+  /** Callbacks run on the thread of the connection, so that the reader is the only one to be woken for a frame. */
+  private <Q extends Message, R> ClientCall<Q, R> open(Source<Q, R> source) {
+    Q request = Connection.from(source.request(), "resume_token", cursor.resume());
+    ClientCall<Q, R> opened = connection.channel().newCall(source.method(), CallOptions.DEFAULT.withExecutor(Runnable::run));
+    opened.start(
+        new ClientCall.Listener<>() {
+          @Override
+          public void onMessage(R frame) {
+            news.add(() -> received(opened, source.changes().apply(frame)));
+          }
+
+          @Override
+          public void onClose(Status status, Metadata trailers) {
+            var ended = ThreadkeepException.of(Status.Code.UNAVAILABLE, "the server ended the stream");
+            news.add(() -> failed(opened, status.isOk() ? ended : connection.failure(status, trailers)));
+          }
+        },
+        new Metadata());
+    frames = 0;
+    opened.request(AHEAD);
+    opened.sendMessage(request);
+    opened.halfClose();
+    return opened;
+  }
+
+  private void received(ClientCall<?, ?> by, List<Change> changes) {
+    if (by != call) {
+      return;
+    }
+    backoff.reset();
+    expectAFrame();
+    for (Change part : changes) {
+      Optional<Change> change = cursor.take(part);
+      if (change.isPresent() && (checkpoints || !part.hasCheckpoint())) {
+        ready.add(change.get());
+      }
+    }
+    if (++frames % (AHEAD / 2) == 0) {
+      by.request(AHEAD / 2);
+    }
+  }
+
+  private void failed(ClientCall<?, ?> by, ThreadkeepException error) {
+    if (by != call) {
+      return;
+    }
+    release(by);
+    call = null;
+    Optional<Duration> pause = backoff.pause(error);
+    if (pause.isPresent()) {
+      deadline = System.nanoTime() + pause.get().toNanos();
+    } else {
+      over = error;
+      connection.remove(this);
+    }
+  }
+
+  private static void release(ClientCall<?, ?> open) {
+    if (open != null) {
+      open.cancel("no longer followed", null);
+    }
+  }
+}

@@ -1,0 +1,156 @@
+package dev.threadkeep;
+
+import com.google.protobuf.Message;
+import io.grpc.CallOptions;
+import io.grpc.ManagedChannel;
+import io.grpc.ManagedChannelBuilder;
+import io.grpc.Metadata;
+import io.grpc.MethodDescriptor;
+import io.grpc.Status;
+import io.grpc.StatusRuntimeException;
+import io.grpc.stub.ClientCalls;
+import io.grpc.stub.MetadataUtils;
+import java.time.Duration;
+import java.util.Set;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.ExecutionException;
+import java.util.concurrent.TimeUnit;
+import java.util.stream.Stream;
+
+/** One connection to one server: opening, calling, closing. */
+final class Connection implements AutoCloseable {
+  static final int MAX_MESSAGE_BYTES = 64 * 1024 * 1024;
+
+  private static final Duration CLOSES_WITHIN = Duration.ofSeconds(5);
+
+  /** gRPC's own words for a connection that broke under a call; a fault of the server carries an ErrorInfo. */
+  private static final String[] BROKEN = {"RST_STREAM", "Rst Stream", "end-of-stream", "http2 exception", "channel closed"};
+
+  private final String address;
+  private final ManagedChannel channel;
+  private final Set<Changes> watches = ConcurrentHashMap.newKeySet();
+  private volatile boolean closed;
+
+  Connection(String address, String token, ManagedChannelBuilder<?> builder) {
+    this.address = address;
+    if (!token.isEmpty()) {
+      var headers = new Metadata();
+      headers.put(Metadata.Key.of("authorization", Metadata.ASCII_STRING_MARSHALLER), "Bearer " + token);
+      builder.intercept(MetadataUtils.newAttachHeadersInterceptor(headers));
+    }
+    this.channel =
+        builder
+            .userAgent("threadkeep-java/" + Threadkeep.VERSION)
+            .enableRetry()
+            .defaultServiceConfig(RetryPolicy.serviceConfig())
+            .disableServiceConfigLookUp()
+            // By default appends of more than 1 MiB are silently exempt from the retry policy.
+            .perRpcBufferLimit(MAX_MESSAGE_BYTES)
+            .retryBufferSize(MAX_MESSAGE_BYTES)
+            .keepAliveTime(30, TimeUnit.SECONDS)
+            .keepAliveTimeout(10, TimeUnit.SECONDS)
+            .maxInboundMessageSize(MAX_MESSAGE_BYTES)
+            .build();
+    Reconnect.often(channel);
+  }
+
+  String address() {
+    return address;
+  }
+
+  /** The channel with the credential. Throws IllegalStateException once the client is closed. */
+  ManagedChannel channel() {
+    if (closed) {
+      throw new IllegalStateException("the client is closed");
+    }
+    return channel;
+  }
+
+  /** gRPC itself repeats what ends with UNAVAILABLE; a connection that breaks under a call can also end it with another code. */
+  <Q, R> R call(MethodDescriptor<Q, R> method, Q request, Duration timeout) {
+    var options = options(timeout);
+    for (int attempt = 1; ; attempt++) {
+      try {
+        return ClientCalls.blockingUnaryCall(channel(), method, options, request);
+      } catch (StatusRuntimeException error) {
+        var failure = failure(error.getStatus(), error.getTrailers());
+        boolean broke = failure.code() == Status.Code.UNAVAILABLE && error.getStatus().getCode() != Status.Code.UNAVAILABLE;
+        if (!broke || attempt == RetryPolicy.ATTEMPTS || !(method.isSafe() || method.isIdempotent())) {
+          throw failure;
+        }
+      }
+    }
+  }
+
+  <Q, R> CompletableFuture<R> callAsync(MethodDescriptor<Q, R> method, Q request, Duration timeout) {
+    var answer = ClientCalls.futureUnaryCall(channel().newCall(method, options(timeout)), request);
+    var future = new CompletableFuture<R>();
+    future.whenComplete((response, error) -> answer.cancel(true)); // does nothing unless the future was cancelled
+    answer.addListener(
+        () -> {
+          try {
+            future.complete(answer.get());
+          } catch (ExecutionException error) {
+            future.completeExceptionally(failure(Status.fromThrowable(error), Status.trailersFromThrowable(error)));
+          } catch (InterruptedException | RuntimeException cancelled) {
+            future.cancel(false);
+          }
+        },
+        Runnable::run);
+    return future;
+  }
+
+  private static CallOptions options(Duration timeout) {
+    return timeout.isZero() ? CallOptions.DEFAULT : CallOptions.DEFAULT.withDeadlineAfter(timeout);
+  }
+
+  /** The request, going on after a token where there is one: a resume token or that of a page, in the field of this name. */
+  @SuppressWarnings("unchecked") // a builder builds what it was made from
+  static <Q extends Message> Q from(Q request, String field, String token) {
+    var name = request.getDescriptorForType().findFieldByName(field);
+    return token.isEmpty() ? request : (Q) request.toBuilder().setField(name, token).build();
+  }
+
+  /** The typed error for how a call ended. */
+  ThreadkeepException failure(Status status, Metadata trailers) {
+    var error = ThreadkeepException.of(status, trailers);
+    boolean unavailable = error.code() == Status.Code.UNAVAILABLE;
+    if (closed && (unavailable || error.code() == Status.Code.CANCELLED)) {
+      return ThreadkeepException.of(Status.Code.CANCELLED, "the call was cancelled: the client is closed");
+    }
+    boolean unclear = error.code() == Status.Code.INTERNAL || error.code() == Status.Code.UNKNOWN;
+    boolean absent = unavailable || unclear && Stream.of(BROKEN).anyMatch(error.getMessage()::contains);
+    if (!absent || error.isOfServer()) {
+      return error;
+    }
+    Throwable root = error;
+    while (root.getCause() != null) {
+      root = root.getCause();
+    }
+    String why = (root.getMessage() == null ? root.toString() : root.getMessage()).lines().findFirst().orElse("");
+    String message = "no server at %s (%s); start one with `make serve`".formatted(address, why);
+    return ThreadkeepException.of(Status.UNAVAILABLE.withDescription(message).withCause(status.getCause()), trailers);
+  }
+
+  /** Has it end with the connection. */
+  void add(Changes watch) {
+    watches.add(watch);
+  }
+
+  void remove(Changes watch) {
+    watches.remove(watch);
+  }
+
+  @Override
+  public void close() {
+    closed = true;
+    watches.forEach(watch -> watch.end(failure(Status.CANCELLED, null)));
+    channel.shutdownNow();
+    try {
+      channel.awaitTermination(CLOSES_WITHIN.toMillis(), TimeUnit.MILLISECONDS);
+    } catch (InterruptedException interrupted) {
+      Thread.currentThread().interrupt();
+    }
+  }
+}

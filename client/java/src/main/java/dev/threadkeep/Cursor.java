@@ -1,0 +1,82 @@
+package dev.threadkeep;
+
+import dev.threadkeep.v1.Change;
+import dev.threadkeep.v1.SessionChangeKind;
+import java.util.ArrayList;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+
+/** Where a subscription stands: its last resume token, the parts of a change that is arriving, and what was handed out. */
+final class Cursor {
+  /** Sessions whose last version is remembered. */
+  static final int REMEMBERED = 4096;
+
+  private record Key(String app, String userId, String sessionId) {}
+
+  private final List<Change> parts = new ArrayList<>();
+  private final Map<Key, Long> versions = new LinkedHashMap<>(); // the session that changed longest ago is the first
+  private String token = "";
+
+  /** The change if it is whole and new. Empty: parts are missing, or it is a repetition or of an unknown kind. */
+  Optional<Change> take(Change part) {
+    if (part.getBatch().getContinues() || part.getCompaction().getContinues()) {
+      parts.add(part);
+      return Optional.empty();
+    }
+    Change change = part;
+    if ((part.hasBatch() || part.hasCompaction()) && !parts.isEmpty()) {
+      parts.add(part);
+      change = joined();
+      parts.clear();
+    }
+    if (!change.getResumeToken().isEmpty()) {
+      token = change.getResumeToken();
+    }
+    boolean known = change.getKindCase() != Change.KindCase.KIND_NOT_SET;
+    return known && isNew(change) ? Optional.of(change) : Optional.empty();
+  }
+
+  /** The token to go on with, empty if there is none yet. A change of which parts arrived will come again as a whole. */
+  String resume() {
+    parts.clear();
+    return token;
+  }
+
+  /** The resume token makes repetitions impossible; a session's versions, which only grow, make sure of it. */
+  private boolean isNew(Change change) {
+    var ref = change.getSession();
+    var key = new Key(ref.getApp(), ref.getUserId(), ref.getSessionId());
+    if (change.hasSessionChange() && change.getSessionChange().getKind() != SessionChangeKind.SESSION_CHANGE_KIND_UPDATED) {
+      versions.remove(key); // a session of this name begins or ends, and with it its versions
+    }
+    long version = change.getVersions().getLogVersion();
+    if (version == 0) {
+      return true;
+    }
+    if (version <= versions.getOrDefault(key, 0L)) {
+      return false;
+    }
+    versions.remove(key); // so that it moves to the end
+    versions.put(key, version);
+    if (versions.size() > REMEMBERED) {
+      versions.remove(versions.keySet().iterator().next());
+    }
+    return true;
+  }
+
+  /** One change from its parts: the last one's token, time and versions, the events of all. */
+  private Change joined() {
+    var whole = parts.get(parts.size() - 1).toBuilder();
+    if (whole.hasCompaction()) {
+      var notice = whole.getCompactionBuilder().clearInserted();
+      notice.setCompaction(parts.get(0).getCompaction().getCompaction());
+      parts.forEach(part -> notice.addAllInserted(part.getCompaction().getInsertedList()));
+    } else {
+      var batch = whole.getBatchBuilder().clearEvents();
+      parts.forEach(part -> batch.addAllEvents(part.getBatch().getEventsList()));
+    }
+    return whole.build();
+  }
+}

@@ -1,0 +1,50 @@
+package dev.threadkeep;
+
+import dev.threadkeep.v1.CompactionServiceGrpc;
+import dev.threadkeep.v1.ConsumerServiceGrpc;
+import dev.threadkeep.v1.EventServiceGrpc;
+import dev.threadkeep.v1.MemoryServiceGrpc;
+import dev.threadkeep.v1.RecallServiceGrpc;
+import dev.threadkeep.v1.ServerServiceGrpc;
+import dev.threadkeep.v1.SessionServiceGrpc;
+import dev.threadkeep.v1.ToolServiceGrpc;
+import io.grpc.MethodDescriptor.MethodType;
+import java.util.List;
+import java.util.Map;
+import java.util.stream.Stream;
+
+/** Which methods are sent again, and how: the protos say which, by their idempotency_level. */
+final class RetryPolicy {
+  static final int ATTEMPTS = 5;
+
+  private RetryPolicy() {}
+
+  /** The policy as a gRPC service config. */
+  static Map<String, Object> serviceConfig() {
+    Map<String, Object> policy =
+        Map.of(
+            "maxAttempts", (double) ATTEMPTS,
+            "initialBackoff", "0.1s",
+            "maxBackoff", "2s",
+            "backoffMultiplier", 2.0,
+            "retryableStatusCodes", List.of("UNAVAILABLE"));
+    return Map.of("methodConfig", List.of(Map.of("name", retryable(), "retryPolicy", policy)));
+  }
+
+  /** The methods that may be sent again. Not streams, which are resumed and not repeated, nor the service that has nothing else. */
+  static List<Map<String, String>> retryable() {
+    return Stream.of(
+            SessionServiceGrpc.getServiceDescriptor(),
+            EventServiceGrpc.getServiceDescriptor(),
+            CompactionServiceGrpc.getServiceDescriptor(),
+            RecallServiceGrpc.getServiceDescriptor(),
+            MemoryServiceGrpc.getServiceDescriptor(),
+            ToolServiceGrpc.getServiceDescriptor(),
+            ServerServiceGrpc.getServiceDescriptor(),
+            ConsumerServiceGrpc.getServiceDescriptor())
+        .flatMap(service -> service.getMethods().stream())
+        .filter(method -> method.getType() == MethodType.UNARY && (method.isSafe() || method.isIdempotent()))
+        .map(method -> Map.of("service", method.getServiceName(), "method", method.getBareMethodName()))
+        .toList();
+  }
+}

@@ -1,0 +1,216 @@
+package dev.threadkeep;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertInstanceOf;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import com.google.protobuf.Message;
+import dev.threadkeep.v1.AppendEventsRequest;
+import dev.threadkeep.v1.AppendEventsResponse;
+import dev.threadkeep.v1.CreateSessionRequest;
+import dev.threadkeep.v1.ErrorReason;
+import dev.threadkeep.v1.EventServiceGrpc;
+import dev.threadkeep.v1.SessionServiceGrpc;
+import io.grpc.Status;
+import java.io.IOException;
+import java.net.ServerSocket;
+import java.time.Duration;
+import java.util.List;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CompletionException;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicInteger;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+
+@Timeout(30)
+class CallsTest {
+  private FakeServer server;
+  private Threadkeep client;
+
+  @BeforeEach
+  void open() throws IOException {
+    server = new FakeServer(0);
+    client = server.client().build();
+  }
+
+  @AfterEach
+  void close() throws InterruptedException {
+    client.close();
+    server.close();
+  }
+
+  /** Fails so many times, then answers. */
+  private void failFirst(int times, Message response) {
+    var left = new AtomicInteger(times);
+    server.answer =
+        request -> {
+          if (left.getAndDecrement() > 0) {
+            throw Status.UNAVAILABLE.withDescription("not now").asRuntimeException();
+          }
+          return response;
+        };
+  }
+
+  private static CompletableFuture<AppendEventsResponse> appendAsync(Threadkeep client) {
+    var request = AppendEventsRequest.newBuilder().setSession(client.ref("s")).addAllEvents(Events.withIds(List.of(Events.user("Hi"))));
+    return client.callAsync(EventServiceGrpc.getAppendEventsMethod(), request.build());
+  }
+
+  @Test
+  void anAppendIsRetriedWithTheSameIds() {
+    failFirst(4, AppendEventsResponse.newBuilder().setLogVersion(1).build());
+    assertEquals(1, client.append("s", Events.user("Hi"), Events.user("there")).getLogVersion());
+    assertEquals(5, server.requests.size());
+    assertEquals(1, server.requests.stream().distinct().count());
+    var request = (AppendEventsRequest) server.requests.get(0);
+    assertEquals("shop/ada/s", request.getSession().getApp() + "/" + request.getSession().getUserId() + "/" + request.getSession().getSessionId());
+    assertEquals(36, request.getEvents(1).getEventId().length());
+  }
+
+  @Test
+  void aLargeAppendIsRetriedToo() {
+    failFirst(2, AppendEventsResponse.newBuilder().setLogVersion(1).build());
+    assertEquals(1, client.append("s", Events.user("x".repeat(24 * 1024 * 1024))).getLogVersion());
+    assertEquals(3, server.requests.size());
+  }
+
+  @Test
+  void fiveAttemptsAreAll() {
+    failFirst(9, AppendEventsResponse.getDefaultInstance());
+    var error = assertThrows(ThreadkeepException.class, () -> client.append("s", Events.user("Hi")));
+    assertEquals(Status.Code.UNAVAILABLE, error.code());
+    assertEquals(5, server.requests.size());
+  }
+
+  @Test
+  void whatMayNotBeRepeatedIsNot() {
+    failFirst(1, AppendEventsResponse.getDefaultInstance());
+    var request = CreateSessionRequest.getDefaultInstance();
+    assertThrows(ThreadkeepException.class, () -> client.call(SessionServiceGrpc.getCreateSessionMethod(), request));
+    assertEquals(1, server.requests.size());
+  }
+
+  @Test
+  void theCredentialIsSent() {
+    client.append("s", Events.user("Hi"));
+    try (var other = server.client().token("secret").build()) {
+      other.append("s", Events.user("Hi"));
+      appendAsync(other).join();
+    }
+    assertEquals(List.of("null", "Bearer secret", "Bearer secret"), server.credentials);
+  }
+
+  @Test
+  void aCallThatTakesTooLongFails() {
+    server.answer = request -> null;
+    var brief = client.withTimeout(Duration.ofMillis(100));
+    var error = assertThrows(ThreadkeepException.class, () -> brief.append("s", Events.user("Hi")));
+    assertEquals(Status.Code.DEADLINE_EXCEEDED, error.code());
+    assertEquals(ErrorReason.ERROR_REASON_DEADLINE_EXCEEDED, error.reason());
+  }
+
+  @Test
+  void thereMayBeNoLimit() {
+    assertEquals(0, client.withTimeout(Duration.ZERO).append("s", Events.user("Hi")).getLogVersion());
+  }
+
+  @Test
+  void errorsOfFuturesAreTyped() {
+    server.answer =
+        request -> {
+          throw FakeServer.error(Status.Code.NOT_FOUND, "no session", FakeServer.reason("SESSION_NOT_FOUND"));
+        };
+    var future = appendAsync(client);
+    var error = assertThrows(CompletionException.class, future::join).getCause();
+    assertEquals(ErrorReason.ERROR_REASON_SESSION_NOT_FOUND, assertInstanceOf(ThreadkeepException.class, error).reason());
+  }
+
+  @Test
+  void aCancelledFutureCancelsItsCall() throws InterruptedException {
+    server.answer = request -> null;
+    var future = appendAsync(client);
+    while (server.requests.isEmpty()) {
+      TimeUnit.MILLISECONDS.sleep(5);
+    }
+    assertTrue(future.cancel(true));
+    client.close();
+    assertTrue(future.isCancelled());
+  }
+
+  @Test
+  void noServerIsSaidWithItsAddressAndWhatToDo() throws InterruptedException {
+    int port = server.port();
+    server.close();
+    var error = assertThrows(ThreadkeepException.class, () -> client.withTimeout(Duration.ofSeconds(10)).append("s", Events.user("Hi")));
+    assertEquals(Status.Code.UNAVAILABLE, error.code());
+    assertTrue(error.getMessage().startsWith("no server at 127.0.0.1:" + port + " ("), error.getMessage());
+    assertTrue(error.getMessage().contains("Connection refused"), error.getMessage());
+    assertTrue(error.getMessage().endsWith("start one with `make serve`"), error.getMessage());
+  }
+
+  @Test
+  void aServerThatIsAwayIsLookedForOften() throws Exception {
+    var visits = new AtomicInteger();
+    try (var door = new ServerSocket(0)) {
+      var porter =
+          new Thread(
+              () -> {
+                while (!door.isClosed()) {
+                  try {
+                    door.accept().close();
+                    visits.incrementAndGet();
+                  } catch (IOException closed) {
+                    return;
+                  }
+                }
+              });
+      porter.setDaemon(true);
+      porter.start();
+      try (var other = Threadkeep.builder().address("127.0.0.1:" + door.getLocalPort()).token("").build()) {
+        var call = appendAsync(other);
+        TimeUnit.MILLISECONDS.sleep(3500);
+        assertThrows(CompletionException.class, call::join);
+      }
+    }
+    assertTrue(visits.get() >= 5, visits + " visits; by itself gRPC comes after 0, 1 and 2.6 seconds");
+  }
+
+  @Test
+  void closingFailsWhatIsUnderWayAndWhatComesAfter() throws InterruptedException {
+    server.answer = request -> null;
+    var future = appendAsync(client);
+    while (server.requests.isEmpty()) {
+      TimeUnit.MILLISECONDS.sleep(5);
+    }
+    client.close();
+    client.close();
+    var error = (ThreadkeepException) assertThrows(CompletionException.class, future::join).getCause();
+    assertEquals(Status.Code.CANCELLED, error.code());
+    assertEquals("the call was cancelled: the client is closed", error.getMessage());
+    assertThrows(IllegalStateException.class, () -> client.append("s", Events.user("Hi")));
+    assertThrows(IllegalStateException.class, () -> client.watch("s"));
+  }
+
+  @Test
+  void noThreadOutlivesTheClient() throws InterruptedException {
+    client.append("s", Events.user("Hi"));
+    client.watch("s");
+    while (server.streams.isEmpty()) {
+      TimeUnit.MILLISECONDS.sleep(5);
+    }
+    client.close();
+    server.close();
+    for (int n = 0; n < 100 && !ours().isEmpty(); n++) { // gRPC lets its shared threads linger for a second
+      TimeUnit.MILLISECONDS.sleep(50);
+    }
+    assertEquals(List.of(), ours());
+  }
+
+  private static List<String> ours() {
+    return Thread.getAllStackTraces().keySet().stream().map(Thread::getName).filter(t -> t.matches("(grpc|threadkeep)-.*")).toList();
+  }
+}

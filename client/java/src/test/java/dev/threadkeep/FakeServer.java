@@ -1,0 +1,183 @@
+package dev.threadkeep;
+
+import com.google.protobuf.Any;
+import com.google.protobuf.Message;
+import com.google.rpc.ErrorInfo;
+import dev.threadkeep.v1.AddMemoriesRequest;
+import dev.threadkeep.v1.AddMemoriesResponse;
+import dev.threadkeep.v1.AddSessionToMemoryRequest;
+import dev.threadkeep.v1.AddSessionToMemoryResponse;
+import dev.threadkeep.v1.AppendEventsRequest;
+import dev.threadkeep.v1.AppendEventsResponse;
+import dev.threadkeep.v1.ApplyCompactionRequest;
+import dev.threadkeep.v1.ApplyCompactionResponse;
+import dev.threadkeep.v1.CompactionServiceGrpc.CompactionServiceImplBase;
+import dev.threadkeep.v1.CreateSessionRequest;
+import dev.threadkeep.v1.CreateSessionResponse;
+import dev.threadkeep.v1.DeleteMemoriesRequest;
+import dev.threadkeep.v1.DeleteMemoriesResponse;
+import dev.threadkeep.v1.EventServiceGrpc.EventServiceImplBase;
+import dev.threadkeep.v1.ListMemoriesRequest;
+import dev.threadkeep.v1.ListMemoriesResponse;
+import dev.threadkeep.v1.MemoryServiceGrpc.MemoryServiceImplBase;
+import dev.threadkeep.v1.PlanCompactionRequest;
+import dev.threadkeep.v1.PlanCompactionResponse;
+import dev.threadkeep.v1.SearchMemoryRequest;
+import dev.threadkeep.v1.SearchMemoryResponse;
+import dev.threadkeep.v1.SessionServiceGrpc.SessionServiceImplBase;
+import dev.threadkeep.v1.SubscriptionServiceGrpc.SubscriptionServiceImplBase;
+import dev.threadkeep.v1.WatchSessionRequest;
+import dev.threadkeep.v1.WatchSessionResponse;
+import io.grpc.Grpc;
+import io.grpc.InsecureServerCredentials;
+import io.grpc.Metadata;
+import io.grpc.Server;
+import io.grpc.ServerCall;
+import io.grpc.ServerCallHandler;
+import io.grpc.ServerInterceptor;
+import io.grpc.Status;
+import io.grpc.StatusRuntimeException;
+import io.grpc.protobuf.StatusProto;
+import io.grpc.stub.ServerCallStreamObserver;
+import io.grpc.stub.StreamObserver;
+import java.io.IOException;
+import java.util.List;
+import java.util.concurrent.BlockingQueue;
+import java.util.concurrent.CopyOnWriteArrayList;
+import java.util.concurrent.LinkedBlockingQueue;
+import java.util.function.Function;
+
+/** A server on loopback that answers as a test tells it, and keeps what it was asked. */
+final class FakeServer {
+  final List<Message> requests = new CopyOnWriteArrayList<>();
+  final List<String> credentials = new CopyOnWriteArrayList<>();
+  /** The streams that were opened, for the test to feed. */
+  final BlockingQueue<ServerCallStreamObserver<WatchSessionResponse>> streams = new LinkedBlockingQueue<>();
+
+  /** Answers each unary request; what it throws is what the call ends with, null is no answer at all. */
+  volatile Function<Message, Message> answer = request -> AppendEventsResponse.getDefaultInstance();
+
+  private final Server server;
+
+  FakeServer(int port) throws IOException {
+    server =
+        Grpc.newServerBuilderForPort(port, InsecureServerCredentials.create())
+            .maxInboundMessageSize(Connection.MAX_MESSAGE_BYTES)
+            .addService(new Appends())
+            .addService(new Sessions())
+            .addService(new Compactions())
+            .addService(new Memories())
+            .addService(new Subscriptions())
+            .intercept(new Credentials())
+            .build()
+            .start();
+  }
+
+  ThreadkeepBuilder client() {
+    return Threadkeep.builder().address("127.0.0.1:" + port()).token("").app("shop").userId("ada");
+  }
+
+  int port() {
+    return server.getPort();
+  }
+
+  void close() throws InterruptedException {
+    server.shutdownNow().awaitTermination();
+  }
+
+  static StatusRuntimeException error(Status.Code code, String message, Message... details) {
+    var status = com.google.rpc.Status.newBuilder().setCode(code.value()).setMessage(message);
+    for (Message detail : details) {
+      status.addDetails(Any.pack(detail));
+    }
+    return StatusProto.toStatusRuntimeException(status.build());
+  }
+
+  static ErrorInfo reason(String reason) {
+    return ErrorInfo.newBuilder().setReason(reason).setDomain("threadkeep.dev").build();
+  }
+
+  private <R extends Message> void serve(Message request, StreamObserver<R> out, Class<R> kind) {
+    requests.add(request);
+    try {
+      Message response = answer.apply(request);
+      if (response != null) {
+        out.onNext(kind.cast(response));
+        out.onCompleted();
+      }
+    } catch (StatusRuntimeException error) {
+      out.onError(error);
+    }
+  }
+
+  private final class Appends extends EventServiceImplBase {
+    @Override
+    public void appendEvents(AppendEventsRequest request, StreamObserver<AppendEventsResponse> out) {
+      serve(request, out, AppendEventsResponse.class);
+    }
+  }
+
+  private final class Sessions extends SessionServiceImplBase {
+    @Override
+    public void createSession(CreateSessionRequest request, StreamObserver<CreateSessionResponse> out) {
+      serve(request, out, CreateSessionResponse.class);
+    }
+  }
+
+  private final class Compactions extends CompactionServiceImplBase {
+    @Override
+    public void planCompaction(PlanCompactionRequest request, StreamObserver<PlanCompactionResponse> out) {
+      serve(request, out, PlanCompactionResponse.class);
+    }
+
+    @Override
+    public void applyCompaction(ApplyCompactionRequest request, StreamObserver<ApplyCompactionResponse> out) {
+      serve(request, out, ApplyCompactionResponse.class);
+    }
+  }
+
+  private final class Memories extends MemoryServiceImplBase {
+    @Override
+    public void addMemories(AddMemoriesRequest request, StreamObserver<AddMemoriesResponse> out) {
+      serve(request, out, AddMemoriesResponse.class);
+    }
+
+    @Override
+    public void addSessionToMemory(AddSessionToMemoryRequest request, StreamObserver<AddSessionToMemoryResponse> out) {
+      serve(request, out, AddSessionToMemoryResponse.class);
+    }
+
+    @Override
+    public void searchMemory(SearchMemoryRequest request, StreamObserver<SearchMemoryResponse> out) {
+      serve(request, out, SearchMemoryResponse.class);
+    }
+
+    @Override
+    public void listMemories(ListMemoriesRequest request, StreamObserver<ListMemoriesResponse> out) {
+      serve(request, out, ListMemoriesResponse.class);
+    }
+
+    @Override
+    public void deleteMemories(DeleteMemoriesRequest request, StreamObserver<DeleteMemoriesResponse> out) {
+      serve(request, out, DeleteMemoriesResponse.class);
+    }
+  }
+
+  private final class Subscriptions extends SubscriptionServiceImplBase {
+    @Override
+    public void watchSession(WatchSessionRequest request, StreamObserver<WatchSessionResponse> out) {
+      var stream = (ServerCallStreamObserver<WatchSessionResponse>) out;
+      stream.setOnCancelHandler(() -> {});
+      requests.add(request);
+      streams.add(stream);
+    }
+  }
+
+  private final class Credentials implements ServerInterceptor {
+    @Override
+    public <Q, R> ServerCall.Listener<Q> interceptCall(ServerCall<Q, R> call, Metadata headers, ServerCallHandler<Q, R> next) {
+      credentials.add(String.valueOf(headers.get(Metadata.Key.of("authorization", Metadata.ASCII_STRING_MARSHALLER))));
+      return next.startCall(call, headers);
+    }
+  }
+}

@@ -1,0 +1,79 @@
+package dev.threadkeep;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertSame;
+
+import com.google.rpc.BadRequest;
+import com.google.rpc.ErrorInfo;
+import com.google.rpc.RetryInfo;
+import dev.threadkeep.v1.ErrorReason;
+import io.grpc.Metadata;
+import io.grpc.Status;
+import java.time.Duration;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import org.junit.jupiter.api.Test;
+
+class ThreadkeepExceptionTest {
+  private static final Metadata.Key<byte[]> DETAILS = Metadata.Key.of("grpc-status-details-bin", Metadata.BINARY_BYTE_MARSHALLER);
+
+  @Test
+  void whatTheServerTells() {
+    var info = ErrorInfo.newBuilder().setReason("INVALID_FIELD").setDomain("threadkeep.dev").putMetadata("field", "filter.last_n");
+    var violation = BadRequest.FieldViolation.newBuilder().setField("filter.last_n").setDescription("must be at least 1");
+    var delay = com.google.protobuf.Duration.newBuilder().setSeconds(1).setNanos(500_000_000);
+    var error =
+        ThreadkeepException.from(
+            FakeServer.error(
+                Status.Code.INVALID_ARGUMENT,
+                "filter.last_n must be at least 1",
+                info.build(),
+                BadRequest.newBuilder().addFieldViolations(violation).build(),
+                RetryInfo.newBuilder().setRetryDelay(delay).build()));
+    assertEquals(ErrorReason.ERROR_REASON_INVALID_FIELD, error.reason());
+    assertEquals("INVALID_FIELD", error.reasonName());
+    assertEquals(Status.Code.INVALID_ARGUMENT, error.code());
+    assertEquals("filter.last_n must be at least 1", error.getMessage());
+    assertEquals(Map.of("field", "filter.last_n"), error.metadata());
+    assertEquals(List.of(violation.build()), error.fields());
+    assertEquals(Optional.of(Duration.ofMillis(1500)), error.retryAfter());
+    assertSame(error, ThreadkeepException.from(error));
+  }
+
+  @Test
+  void aReasonOfANewerServerIsKeptAsText() {
+    var error = ThreadkeepException.from(FakeServer.error(Status.Code.ABORTED, "no", FakeServer.reason("MOON_PHASE")));
+    assertEquals(ErrorReason.UNRECOGNIZED, error.reason());
+    assertEquals("MOON_PHASE", error.reasonName());
+  }
+
+  @Test
+  void withoutDetailsThereIsNoReasonButTheCodes() {
+    var plain = ThreadkeepException.from(Status.ABORTED.withDescription("no").asRuntimeException());
+    assertEquals(ErrorReason.ERROR_REASON_UNSPECIFIED, plain.reason());
+    assertEquals("", plain.reasonName());
+    assertEquals(Map.of(), plain.metadata());
+    assertEquals(List.of(), plain.fields());
+    assertEquals(Optional.empty(), plain.retryAfter());
+    assertEquals(
+        ErrorReason.ERROR_REASON_DEADLINE_EXCEEDED, ThreadkeepException.from(Status.DEADLINE_EXCEEDED.asRuntimeException()).reason());
+  }
+
+  @Test
+  void detailsThatAreNoMessageAreIgnored() {
+    var trailers = new Metadata();
+    trailers.put(DETAILS, new byte[] {1, 2, 3});
+    var error = ThreadkeepException.of(Status.NOT_FOUND.withDescription("gone"), trailers);
+    assertEquals(Status.Code.NOT_FOUND, error.code());
+    assertEquals("gone", error.getMessage());
+    assertEquals("", error.reasonName());
+  }
+
+  @Test
+  void anyErrorCanBeRead() {
+    var error = ThreadkeepException.from(new IllegalStateException("odd"));
+    assertEquals(Status.Code.UNKNOWN, error.code());
+    assertSame(IllegalStateException.class, error.getCause().getClass());
+  }
+}

@@ -1,0 +1,38 @@
+"""How long a stream that broke waits before it is opened again."""
+
+from __future__ import annotations
+
+import random
+
+import grpc
+
+from .errors import ThreadkeepError, Unavailable
+
+FIRST, LONGEST = 0.1, 5.0
+"""Seconds: the upper bound of the first pause, which doubles with every failure in a row, and where it stays."""
+
+
+class Backoff:
+    """Exponential backoff with full jitter, so that clients that lost one server do not come back all at once.
+
+    `max_retries`: failures in a row that are borne; None means any number.
+    """
+
+    def __init__(self, max_retries: int | None = None) -> None:
+        self._max_retries = max_retries
+        self._failures = 0
+
+    def reset(self) -> None:
+        """The stream is alive: the failures before it no longer count."""
+        self._failures = 0
+
+    def pause(self, error: ThreadkeepError) -> float:
+        """Seconds to wait after this failure, at least what the server asked for. Raises the error if no retry can mend it."""
+        is_unavailable = isinstance(error, Unavailable) or error.code is grpc.StatusCode.UNAVAILABLE
+        if not is_unavailable and error.retry_after is None:
+            raise error
+        if self._max_retries is not None and self._failures >= self._max_retries:
+            raise error
+        longest = min(LONGEST, FIRST * 2 ** min(self._failures, 10))
+        self._failures += 1
+        return (error.retry_after or 0.0) + random.uniform(0, longest)  # noqa: S311 - spreads load, guards nothing

@@ -1,0 +1,92 @@
+"""How clients reach a server: address, credentials, channel options and the retry policy, which comes from the protos."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import grpc
+from google.protobuf.descriptor_pb2 import MethodOptions
+
+from .v1 import (
+    compaction_service_pb2,
+    consumer_service_pb2,
+    event_service_pb2,
+    memory_service_pb2,
+    recall_service_pb2,
+    server_service_pb2,
+    session_service_pb2,
+    subscription_service_pb2,
+    tool_service_pb2,
+)
+
+DEFAULT_ADDRESS = "127.0.0.1:7443"
+MAX_MESSAGE_BYTES = 64 * 1024 * 1024
+RETRYABLE = (MethodOptions.NO_SIDE_EFFECTS, MethodOptions.IDEMPOTENT)
+RETRY_POLICY = {
+    "maxAttempts": 5,
+    "initialBackoff": "0.1s",
+    "maxBackoff": "2s",
+    "backoffMultiplier": 2,
+    "retryableStatusCodes": ["UNAVAILABLE"],
+}
+
+
+def address_or_default(address: str | None) -> str:
+    """The address given, else that of THREADKEEP_ADDRESS, else the local server's."""
+    if address is not None and not isinstance(address, str):
+        raise TypeError(f"address must be str, not {type(address).__name__}")
+    return address or os.environ.get("THREADKEEP_ADDRESS") or DEFAULT_ADDRESS
+
+
+def call_metadata(token: str | None) -> tuple[tuple[str, str], ...]:
+    """The credential as call metadata: the token given, else that of THREADKEEP_TOKEN, else none."""
+    token = os.environ.get("THREADKEEP_TOKEN", "") if token is None else token
+    return (("authorization", f"Bearer {token}"),) if token else ()
+
+
+def credentials(tls: bool | grpc.ChannelCredentials) -> grpc.ChannelCredentials | None:
+    """Credentials for the channel; None means plaintext."""
+    if isinstance(tls, bool):
+        return grpc.ssl_channel_credentials() if tls else None
+    return tls
+
+
+def retryable_methods() -> Iterator[dict[str, str]]:
+    """The methods whose idempotency_level lets a client send them again. Not streams: those are resumed, not repeated."""
+    for module in (
+        session_service_pb2,
+        event_service_pb2,
+        compaction_service_pb2,
+        recall_service_pb2,
+        server_service_pb2,
+        subscription_service_pb2,
+        consumer_service_pb2,
+        memory_service_pb2,
+        tool_service_pb2,
+    ):
+        for service in module.DESCRIPTOR.services_by_name.values():
+            for method in service.methods:
+                if method.GetOptions().idempotency_level in RETRYABLE and not method.server_streaming:
+                    yield {"service": service.full_name, "method": method.name}
+
+
+def channel_options(extra: Sequence[tuple[str, Any]] = ()) -> list[tuple[str, Any]]:
+    """Options of a channel; those of `extra` win."""
+    config = {"methodConfig": [{"name": list(retryable_methods()), "retryPolicy": RETRY_POLICY}]}
+    options: dict[str, Any] = {
+        "grpc.enable_retries": 1,
+        "grpc.service_config": json.dumps(config),
+        # The default, 256 KiB, would silently exempt larger appends from the retry policy.
+        "grpc.per_rpc_retry_buffer_size": MAX_MESSAGE_BYTES,
+        # By default a channel waits from 1 s up to 2 minutes before it looks again for a server that was away.
+        "grpc.initial_reconnect_backoff_ms": 100,
+        "grpc.max_reconnect_backoff_ms": 5_000,
+        "grpc.keepalive_time_ms": 30_000,
+        "grpc.keepalive_timeout_ms": 10_000,
+        "grpc.max_receive_message_length": MAX_MESSAGE_BYTES,
+        "grpc.max_send_message_length": MAX_MESSAGE_BYTES,
+    }
+    return list((options | dict(extra)).items())

@@ -1,0 +1,70 @@
+"""Reading a stream of the server; `_frames_threads` does the same for the synchronous client.
+
+The two differ in what generation cannot express: here silence is a timeout of a read, which threads do not have.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from types import TracebackType
+from typing import Any, Generic, Self, TypeVar, cast
+
+import grpc
+import grpc.aio
+
+from .errors import ThreadkeepError, Unavailable, from_rpc_error, readable
+
+Frame = TypeVar("Frame")
+
+
+async def pause(seconds: float, until: asyncio.Event | None = None) -> None:
+    """Wait this long, or until the event is set."""
+    if until is None:
+        await asyncio.sleep(seconds)
+        return
+    try:
+        await asyncio.wait_for(until.wait(), seconds)
+    except TimeoutError:
+        return
+
+
+class Frames(Generic[Frame]):
+    """The messages of a call. Errors are typed; `silence` seconds without a message are Unavailable. Leaving ends the call."""
+
+    def __init__(
+        self, call: grpc.aio.UnaryStreamCall[Any, Frame] | grpc.aio.StreamStreamCall[Any, Frame], silence: float, address: str
+    ) -> None:
+        self._call, self._silence, self._address = call, silence, address
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._call.cancel()
+
+    def __aiter__(self) -> Self:
+        return self
+
+    async def __anext__(self) -> Frame:
+        try:
+            async with asyncio.timeout(self._silence):
+                frame = await self._read()
+        except TimeoutError:
+            raise Unavailable(f"no sign of life from {self._address} for {self._silence:g} s") from None
+        except grpc.RpcError as error:
+            raise from_rpc_error(error, self._address) from error
+        if frame is grpc.aio.EOF:
+            raise StopAsyncIteration
+        return readable(cast("Frame", frame))
+
+    async def _read(self) -> Frame | Any:
+        """The next message. A call that the closing of the client cancelled must not look like a cancelled task."""
+        try:
+            return await self._call.read()
+        except asyncio.CancelledError:
+            task = asyncio.current_task()
+            if task is not None and task.cancelling():
+                raise
+            raise ThreadkeepError("the call was cancelled: the client is closed", code=grpc.StatusCode.CANCELLED) from None

@@ -1,0 +1,269 @@
+# Generated from _async by `make sync-client`. Do not edit.
+"""What a client does with context windows: reading, compacting, policies; see `client`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Callable, Iterable
+from typing import Unpack
+
+from .._convert import SessionLike, check
+from ..compaction import completed, policy_scope
+from ..errors import VersionMismatch
+from ..memory import ContextFields, MemoryProvider, context_spec
+from ..messages import new_event_id, with_ids
+from ..v1 import compaction_service_pb2 as cs
+from ..v1.compaction_pb2 import (
+    Compaction,
+    CompactionInsert,
+    CompactionPolicy,
+    CompactionStrategy,
+    CompactionTrigger,
+    SummaryPrompt,
+)
+from ..v1.context_pb2 import ContextSpec
+from ..v1.event_pb2 import SessionEvent
+from ..v1.event_service_pb2 import GetContextRequest, GetContextResponse
+from .connection import Connection
+
+
+class Windows(Connection):
+    """The calls on windows. Strategies, triggers and policies are built by `threadkeep.compaction`."""
+
+    def get_context(
+        self,
+        session: SessionLike,
+        spec: ContextSpec | MemoryProvider | None = None,
+        *,
+        timeout: float | None = None,
+        **fields: Unpack[ContextFields],
+    ) -> GetContextResponse:
+        """What an agent should see now: the SYSTEM event, the summaries, then whole turns of the active window.
+
+        `spec`, or its `fields` (`last_n=20`, `max_tokens=8000`), narrow it; by default it is the window within the session's or
+        the server's size. Messages come as they were appended. An unknown session gives an empty context. Raises
+        AmbiguousSession.
+        """
+        request = GetContextRequest(session=self._ref(session), spec=context_spec(spec, fields))
+        return self._call(self._stubs().events.GetContext, request, timeout)
+
+    def compact(
+        self,
+        session: SessionLike,
+        strategy: CompactionStrategy | None = None,
+        *,
+        trigger: CompactionTrigger | None = None,
+        branch: str = "",
+        dry_run: bool = False,
+        actor: str = "",
+        timeout: float | None = None,
+    ) -> cs.CompactSessionResponse:
+        """Have the server compact a session: archive events, and insert summaries or stubs. Nothing is deleted.
+
+        `strategy`: by default that of the session's policy. `trigger`: only if it fires. `branch`: this branch's own events
+        alone. `dry_run`: only say what would be done. `actor`: what the caller calls itself in the record. Nothing to do is no
+        error. A summary takes as long as the server's model does: give it a `timeout`. Raises SessionNotFound,
+        SummarizerNotConfigured, SummarizerFailed, VersionMismatch.
+        """
+        request = cs.CompactSessionRequest(
+            session=self._ref(session), strategy=strategy, trigger=trigger, branch=branch, dry_run=dry_run, actor=actor
+        )
+        return self._call(self._stubs().compaction.CompactSession, request, timeout)
+
+    def plan_compaction(
+        self,
+        session: SessionLike,
+        strategy: CompactionStrategy | None = None,
+        *,
+        branch: str = "",
+        timeout: float | None = None,
+    ) -> cs.PlanCompactionResponse:
+        """What a strategy would do, and at which versions, for `apply_compaction` to do it. Raises SessionNotFound."""
+        request = cs.PlanCompactionRequest(session=self._ref(session), strategy=strategy, branch=branch)
+        return self._call(self._stubs().compaction.PlanCompaction, request, timeout)
+
+    def apply_compaction(
+        self,
+        session: SessionLike,
+        planned: cs.PlanCompactionResponse | None = None,
+        *,
+        summary: str = "",
+        archive: Iterable[str] = (),
+        through_seq: int | None = None,
+        inserts: Iterable[CompactionInsert] = (),
+        expected_window_version: int | None = None,
+        expected_log_version: int | None = None,
+        branch: str = "",
+        strategy: str = "",
+        actor: str = "",
+        compaction_id: str = "",
+        report_mismatch: bool = False,
+        dry_run: bool = False,
+        timeout: float | None = None,
+    ) -> cs.ApplyCompactionResponse:
+        """Archive and insert, unless another compaction happened since the caller looked; appends do not matter.
+
+        Either what `plan_compaction` gave, with the `summary` it asks for, or the caller's own: `archive` (event ids) or
+        `through_seq` (all up to it), `inserts` (see `compaction.insert`), and the `expected_window_version` it read.
+        `expected_log_version`: appends matter too. A mismatch raises VersionMismatch, or with `report_mismatch` answers with
+        `applied` false. The client makes a `compaction_id`, so its own retries compact once; to retry across errors yourself
+        give one. Raises SessionNotFound, NothingToCompact, BrokenToolPair, EventNotFound, EventIdConflict.
+        """
+        request = cs.ApplyCompactionRequest(
+            session=self._ref(session),
+            compaction_id=compaction_id or new_event_id(),
+            expected_log_version=expected_log_version,
+            inserts=inserts,
+            branch=branch,
+            strategy=strategy,
+            actor=actor,
+            report_mismatch=report_mismatch,
+            dry_run=dry_run,
+        )
+        if planned is not None:
+            own = (archive, through_seq, request.inserts, expected_window_version is not None, branch, strategy)
+            if any(own):
+                raise ValueError("give either a plan or what to archive and insert, not both")
+            plan = check(planned, cs.PlanCompactionResponse, "planned").plan
+            request.inserts.extend(completed(plan, summary))
+            request.branch, request.strategy = plan.branch, plan.strategy
+            archive, expected_window_version = plan.archive_event_ids, planned.window_version
+        elif expected_window_version is None:
+            raise ValueError("give a plan, or the expected_window_version that you read")
+        request.expected_window_version = expected_window_version
+        request.event_ids.ids.extend(archive)
+        if through_seq is not None:
+            if request.event_ids.ids:
+                raise ValueError("give either archive or through_seq")
+            request.through_seq = through_seq
+        return self._call(self._stubs().compaction.ApplyCompaction, request, timeout)
+
+    def compact_with(
+        self,
+        session: SessionLike,
+        summarise: Callable[[SummaryPrompt], str],
+        strategy: CompactionStrategy | None = None,
+        *,
+        branch: str = "",
+        actor: str = "",
+        attempts: int = 5,
+        timeout: float | None = None,
+    ) -> Compaction | None:
+        """Compact with a model of the caller's: plan, have `summarise` answer the prompt, apply. None: nothing to do.
+
+        When another compaction was faster it plans anew, at most `attempts` times in all, and does not ask again for the same
+        prompt. `timeout` is that of each call to the server. A blank answer raises ValueError and what `summarise` raises is
+        raised; the session is then as it was. Raises SessionNotFound, and VersionMismatch when every race was lost.
+        """
+        if attempts < 1:
+            raise ValueError("attempts must be at least 1")
+        answers: dict[str, str] = {}
+        for _ in range(attempts):
+            planned = self.plan_compaction(session, strategy, branch=branch, timeout=timeout)
+            plan, summary = planned.plan, ""
+            if not plan.archive_event_ids and not plan.inserts:
+                return None
+            if plan.HasField("summary_prompt"):
+                digest = plan.summary_prompt.digest
+                if digest not in answers:
+                    answers[digest] = summarise(plan.summary_prompt)
+                summary = answers[digest]
+                if not check(summary, str, "the summary").strip():
+                    raise ValueError("the summary is blank; the session is as it was")
+            try:
+                applied = self.apply_compaction(session, planned, summary=summary, actor=actor, timeout=timeout)
+            except VersionMismatch as mismatch:
+                latest = mismatch
+            else:
+                return applied.compaction
+        raise latest
+
+    def replace_events(
+        self,
+        session: SessionLike,
+        *events: SessionEvent,
+        expected_log_version: int,
+        strategy: str = "",
+        actor: str = "",
+        dry_run: bool = False,
+        timeout: float | None = None,
+    ) -> cs.ReplaceEventsResponse:
+        """Make these events the whole active window, if nothing happened since `expected_log_version`.
+
+        Active events that are given, as they were read and in their order, stay; those that are not are archived; new ones are
+        inserted. `replaced` is false after a mismatch, and nothing is changed. Raises SessionNotFound, BrokenToolPair,
+        EventIdConflict.
+        """
+        request = cs.ReplaceEventsRequest(
+            session=self._ref(session),
+            events=with_ids(*events),
+            expected_log_version=expected_log_version,
+            strategy=strategy,
+            actor=actor,
+            dry_run=dry_run,
+        )
+        return self._call(self._stubs().compaction.ReplaceEvents, request, timeout)
+
+    def list_compactions(
+        self, session: SessionLike, *, page_size: int = 0, page_token: str = "", timeout: float | None = None
+    ) -> cs.ListCompactionsResponse:
+        """One page of a session's compactions, newest first; `page_size` 0 is 100. Raises SessionNotFound, InvalidPageToken."""
+        request = cs.ListCompactionsRequest(session=self._ref(session), page_size=page_size, page_token=page_token)
+        return self._call(self._stubs().compaction.ListCompactions, request, timeout)
+
+    def compactions(
+        self, session: SessionLike, *, page_size: int = 0, timeout: float | None = None
+    ) -> Iterator[Compaction]:
+        """All compactions that `list_compactions` finds, page after page."""
+        token, more = "", True
+        while more:
+            page = self.list_compactions(session, page_size=page_size, page_token=token, timeout=timeout)
+            for compaction in page.compactions:
+                yield compaction
+            token, more = page.next_page_token, bool(page.next_page_token)
+
+    def set_compaction_policy(
+        self,
+        policy: CompactionPolicy,
+        *,
+        session: SessionLike | None = None,
+        user_id: str | None = None,
+        app: str | None = None,
+        server: bool = False,
+        timeout: float | None = None,
+    ) -> None:
+        """Have the server compact by itself, see `compaction.policy`; or never, see `compaction.disabled`.
+
+        For one scope: a session, a user's sessions (of one app, or of all), an app's, or with `server` all of the tenant. The
+        narrowest that is set applies. Raises SessionNotFound.
+        """
+        scope = policy_scope(None if session is None else self._ref(session), user_id, app, server)
+        request = cs.SetCompactionPolicyRequest(scope=scope, policy=check(policy, CompactionPolicy, "policy"))
+        self._call(self._stubs().compaction.SetCompactionPolicy, request, timeout)
+
+    def get_compaction_policy(
+        self,
+        *,
+        session: SessionLike | None = None,
+        user_id: str | None = None,
+        app: str | None = None,
+        server: bool = False,
+        timeout: float | None = None,
+    ) -> cs.GetCompactionPolicyResponse:
+        """The policy of one scope, and the one that applies there, with the scope that it is set on. Raises SessionNotFound."""
+        scope = policy_scope(None if session is None else self._ref(session), user_id, app, server)
+        request = cs.GetCompactionPolicyRequest(scope=scope)
+        return self._call(self._stubs().compaction.GetCompactionPolicy, request, timeout)
+
+    def remove_compaction_policy(
+        self,
+        *,
+        session: SessionLike | None = None,
+        user_id: str | None = None,
+        app: str | None = None,
+        server: bool = False,
+        timeout: float | None = None,
+    ) -> None:
+        """Remove the policy of one scope; the next wider one then applies. Raises SessionNotFound."""
+        scope = policy_scope(None if session is None else self._ref(session), user_id, app, server)
+        request = cs.SetCompactionPolicyRequest(scope=scope)
+        self._call(self._stubs().compaction.SetCompactionPolicy, request, timeout)

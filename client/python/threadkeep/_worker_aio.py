@@ -1,0 +1,128 @@
+"""Working for a consumer, in tasks; `_worker_threads` does the same with threads, for the synchronous client.
+
+Not generated from each other: tasks are cancelled and wait for two things at once, threads can do neither.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Awaitable, Callable
+
+import grpc.aio
+
+from . import _changes, _deliveries
+from ._backoff import Backoff
+from ._deliveries import Lanes, Member, Work
+from ._frames_aio import Frames, pause
+from .errors import ThreadkeepError, Unavailable
+from .v1 import consumer_service_pb2 as ns
+from .v1.subscription_pb2 import Change
+
+Open = Callable[[AsyncIterator[ns.ConsumeRequest]], Awaitable[grpc.aio.StreamStreamCall[ns.ConsumeRequest, ns.ConsumeResponse]]]
+
+
+class Worker:
+    """Handles what the members that it joins as, one after the other, are given, until `stop` is set."""
+
+    def __init__(
+        self,
+        open_stream: Open,
+        handler: Callable[[Change], Awaitable[object]],
+        concurrency: int,
+        stop: asyncio.Event | None,
+        address: str,
+    ) -> None:
+        self._open, self._handler, self._address = open_stream, handler, address
+        self._slots = asyncio.Semaphore(concurrency)
+        self._stop = stop or asyncio.Event()
+        self._lanes = Lanes()
+        self._tasks: set[asyncio.Task[None]] = set()
+
+    async def run(self, join: ns.JoinConsumer) -> None:
+        """Joins, works, and joins again when a stream breaks. Raises what no retry can mend. Cancelling cancels handlers."""
+        backoff = Backoff()
+        try:
+            while not self._stop.is_set():
+                try:
+                    await self._serve(join, backoff)
+                except ThreadkeepError as error:
+                    if not self._stop.is_set():
+                        await pause(backoff.pause(error), self._stop)
+            await self._idle()
+        finally:
+            for task in self._tasks:
+                task.cancel()
+            await self._idle()
+
+    async def _serve(self, join: ns.JoinConsumer, backoff: Backoff) -> None:
+        """One stream, to its end."""
+        wake = asyncio.Event()
+        member = Member(wake.set)
+        call = await self._open(_requests(join, member, wake))
+        farewell = asyncio.create_task(self._leave(member, call))
+        try:
+            async with Frames(call, _changes.SILENCE, self._address) as frames:
+                async for frame in frames:
+                    backoff.reset()
+                    if frame.HasField("joined"):
+                        member.joined(frame.joined)
+                    for delivery in frame.deliveries:
+                        self._begin(Work(member, delivery))
+        finally:
+            farewell.cancel()
+            member.leave()
+            self._lanes.drop_waiting()
+        if not self._stop.is_set():
+            raise Unavailable("the server ended the stream")
+
+    async def _leave(self, member: Member, call: grpc.aio.StreamStreamCall[ns.ConsumeRequest, ns.ConsumeResponse]) -> None:
+        """Told to stop: finish what is under way, say so, and give the server time to confirm it by ending the stream."""
+        await self._stop.wait()
+        member.stop()
+        await self._idle()
+        member.leave()
+        await asyncio.sleep(_deliveries.FAREWELL)
+        call.cancel()
+
+    def _begin(self, work: Work) -> None:
+        if self._lanes.add(work):
+            task = asyncio.create_task(self._work(work))
+            self._tasks.add(task)
+            task.add_done_callback(self._tasks.discard)
+
+    async def _work(self, first: Work) -> None:
+        """A lane, from its first delivery until it is empty."""
+        work: Work | None = first
+        while work is not None:
+            async with self._slots:
+                if work.member.counts(work.delivery):
+                    await self._handle(work)
+            work = self._lanes.after(work)
+
+    async def _handle(self, work: Work) -> None:
+        try:
+            await self._handler(work.delivery.change)
+        except (Exception, asyncio.CancelledError) as error:
+            task = asyncio.current_task()
+            if task is not None and task.cancelling():
+                raise
+            work.member.reject(work.delivery, error)
+        else:
+            work.member.acknowledge(work.delivery)
+
+    async def _idle(self) -> None:
+        """Waits until nothing is under way."""
+        while self._tasks:
+            await asyncio.wait(self._tasks)
+
+
+async def _requests(join: ns.JoinConsumer, member: Member, wake: asyncio.Event) -> AsyncIterator[ns.ConsumeRequest]:
+    """What a member says: what gathers while one request is being sent goes together in the next. Its end is the half-close."""
+    yield ns.ConsumeRequest(join=join)
+    leaving = False
+    while not leaving:
+        await wake.wait()
+        wake.clear()
+        leaving = member.leaving  # asked before what is to be sent, so that nothing said before leaving is left behind
+        for request in member.take():
+            yield request

@@ -1,0 +1,136 @@
+"""The command line, put together; the exit codes are in `failures`."""
+
+from __future__ import annotations
+
+import os
+import sys
+from typing import Annotated, Any
+
+import typer
+
+from ..errors import ThreadkeepError
+from .compacting import compact, compactions
+from .consumers import consumers_app
+from .context import Address, Cli, Json, Token
+from .events import events_app
+from .failures import CliError, Exit, debugging, from_server, from_system, one_line, report
+from .mcp import mcp
+from .memories import memory_app
+from .policies import policy_app
+from .search import search
+from .server import config_table, db_app, info, serve
+from .sessions import sessions_app
+from .transfer import export_sessions, import_files
+from .watching import watch
+from .windows import context
+
+
+def build() -> typer.Typer:
+    """The application with all its commands."""
+    app = typer.Typer(
+        name="threadkeep",
+        help="One session memory for every agent: run the server, and look into what it keeps.",
+        pretty_exceptions_enable=False,
+        context_settings={"help_option_names": ["-h", "--help"]},
+        epilog="Exit codes: 0 done, 1 failed, 2 wrong usage, 3 not found, 4 no server, 130 interrupted.",
+    )
+    app.callback(invoke_without_command=True)(_base)
+    app.command("serve", rich_help_panel="Server")(serve)
+    app.command("config", rich_help_panel="Server")(config_table)
+    app.add_typer(db_app, name="db", rich_help_panel="Server")
+    app.command("info", rich_help_panel="Server")(info)
+    app.add_typer(sessions_app, name="sessions", rich_help_panel="Memory")
+    app.add_typer(events_app, name="events", rich_help_panel="Memory")
+    app.command("search", rich_help_panel="Memory")(search)
+    app.add_typer(memory_app, name="memory", rich_help_panel="Memory")
+    app.command("mcp", rich_help_panel="Memory")(mcp)
+    app.command("watch", rich_help_panel="Changes")(watch)
+    app.add_typer(consumers_app, name="consumers", rich_help_panel="Changes")
+    app.command("context", rich_help_panel="Windows")(context)
+    app.command("compact", rich_help_panel="Windows")(compact)
+    app.command("compactions", rich_help_panel="Windows")(compactions)
+    app.add_typer(policy_app, name="policy", rich_help_panel="Windows")
+    app.command("import", rich_help_panel="Memory")(import_files)
+    app.command("export", rich_help_panel="Memory")(export_sessions)
+    return app
+
+
+def run(arguments: list[str]) -> int:
+    """Runs one command line and returns its exit code. THREADKEEP_DEBUG=1 lets tracebacks through."""
+    try:
+        return _invoke(arguments)
+    except KeyboardInterrupt:
+        failure = CliError("interrupted; what was sent stays, and running an import again continues it", Exit.INTERRUPTED)
+    except BrokenPipeError:  # whoever read our output has gone
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return Exit.FAILED
+    except (CliError, ThreadkeepError, OSError, ValueError) as error:
+        failure = _failure(error)
+        if debugging() and (failure is not error or error.__cause__ is not None):
+            raise
+    return report(failure, as_json="--json" in arguments)
+
+
+def _failure(error: Exception) -> CliError:
+    if isinstance(error, CliError):
+        return error
+    if isinstance(error, ThreadkeepError):
+        return from_server(error, "")
+    if isinstance(error, OSError):
+        return from_system(error)
+    if isinstance(error, UnicodeError):
+        return CliError(f"not UTF-8 text: {error}", reason="INVALID_TEXT")
+    return CliError(one_line(str(error)), Exit.USAGE, reason="USAGE")
+
+
+def _invoke(arguments: list[str]) -> int:
+    """Typer's own run, with its errors made ours."""
+    try:
+        code = typer.main.get_command(build())(arguments, prog_name="threadkeep", standalone_mode=False)
+        sys.stdout.flush()
+        if code == Exit.INTERRUPTED:  # typer has made it of a KeyboardInterrupt
+            raise KeyboardInterrupt
+    except typer.Abort:
+        raise KeyboardInterrupt from None
+    except Exception as error:
+        message = _usage_message(error)
+        if message is None:
+            raise
+        if not message:
+            return Exit.USAGE
+        raise CliError(message, Exit.USAGE, reason="USAGE") from None
+    return code if isinstance(code, int) else Exit.OK
+
+
+def _usage_message(error: Any) -> str | None:
+    """What a usage error says, on one line; None for any other error, empty where help was shown instead."""
+    if not hasattr(error, "format_message") or not hasattr(error, "exit_code"):
+        return None
+    message = one_line(error.format_message())
+    if not message:
+        return ""
+    context = getattr(error, "ctx", None)
+    command = context.command_path if context is not None else "threadkeep"
+    return f"{message.rstrip('.')}; see {command} --help"
+
+
+def _version(wanted: bool) -> None:
+    if wanted:
+        from .. import __version__  # the package is complete by now
+
+        typer.echo(f"threadkeep {__version__}")
+        raise typer.Exit
+
+
+def _base(
+    ctx: typer.Context,
+    address: Address = None,
+    token: Token = None,
+    json: Json = False,
+    version: Annotated[
+        bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version and exit.")
+    ] = False,
+) -> None:
+    ctx.obj = Cli(address, token, json)
+    if ctx.invoked_subcommand is None:
+        typer.echo(ctx.get_help())

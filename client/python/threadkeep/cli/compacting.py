@@ -1,0 +1,142 @@
+"""`threadkeep compact` and `threadkeep compactions`."""
+
+from __future__ import annotations
+
+import sys
+from typing import Annotated
+
+import typer
+from rich.table import Table
+from rich.text import Text
+
+from .. import AsyncClient
+from ..errors import InvalidField
+from ..filters import event_filter
+from ..v1.compaction_pb2 import Compaction
+from ..v1.compaction_service_pb2 import CompactSessionResponse
+from ..v1.event_pb2 import SessionEvent
+from ..v1.session_pb2 import SessionRef
+from .context import Address, App, Json, SessionId, Token, User, cli_of, ref_of, usage
+from .failures import counted
+from .notation import Strategies, StrategyJson, Triggers, strategy_of, trigger_of
+from .output import Listing, as_json, console, plain, print_json, shown_time, table, utf8
+from .picture import Picture
+
+_SUMMARY_TIMEOUT = 300.0  # a server's model may take its time, and the server limits that itself
+
+
+def compact(
+    ctx: typer.Context,
+    session: SessionId,
+    user: User = "",
+    app: App = None,
+    strategy: Strategies = None,
+    strategy_json: StrategyJson = "",
+    trigger: Triggers = None,
+    branch: Annotated[str, typer.Option(help="This branch's own events alone.")] = "",
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="Change nothing and ask no model; show what would be done.")
+    ] = False,
+    actor: Annotated[str, typer.Option(help="Who compacts, for the record.")] = "cli",
+    address: Address = None,
+    token: Token = None,
+    json: Json = False,
+) -> None:
+    """Make a session's window smaller, and show it before and after. Nothing is deleted: what leaves the window is archived.
+
+    Without --strategy that of the session's policy is used. Each name takes its number, here the default, and options:
+
+    sliding-window=20 keeps so many events; turn-window=10 so many turns; token-budget=4000 so many tokens.
+
+    recursive-summary=10,overlap=2,max-summary-tokens=1024 keeps so many events and has a model summarise the others.
+
+    trim-tool-results=1,min-tokens=64 puts stubs in the place of tool results, but for those of so many newest turns.
+    """
+    cli = cli_of(ctx, address, token, json)
+    how, when = strategy_of(strategy, strategy_json), trigger_of(trigger)
+
+    async def compacted(client: AsyncClient) -> tuple[SessionRef, list[SessionEvent], CompactSessionResponse]:
+        ref = (await client.get_session(ref_of(session, user, app))).ref
+        active = event_filter(view="active")
+        window = [] if cli.json else [event async for event in client.events(ref, active, page_size=1000)]
+        try:
+            answer = await client.compact(
+                ref, how, trigger=when, branch=branch, dry_run=dry_run, actor=actor, timeout=_SUMMARY_TIMEOUT
+            )
+        except InvalidField as error:
+            if how is None and error.field == "strategy":
+                raise usage("no policy applies to the session; give --strategy, or use `threadkeep policy set`") from error
+            raise
+        return ref, window, answer
+
+    ref, window, answer = cli.call(compacted)
+    if cli.json:
+        always = ("compacted", "triggered", "lost_races")
+        print_json({**{name: getattr(answer, name) for name in always}, **as_json(answer)})
+        return
+    _show(plain(ref.session_id), window, answer)
+
+
+def _show(name: str, window: list[SessionEvent], answer: CompactSessionResponse) -> None:
+    if not answer.triggered:
+        print(f"{name}: nothing done, the window is below what --if says")
+        return
+    plan = answer.plan
+    if not plan.archive_event_ids and not plan.inserts:
+        kept = f"{counted(plan.before.events, 'event')} in {counted(plan.before.turns, 'turn')}"
+        print(f"{name}: nothing to do, the strategy keeps what is there: {kept}")
+        return
+    state = "compacted" if answer.compacted else "dry run, nothing was changed"
+    screen = console()
+    screen.print(Text.assemble((name, "bold"), f": {state}\n"))
+    Picture(window, plan, answer.compaction if answer.compacted else None, ascii=not utf8()).print(screen)
+    if answer.lost_races:
+        lost = counted(answer.lost_races, "race")
+        print(f"lost {lost} to other compactions; the rows may lack what they did", file=sys.stderr)
+
+
+def compactions(
+    ctx: typer.Context,
+    session: SessionId,
+    user: User = "",
+    app: App = None,
+    limit: Annotated[int, typer.Option(min=0, help="At most so many; 0 is all.")] = 100,
+    address: Address = None,
+    token: Token = None,
+    json: Json = False,
+) -> None:
+    """List a session's compactions, newest first. With --json, one to a line."""
+    cli = cli_of(ctx, address, token, json)
+    listing = Listing(as_json if cli.json else None, _table, _add_row, "no compactions")
+
+    async def found(client: AsyncClient) -> bool:
+        size = min(limit + 1, 1000) if limit else 1000
+        async for each in client.compactions(ref_of(session, user, app), page_size=size):
+            if limit and listing.count == limit:
+                return True
+            listing.add(each)
+        return False
+
+    more = cli.call(found)
+    listing.end()
+    if more:
+        print(f"only the newest {limit:,} are shown; --limit 0 shows all", file=sys.stderr)
+
+
+def _table() -> Table:
+    names = ("time", "strategy", "actor", "archived", "seqs", "turns", "tokens")
+    return table(*names, ids=("strategy", "actor"), numbers=("archived", "seqs", "turns", "tokens"))
+
+
+def _add_row(made: Table, each: Compaction) -> None:
+    arrow = "→" if utf8() else "->"
+    before, after = each.before, each.after
+    made.add_row(
+        shown_time(each.create_time),
+        Text(plain(each.strategy)),
+        Text(plain(each.actor)),
+        f"{each.archived_events:,}",
+        f"{each.first_seq}-{each.last_seq}" if each.first_seq else "",
+        f"{before.turns:,} {arrow} {after.turns:,}",
+        f"{before.tokens:,} {arrow} {after.tokens:,}",
+    )

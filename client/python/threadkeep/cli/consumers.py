@@ -1,0 +1,287 @@
+"""`threadkeep consumers`: list, show, delete; parked, replay, discard."""
+
+from __future__ import annotations
+
+import json as json_
+import sys
+from collections.abc import Awaitable, Callable, Iterator
+from typing import Annotated, Any
+
+import typer
+from rich.table import Table
+from rich.text import Text
+
+from .. import AsyncClient
+from ..v1.consumer_pb2 import Consumer, ParkedChange
+from ..v1.consumer_service_pb2 import DeleteConsumerResponse, GetConsumerResponse
+from ..v1.subscription_service_pb2 import ChangeScope
+from .changes import change_json, in_brief
+from .context import Address, Cli, Json, Token, cli_of, usage
+from .failures import counted
+from .output import Listing, as_json, console, excerpt, facts, plain, print_json, room, shown_time, table
+
+_MOST_LAG = 10_000
+"""To where the server counts."""
+_MOST_IDS = 1000
+"""Ids that one call takes."""
+
+Name = Annotated[str, typer.Argument(metavar="NAME", help="The consumer's name.")]
+Ids = Annotated[list[str] | None, typer.Argument(metavar="[ID]...", help="The ids of parked changes.")]
+All = Annotated[bool, typer.Option("--all", help="All that are parked.")]
+Yes = Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")]
+Limit = Annotated[int, typer.Option(min=0, help="At most so many; 0 is all.")]
+
+consumers_app = typer.Typer(help="Look after named consumers and what they parked.", no_args_is_help=True)
+
+
+@consumers_app.command("list")
+def list_consumers(
+    ctx: typer.Context, limit: Limit = 100, address: Address = None, token: Token = None, json: Json = False
+) -> None:
+    """List consumers by name. With --json, one to a line."""
+    cli = cli_of(ctx, address, token, json)
+    listing = Listing(_consumer_json if cli.json else None, _table, _add_row, "no consumers")
+
+    async def found(client: AsyncClient) -> bool:
+        async for each in client.consumers(page_size=_page(limit)):
+            if limit and listing.count == limit:
+                return True
+            listing.add(each)
+        return False
+
+    _end(listing, cli.call(found), limit)
+
+
+@consumers_app.command("show")
+def show_consumer(ctx: typer.Context, name: Name, address: Address = None, token: Token = None, json: Json = False) -> None:
+    """Show a consumer: whose changes it gets, who works for it, how far each partition has come and how much is parked."""
+    cli = cli_of(ctx, address, token, json)
+
+    async def got(client: AsyncClient) -> GetConsumerResponse:
+        return await client.get_consumer(name)
+
+    found = cli.call(got)
+    if cli.json:
+        print_json(_state_json(found))
+        return
+    consumer, screen = found.consumer, console()
+    rows = [
+        ("consumer", consumer.name),
+        ("scope", _scope(consumer.scope)),
+        ("filter", _filter(consumer)),
+        ("created", shown_time(consumer.create_time)),
+        ("attempts", f"{consumer.max_attempts:,}, then a change is parked"),
+        ("to acknowledge", f"{consumer.ack_timeout.ToTimedelta().total_seconds():g} s"),
+        ("behind", counted(sum(each.lag for each in found.partitions), "change")),
+        ("parked", f"{found.parked_changes:,}{f'; see `threadkeep consumers parked {name}`' if found.parked_changes else ''}"),
+    ]
+    screen.print(facts([(title, plain(value)) for title, value in rows if value]))
+    screen.print()
+    screen.print(_members(found) if found.members else "no members: nobody works for it now")
+    screen.print()
+    screen.print(_partitions(found))
+
+
+@consumers_app.command("parked")
+def list_parked(
+    ctx: typer.Context, name: Name, limit: Limit = 100, address: Address = None, token: Token = None, json: Json = False
+) -> None:
+    """List what a consumer parked, oldest first, each with its reason. With --json, one to a line, with the change."""
+    cli = cli_of(ctx, address, token, json)
+    listing = Listing(_parked_json if cli.json else None, _parked_table, _add_parked, "nothing is parked")
+
+    async def found(client: AsyncClient) -> bool:
+        async for each in client.parked(name, page_size=_page(limit)):
+            if limit and listing.count == limit:
+                return True
+            listing.add(each)
+        return False
+
+    _end(listing, cli.call(found), limit)
+
+
+@consumers_app.command("replay")
+def replay_parked(
+    ctx: typer.Context,
+    name: Name,
+    ids: Ids = None,
+    everything: All = False,
+    address: Address = None,
+    token: Token = None,
+    json: Json = False,
+) -> None:
+    """Have parked changes delivered again, outside the order of their sessions. What fails again is parked again."""
+    cli = cli_of(ctx, address, token, json)
+    chosen = _chosen(ids, everything)
+
+    async def replayed(client: AsyncClient, some: list[str] | None) -> int:
+        return (await client.replay_parked(name, some)).replayed
+
+    done = _each(cli, chosen, replayed)
+    if cli.json:
+        print_json({"name": name, "replayed": done})
+    else:
+        print(f"{counted(done, 'change')} of {plain(name)} will be delivered again")
+
+
+@consumers_app.command("discard")
+def discard_parked(
+    ctx: typer.Context,
+    name: Name,
+    ids: Ids = None,
+    everything: All = False,
+    yes: Yes = False,
+    address: Address = None,
+    token: Token = None,
+    json: Json = False,
+) -> None:
+    """Forget parked changes, for good: the consumer never handles them. Sessions and events stay as they are."""
+    cli = cli_of(ctx, address, token, json)
+    chosen = _chosen(ids, everything)
+    _confirm(cli, yes, f"Discard {'all' if chosen is None else f'{len(chosen):,}'} parked by {plain(name)}, for good?")
+
+    async def discarded(client: AsyncClient, some: list[str] | None) -> int:
+        return (await client.delete_parked(name, some)).deleted
+
+    done = _each(cli, chosen, discarded)
+    if cli.json:
+        print_json({"name": name, "discarded": done})
+    else:
+        print(f"discarded {counted(done, 'change')} of {plain(name)}")
+
+
+@consumers_app.command("delete")
+def delete_consumer(
+    ctx: typer.Context, name: Name, yes: Yes = False, address: Address = None, token: Token = None, json: Json = False
+) -> None:
+    """Delete a consumer, its place and what it parked, for good; its members end. Deleting what is not there is no error."""
+    cli = cli_of(ctx, address, token, json)
+    _confirm(cli, yes, f"Delete {plain(name)}, its place and what it parked, for good?")
+
+    async def deleted(client: AsyncClient) -> DeleteConsumerResponse:
+        return await client.delete_consumer(name)
+
+    done = cli.call(deleted).deleted
+    if cli.json:
+        print_json({"name": name, "deleted": done})
+    else:
+        print(f"deleted {plain(name)}" if done else f"{plain(name)} is not there")
+
+
+def _chosen(ids: list[str] | None, everything: bool) -> list[str] | None:
+    """The ids; None is all of them."""
+    if bool(ids) == everything:
+        raise usage("which? give the ids that `threadkeep consumers parked NAME` shows, or --all")
+    return ids or None
+
+
+def _each(cli: Cli, ids: list[str] | None, use: Callable[[AsyncClient, list[str] | None], Awaitable[int]]) -> int:
+    """Does it with all ids, as many at once as a call takes; the sum."""
+
+    async def done(client: AsyncClient) -> int:
+        return sum([await use(client, some) for some in _batches(ids)])
+
+    return cli.call(done)
+
+
+def _batches(ids: list[str] | None) -> Iterator[list[str] | None]:
+    if ids is None:
+        yield None
+        return
+    for at in range(0, len(ids), _MOST_IDS):
+        yield ids[at : at + _MOST_IDS]
+
+
+def _confirm(cli: Cli, yes: bool, question: str) -> None:
+    if yes:
+        return
+    if cli.json or not sys.stdin.isatty():
+        raise usage("this is for good; confirm with --yes")
+    typer.confirm(question, abort=True, err=True)
+
+
+def _page(limit: int) -> int:
+    return min(limit + 1, 1000) if limit else 1000
+
+
+def _end(listing: Listing[Any], more: bool, limit: int) -> None:
+    listing.end()
+    if more:
+        print(f"only the first {limit:,} are shown; --limit 0 shows all", file=sys.stderr)
+
+
+def _table() -> Table:
+    return table(
+        "name", "scope", "partitions", "attempts", "created", ids=("name", "scope"), numbers=("partitions", "attempts")
+    )
+
+
+def _add_row(made: Table, each: Consumer) -> None:
+    name, scope = Text(plain(each.name)), Text(plain(_scope(each.scope)))
+    made.add_row(name, scope, f"{each.partitions:,}", f"{each.max_attempts:,}", shown_time(each.create_time))
+
+
+def _members(found: GetConsumerResponse) -> Table:
+    made = table("member", "partitions", "joined", ids=("member", "partitions"))
+    for each in found.members:
+        partitions = ", ".join(map(str, sorted(each.partitions)))
+        made.add_row(Text(plain(each.member_id)), partitions or "none", shown_time(each.join_time))
+    return made
+
+
+def _partitions(found: GetConsumerResponse) -> Table:
+    made = table(
+        "partition", "member", "behind", "failed", "last error", numbers=("partition", "behind", "failed"), rest="last error"
+    )
+    for each in found.partitions:
+        lag = f"{each.lag:,}{'+' if each.lag >= _MOST_LAG else ''}"
+        style = "" if each.lag or each.attempts else "dim"
+        failed = f"{each.attempts:,}" if each.attempts else ""
+        made.add_row(str(each.partition), Text(plain(each.member_id)), lag, failed, excerpt(each.last_error), style=style)
+    return made
+
+
+def _parked_table() -> Table:
+    return table(
+        "id", "time", "session", "change", "attempts", "reason", ids=("id", "session"), numbers=("attempts",), rest="reason"
+    )
+
+
+def _add_parked(made: Table, each: ParkedChange) -> None:
+    ref = each.change.session
+    session = "/".join(name for name in (ref.app, ref.user_id, ref.session_id) if name)
+    reason = f"{'(replaying) ' if each.replaying else ''}{each.reason}"
+    cells = (shown_time(each.park_time), Text(plain(session)), in_brief(each.change), f"{each.attempts:,}")
+    made.add_row(each.parked_id, *cells, excerpt(reason, width=room()))
+
+
+def _scope(scope: ChangeScope) -> str:
+    """In the words of the options of `threadkeep watch`."""
+    named = [f"user {scope.user_id}"] if scope.user_id else []
+    if scope.HasField("app"):
+        named.append(f"app {scope.app}" if scope.app else "without app")
+    named += [f"{key}={value}" for key, value in sorted(scope.labels.items())]
+    return ", ".join(named) or "all"
+
+
+def _filter(consumer: Consumer) -> str:
+    fields = as_json(consumer.filter)
+    return json_.dumps(fields, ensure_ascii=False) if fields else ""
+
+
+def _consumer_json(each: Consumer) -> dict[str, Any]:
+    return {**as_json(each), "ack_timeout": each.ack_timeout.ToTimedelta().total_seconds()}
+
+
+def _state_json(found: GetConsumerResponse) -> dict[str, Any]:
+    fields = ("partition", "member_id", "lag", "attempts", "last_error")
+    return {
+        "consumer": _consumer_json(found.consumer),
+        "members": [as_json(each) for each in found.members],
+        "partitions": [{name: getattr(each, name) for name in fields} for each in found.partitions],
+        "parked_changes": found.parked_changes,
+    }
+
+
+def _parked_json(each: ParkedChange) -> dict[str, Any]:
+    return {**as_json(each), "change": change_json(each.change), "replaying": each.replaying}

@@ -1,0 +1,83 @@
+"""What every command shares: the options of the connection, and running a call against the server."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from typing import Annotated, TypeVar
+
+import typer
+
+from .. import AsyncClient
+from .._channel import address_or_default
+from ..errors import ThreadkeepError
+from ..v1.session_pb2 import SessionRef
+from .failures import CliError, Exit, from_server
+
+Result = TypeVar("Result")
+
+Address = Annotated[
+    str | None,
+    typer.Option("--address", metavar="HOST:PORT", help="The server. (env THREADKEEP_ADDRESS, default 127.0.0.1:7443)"),
+]
+Token = Annotated[str | None, typer.Option("--token", help="The bearer token. (env THREADKEEP_TOKEN)")]
+Json = Annotated[bool, typer.Option("--json", help="Write JSON for programs: one object, or one to a line.")]
+User = Annotated[str, typer.Option("--user", help="The user who owns the session.")]
+App = Annotated[str | None, typer.Option("--app", help="The application of the session.")]
+SessionId = Annotated[str, typer.Argument(metavar="SESSION", help="The session's id.")]
+
+
+@dataclass(frozen=True, slots=True)
+class Cli:
+    """The connection's options and the form of the output."""
+
+    address: str | None = None
+    token: str | None = None
+    json: bool = False
+
+    def call(self, use: Callable[[AsyncClient], Awaitable[Result]]) -> Result:
+        """Runs calls against the server; CliError tells of its errors."""
+
+        async def connected() -> Result:
+            async with AsyncClient(self.address, token=self.token) as client:
+                return await use(client)
+
+        try:
+            return asyncio.run(connected())
+        except ThreadkeepError as error:
+            raise from_server(error, self.server) from error
+
+    @property
+    def server(self) -> str:
+        """The address that is used."""
+        return address_or_default(self.address)
+
+
+def cli_of(ctx: typer.Context, address: str | None, token: str | None, json: bool) -> Cli:
+    """A command's own options, completed by those given before the command."""
+    base = ctx.find_object(Cli) or Cli()
+    return Cli(address or base.address, base.token if token is None else token, json or base.json)
+
+
+def ref_of(session_id: str, user: str, app: str | None) -> SessionRef:
+    """The session that the arguments mean."""
+    if not session_id:
+        raise usage("SESSION must not be empty; `threadkeep sessions list` shows what is there")
+    return SessionRef(app=app or "", user_id=user, session_id=session_id)
+
+
+def pairs(given: list[str], option: str) -> dict[str, str]:
+    """KEY=VALUE arguments as a mapping."""
+    found = {}
+    for each in given:
+        key, equals, value = each.partition("=")
+        if not equals or not key:
+            raise usage(f"{option} takes KEY=VALUE, not {each!r}")
+        found[key] = value
+    return found
+
+
+def usage(message: str) -> CliError:
+    """The command line is wrong."""
+    return CliError(message, Exit.USAGE, reason="USAGE")

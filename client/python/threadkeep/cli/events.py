@@ -1,0 +1,259 @@
+"""`threadkeep events`: list, show, append."""
+
+from __future__ import annotations
+
+import sys
+from datetime import UTC, datetime
+from enum import StrEnum
+from functools import partial
+from typing import Annotated
+
+import typer
+from rich.table import Table
+from rich.text import Text
+
+from .. import AsyncClient
+from ..filters import event_filter, include
+from ..messages import event as make_event
+from ..messages import tool_result_part, with_ids
+from ..v1 import event_pb2
+from ..v1.event_service_pb2 import AppendEventsResponse
+from ..v1.filter_pb2 import EventFilter
+from ..v1.message_pb2 import Part
+from .context import Address, App, Json, SessionId, Token, User, cli_of, ref_of, usage
+from .output import (
+    Listing,
+    as_json,
+    console,
+    event_json,
+    excerpt,
+    facts,
+    plain,
+    print_json,
+    role_of,
+    room,
+    shown_time,
+    summary_of,
+    table,
+)
+
+events_app = typer.Typer(help="List, show and append events.", no_args_is_help=True)
+
+
+class Role(StrEnum):
+    """Who speaks."""
+
+    USER = "user"
+    ASSISTANT = "assistant"
+    SYSTEM = "system"
+    TOOL = "tool"
+
+
+@events_app.command("list")
+def list_events(
+    ctx: typer.Context,
+    session: SessionId,
+    user: User = "",
+    app: App = None,
+    last: Annotated[int | None, typer.Option(min=1, help="The newest so many, extended to whole turns.")] = None,
+    role: Annotated[list[Role] | None, typer.Option(help="Only this role; may be repeated.")] = None,
+    keyword: Annotated[list[str] | None, typer.Option(help="Text must hold this; may be repeated: all.")] = None,
+    author: Annotated[list[str] | None, typer.Option(help="Only this agent id; may be repeated.")] = None,
+    branch: Annotated[str, typer.Option(help="What an agent on this branch sees.")] = "",
+    after_seq: Annotated[int | None, typer.Option(help="Only events with a greater seq.")] = None,
+    before_seq: Annotated[int | None, typer.Option(help="Only events with a lesser seq.")] = None,
+    from_time: Annotated[datetime | None, typer.Option("--from", help="Only events at or after this time.")] = None,
+    to_time: Annotated[datetime | None, typer.Option("--to", help="Only events at or before this time.")] = None,
+    active: Annotated[bool, typer.Option("--active", help="Without what compaction archived.")] = False,
+    limit: Annotated[int, typer.Option(min=0, help="At most so many; 0 is all.")] = 1000,
+    address: Address = None,
+    token: Token = None,
+    json: Json = False,
+) -> None:
+    """List a session's events in window order. With --json, one to a line."""
+    cli = cli_of(ctx, address, token, json)
+    chosen = event_filter(
+        from_time=aware(from_time),
+        to_time=aware(to_time),
+        after_seq=after_seq,
+        before_seq=before_seq,
+        roles=[each.value for each in role or []],
+        authors=[include(author)] if author else (),
+        view="active" if active else "history",
+        keywords=keyword or (),
+        match="all",
+        branch=branch,
+        last_n=last,
+    )
+
+    listing = Listing(event_json if cli.json else None, event_table, partial(add_event_row, (keyword or [""])[0]), "no events")
+
+    async def found(client: AsyncClient) -> bool:
+        ref = (await client.get_session(ref_of(session, user, app))).ref
+        async for event in client.events(ref, chosen, page_size=_page(chosen, limit)):
+            if limit and listing.count == limit:
+                return True
+            listing.add(event)
+        return False
+
+    more = cli.call(found)
+    listing.end()
+    if more:
+        print(f"only the first {limit:,} are shown; --after-seq goes on, --limit 0 shows all", file=sys.stderr)
+
+
+@events_app.command("show")
+def show_event(
+    ctx: typer.Context,
+    session: SessionId,
+    event_id: Annotated[str, typer.Argument(metavar="EVENT", help="The event's id, or its seq.")],
+    user: User = "",
+    app: App = None,
+    address: Address = None,
+    token: Token = None,
+    json: Json = False,
+) -> None:
+    """Show one event whole: every part, call and result, verbatim."""
+    cli = cli_of(ctx, address, token, json)
+
+    async def got(client: AsyncClient) -> event_pb2.SessionEvent:
+        ref = ref_of(session, user, app)
+        if event_id.isdecimal() and event_id.isascii() and len(event_id) < 19:
+            seq = int(event_id)
+            page = await client.list_events(ref, event_filter(after_seq=seq - 1, before_seq=seq + 1))
+            if page.events:
+                return page.events[0]
+        return await client.get_event(ref, event_id)
+
+    found = cli.call(got)
+    if cli.json:
+        print_json(event_json(found))
+        return
+    rows = [
+        ("seq", str(found.seq)),
+        ("event", found.event_id),
+        ("role", role_of(found)),
+        ("author", " ".join(each for each in (found.author, found.author_role and f"({found.author_role})") if each)),
+        ("branch", found.branch),
+        ("event time", found.event_time.ToJsonString() if found.HasField("event_time") else ""),
+        ("recorded", found.record_time.ToJsonString()),
+        ("invocation", found.invocation_id),
+        ("usage", ", ".join(f"{key} {value:,}" for key, value in as_json(found.usage).items())),
+        ("metadata", found.metadata_json),
+        ("synthetic", (found.compaction_source or "yes") if found.synthetic else ""),
+        ("archived", "yes" if found.archived else ""),
+        ("native", f"{found.native.format}, {len(found.native.content):,} bytes" if found.native.format else ""),
+        ("size", f"{found.size_bytes:,} bytes, ~{found.token_estimate:,} tokens"),
+    ]
+    rows += [row for part in found.message.parts for row in part_rows(part)]
+    console().print(facts([(name, plain(value)) for name, value in rows if value]))
+
+
+@events_app.command("append")
+def append_event(
+    ctx: typer.Context,
+    session: SessionId,
+    text: Annotated[str | None, typer.Argument(help="The text; - reads standard input.")] = None,
+    text_option: Annotated[str | None, typer.Option("--text", help="The text, instead of the argument.")] = None,
+    role: Annotated[Role, typer.Option(help="Who speaks.")] = Role.USER,
+    user: User = "",
+    app: App = None,
+    create: Annotated[bool, typer.Option("--create", help="Make the session if it is not there; needs --user.")] = False,
+    event_id: Annotated[str, typer.Option(help="The event's id: appending it again adds nothing (default a new one).")] = "",
+    author: Annotated[str, typer.Option(help="The agent that wrote it.")] = "",
+    author_role: Annotated[str, typer.Option(help="That agent's role in its fleet.")] = "",
+    branch: Annotated[str, typer.Option(help="The agent branch.")] = "",
+    call_id: Annotated[str, typer.Option(help="With --role tool: the call that the text answers.")] = "",
+    metadata: Annotated[str, typer.Option(metavar="JSON", help="Metadata, a JSON object.")] = "",
+    address: Address = None,
+    token: Token = None,
+    json: Json = False,
+) -> None:
+    """Append one event."""
+    cli = cli_of(ctx, address, token, json)
+    made = with_ids(
+        make_event(
+            role.value,
+            _content(text, text_option, role, call_id),
+            event_id=event_id,
+            author=author,
+            author_role=author_role,
+            branch=branch,
+            metadata=metadata,
+        )
+    )
+
+    async def appended(client: AsyncClient) -> AppendEventsResponse:
+        return await client.append(ref_of(session, user, app), *made, create=create)
+
+    answer = cli.call(appended)
+    done = answer.events[0]
+    if cli.json:
+        print_json(
+            {
+                "event_id": done.event_id,
+                "seq": done.seq,
+                "replayed": done.replayed,
+                "log_version": answer.log_version,
+                "session_created": answer.session_created,
+            }
+        )
+    else:
+        print(f"{'already there' if done.replayed else 'appended'}: event {plain(done.event_id)}, seq {done.seq:,}")
+
+
+def part_rows(part: Part) -> list[tuple[str, str]]:
+    """One part of a message, whole, as names and values."""
+    kind = part.WhichOneof("content")
+    if kind == "text":
+        return [("text", part.text.text)]
+    if kind == "reasoning":
+        return [("reasoning", part.reasoning.text or "(encrypted)")]
+    if kind == "tool_call":
+        call = part.tool_call
+        return [("tool call", f"{call.name} ({call.kind or 'function'}, id {call.id})"), ("arguments", call.arguments_json)]
+    if kind == "tool_result":
+        result = part.tool_result
+        failed = ", an error" if result.is_error else ""
+        rows = [("tool result", f"{result.name} (for {result.call_id}{failed})"), ("structured", result.structured_json)]
+        return rows + [row for each in result.parts for row in part_rows(each)]
+    if kind == "media":
+        media = part.media
+        source = media.uri or media.file_id or f"{len(media.data):,} bytes"
+        return [("media", " ".join(each for each in (media.mime_type, media.name, source) if each))]
+    if kind == "data":
+        return [("data", f"{part.data.type} {part.data.json}")]
+    return [("part", "of a kind that this version does not know")]
+
+
+def event_table() -> Table:
+    return table("seq", "time", "role", "author", "content", ids=("author",), numbers=("seq",), rest="content")
+
+
+def add_event_row(keyword: str, made: Table, event: event_pb2.SessionEvent) -> None:
+    time = shown_time(event.event_time if event.HasField("event_time") else event.record_time)
+    content = excerpt(summary_of(event), keyword, room())
+    style = "dim" if event.archived else ""
+    made.add_row(str(event.seq), time, role_of(event), Text(plain(event.author)), content, style=style)
+
+
+def _content(argument: str | None, option: str | None, role: Role, call_id: str) -> str | Part:
+    if (argument is None) == (option is None):
+        raise usage("give the text once: as the argument, with --text, or - for standard input")
+    text = argument if option is None else option
+    if text == "-":
+        text = sys.stdin.buffer.read().decode("utf-8", "strict").removesuffix("\n")
+    if bool(call_id) != (role is Role.TOOL):
+        raise usage("--call-id and --role tool go together")
+    return tool_result_part(call_id, text or "") if call_id else text or ""
+
+
+def _page(chosen: EventFilter, limit: int) -> int:
+    if chosen.WhichOneof("window"):
+        return 0
+    return min(limit + 1, 1000) if limit else 1000
+
+
+def aware(time: datetime | None) -> datetime | None:
+    """A time without a zone is local time."""
+    return time if time is None or time.tzinfo else time.astimezone(UTC)

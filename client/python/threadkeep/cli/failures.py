@@ -1,0 +1,131 @@
+"""What goes wrong, told in one line with what to do next, and the exit codes."""
+
+from __future__ import annotations
+
+import errno
+import json
+import os
+import sys
+from collections.abc import Mapping
+from enum import IntEnum
+
+from ..errors import (
+    AmbiguousSession,
+    ConsumerNotFound,
+    DeadlineExceeded,
+    EmbedderFailed,
+    EmbedderNotConfigured,
+    EventNotFound,
+    InvalidField,
+    MemoryNotConfigured,
+    PermissionDenied,
+    ThreadkeepError,
+    ResumePositionExpired,
+    SessionNotFound,
+    SummarizerNotConfigured,
+    Unauthenticated,
+    Unavailable,
+)
+
+
+class Exit(IntEnum):
+    """How the command ended."""
+
+    OK = 0
+    FAILED = 1  # the server refused, or a file cannot be read or written
+    USAGE = 2  # the command line is wrong
+    NOT_FOUND = 3  # no such session, event or consumer
+    UNAVAILABLE = 4  # no server answers, it cannot serve now, or not in time
+    INTERRUPTED = 130  # Ctrl-C
+
+
+class CliError(Exception):
+    """A failure that is known: its message says what to do next."""
+
+    def __init__(
+        self, message: str, code: Exit = Exit.FAILED, *, reason: str = "", metadata: Mapping[str, object] | None = None
+    ) -> None:
+        super().__init__(message)
+        self.message = message
+        self.code = code
+        self.reason = reason
+        self.metadata = dict(metadata or {})
+
+
+# What to do in terms of the command line, instead of the server's advice to programs.
+_NEXT: Mapping[type[ThreadkeepError], str] = {
+    SessionNotFound: "`threadkeep sessions list` shows what is there; `events append --create` makes it",
+    EventNotFound: "`threadkeep events list SESSION` shows what is there",
+    ConsumerNotFound: "`threadkeep consumers list` shows what is there",
+    ResumePositionExpired: "read the sessions again; `watch --from-start` then follows from the oldest change that is there",
+    AmbiguousSession: "give --user and --app",
+    PermissionDenied: "give a --token that reaches it",
+    Unauthenticated: "give --token, or set THREADKEEP_TOKEN",
+    SummarizerNotConfigured: (
+        "start the server with THREADKEEP_SUMMARIZER, THREADKEEP_SUMMARIZER_MODEL and, for a vendor's own endpoint, "
+        "THREADKEEP_SUMMARIZER_API_KEY set; or use another strategy, or --dry-run"
+    ),
+    MemoryNotConfigured: "start the server with THREADKEEP_MEMORY=true",
+    EmbedderNotConfigured: "use --mode ranked, or start the server with THREADKEEP_EMBEDDER set (`hashing` needs nothing else)",
+    EmbedderFailed: "use --mode ranked, which needs no model",
+    DeadlineExceeded: "run it again; what was appended is not appended twice",
+}
+
+
+# The options by which the command line sets what the server calls by another name.
+_OPTIONS: Mapping[str, str] = {
+    "scope.user_id": "give --user",
+    "user.user_id": "give --user",
+    "memories[0].metadata_json": """give --metadata as in '{"kind": "taste"}'""",
+}
+
+
+def from_server(error: ThreadkeepError, address: str) -> CliError:
+    """What the server, or its absence, means to whoever runs the command."""
+    reason = error.reason or error.code.name
+    if isinstance(error, Unavailable) and not error.reason:
+        message = f"no server answers at {address}; start one with `threadkeep serve`, or give --address"
+        return CliError(message, Exit.UNAVAILABLE, reason=reason, metadata=error.metadata)
+    code = Exit.FAILED
+    if isinstance(error, (SessionNotFound, EventNotFound, ConsumerNotFound)):
+        code = Exit.NOT_FOUND
+    elif isinstance(error, (Unavailable, DeadlineExceeded)):
+        code = Exit.UNAVAILABLE
+    message = one_line(error.message) or reason
+    step = _NEXT.get(type(error)) or (
+        _OPTIONS.get(error.metadata.get("field", "")) if isinstance(error, InvalidField) else None
+    )
+    if step:
+        message = f"{message.partition(';')[0]}; {step}"
+    return CliError(message, code, reason=reason, metadata=error.metadata)
+
+
+def from_system(error: OSError) -> CliError:
+    """A file or device that does not do what is asked."""
+    name = f"{error.filename}: " if error.filename else ""
+    return CliError(f"{name}{error.strerror or error}", reason=errno.errorcode.get(error.errno or 0, "OS_ERROR"))
+
+
+def report(error: CliError, *, as_json: bool) -> int:
+    """Tell of a failure on standard error; returns the exit code."""
+    if as_json:
+        facts = {"reason": error.reason, "message": error.message, "metadata": error.metadata, "exit_code": int(error.code)}
+        print(json.dumps({"error": facts}), file=sys.stderr)
+    else:
+        print(f"error: {error.message}", file=sys.stderr)
+    return int(error.code)
+
+
+def debugging() -> bool:
+    """Whether tracebacks are wanted."""
+    return os.environ.get("THREADKEEP_DEBUG", "") not in ("", "0")
+
+
+def counted(number: int, noun: str, plural: str = "") -> str:
+    """A number of things: "1 event", "5,308 events"; `plural` where an s does not make it."""
+    return f"{number:,} {noun if number == 1 else plural or noun + 's'}"
+
+
+def one_line(text: str) -> str:
+    """Text without line breaks and control characters."""
+    return " ".join("".join(each if each.isprintable() else " " for each in text).split())

@@ -1,0 +1,240 @@
+"""`threadkeep memory`: add, ingest, search, list, delete."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from functools import partial
+from typing import Annotated, Any
+
+import typer
+from rich.padding import Padding
+from rich.table import Table
+from rich.text import Text
+
+from .. import AsyncClient, AsyncUserMemory, MemorySelection, memory_entry
+from ..messages import text_of
+from ..v1.event_pb2 import SessionEvent
+from ..v1.memory_pb2 import MemoryEntry
+from ..v1.memory_service_pb2 import AddSessionToMemoryResponse, DeleteMemoriesResponse
+from ..v1.recall_pb2 import SearchMode
+from .context import Address, Json, Token, cli_of, pairs, ref_of, usage
+from .failures import counted
+from .hits import blocks, highlights_json, marked, remarks
+from .output import Listing, as_json, console, plain, print_json, room, shown_time, table
+from .search import Mode
+
+memory_app = typer.Typer(help="What is remembered of a user, across sessions.", no_args_is_help=True)
+
+Owner = Annotated[str, typer.Option("--user", help="Whose memory. Not needed with a token that names its user.")]
+App = Annotated[str | None, typer.Option("--app", help="In which application; without it, memories without one.")]
+Author = Annotated[str, typer.Option("--author", help="Who said it.")]
+Sessions = Annotated[list[str] | None, typer.Option("--session", help="Only from this session; may be repeated.")]
+Metadata = Annotated[
+    list[str] | None, typer.Option("--where", metavar="KEY=VALUE", help="Only with this metadata; may be repeated.")
+]
+
+
+@memory_app.command("add")
+def add(
+    ctx: typer.Context,
+    text: Annotated[str, typer.Argument(help="What to remember; - reads it from standard input.")],
+    user: Owner = "",
+    app: App = None,
+    author: Author = "",
+    memory_id: Annotated[str, typer.Option("--id", help="The entry's id; adding the same again then changes nothing.")] = "",
+    metadata: Annotated[str, typer.Option("--metadata", help="A JSON object to keep with it.")] = "",
+    address: Address = None,
+    token: Token = None,
+    json: Json = False,
+) -> None:
+    """Remember something."""
+    cli = cli_of(ctx, address, token, json)
+    content = sys.stdin.read() if text == "-" else text
+    if not content.strip():
+        raise usage("TEXT must not be blank; say what to remember")
+    entry = memory_entry(content, id=memory_id, author=author, metadata=metadata or None)
+
+    async def added(client: AsyncClient) -> Any:
+        return (await _memory(client, user, app).add(entry))[0]
+
+    result = cli.call(added)
+    if cli.json:
+        print_json({"id": result.id, "replayed": result.replayed})
+    else:
+        print(f"{plain(result.id)} was there already" if result.replayed else f"remembered as {plain(result.id)}")
+
+
+@memory_app.command("ingest")
+def ingest(
+    ctx: typer.Context,
+    sessions: Annotated[list[str], typer.Argument(metavar="SESSION...", help="The sessions' ids.")],
+    user: Owner = "",
+    app: App = None,
+    tools: Annotated[bool, typer.Option("--tools", help="Tool calls and results too.")] = False,
+    reasoning: Annotated[bool, typer.Option("--reasoning", help="Reasoning too.")] = False,
+    address: Address = None,
+    token: Token = None,
+    json: Json = False,
+) -> None:
+    """Remember sessions: what their events say. Again is no harm: only what is new is added."""
+    cli = cli_of(ctx, address, token, json)
+
+    async def ingested(client: AsyncClient) -> list[AddSessionToMemoryResponse]:
+        memory = _memory(client, user, app)
+        return [
+            await memory.add_session(ref_of(each, memory.user_id, memory.app), include_tools=tools, include_reasoning=reasoning)
+            for each in sessions
+        ]
+
+    for session, told in zip(sessions, cli.call(ingested), strict=True):
+        if cli.json:
+            names = ("added", "existing", "skipped", "deleted")
+            print_json({"session": session, **{name: getattr(told, name) for name in names}})
+            continue
+        rest = [f"{told.existing:,} there already", f"{told.skipped:,} without text", f"{told.deleted:,} deleted before"]
+        told_rest = ", ".join(each for each in rest if not each.startswith("0 "))
+        print(f"{plain(session)}: {told.added:,} added" + (f", {told_rest}" if told_rest else ""))
+
+
+@memory_app.command("search")
+def search_memory(
+    ctx: typer.Context,
+    query: Annotated[str, typer.Argument(help="A question or keywords.")],
+    mode: Annotated[Mode | None, typer.Option(help="Default: hybrid where the server has an embedder, else ranked.")] = None,
+    user: Owner = "",
+    app: App = None,
+    session: Sessions = None,
+    where: Metadata = None,
+    limit: Annotated[int, typer.Option(min=1, max=1000, help="At most so many.")] = 10,
+    address: Address = None,
+    token: Token = None,
+    json: Json = False,
+) -> None:
+    """Find what is remembered, best first. With --json, one entry to a line."""
+    cli = cli_of(ctx, address, token, json)
+    chosen: MemorySelection = {"session_ids": session or [], "metadata": pairs(where or [], "--where")}
+    listing = Listing(_found_json if cli.json else None, partial(_table, "score"), _show_found, _nothing("found", app))
+
+    async def found(client: AsyncClient) -> list[str]:
+        memory, how = _memory(client, user, app), mode or SearchMode.SEARCH_MODE_UNSPECIFIED
+        answer = await memory.search(query, mode=how, top_k=limit, **chosen)
+        for entry in answer.entries:
+            listing.add(entry)
+        return remarks(answer, hybrid=mode is Mode.HYBRID)
+
+    told = cli.call(found)
+    listing.end()
+    for remark in told:
+        print(remark, file=sys.stderr)
+
+
+@memory_app.command("list")
+def list_memories(
+    ctx: typer.Context,
+    user: Owner = "",
+    app: App = None,
+    session: Sessions = None,
+    where: Metadata = None,
+    limit: Annotated[int, typer.Option(min=0, help="At most so many; 0 is all.")] = 100,
+    address: Address = None,
+    token: Token = None,
+    json: Json = False,
+) -> None:
+    """List what is remembered, the last added first. With --json, one entry to a line."""
+    cli = cli_of(ctx, address, token, json)
+    chosen: MemorySelection = {"session_ids": session or [], "metadata": pairs(where or [], "--where")}
+    listing = Listing(as_json if cli.json else None, _table, _show, _nothing("is remembered", app))
+
+    async def found(client: AsyncClient) -> bool:
+        size = min(limit + 1, 1000) if limit else 1000
+        async for entry in _memory(client, user, app).list(page_size=size, **chosen):
+            if limit and listing.count == limit:
+                return True
+            listing.add(entry)
+        return False
+
+    more = cli.call(found)
+    listing.end()
+    if more:
+        print(f"only the last {limit:,} are shown; --limit 0 shows all", file=sys.stderr)
+
+
+@memory_app.command("delete")
+def delete(
+    ctx: typer.Context,
+    ids: Annotated[list[str] | None, typer.Argument(metavar="[ID]...", help="The entries' ids.")] = None,
+    user: Owner = "",
+    app: App = None,
+    session: Annotated[str, typer.Option("--session", help="Everything from this session instead.")] = "",
+    everything: Annotated[bool, typer.Option("--all", help="Everything of the user in the app instead.")] = False,
+    yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")] = False,
+    address: Address = None,
+    token: Token = None,
+    json: Json = False,
+) -> None:
+    """Forget entries for good. What came from a session is not ingested again."""
+    cli = cli_of(ctx, address, token, json)
+    if bool(ids) + bool(session) + everything != 1:
+        raise usage("give ids, or --session, or --all")
+    what = (
+        "everything" if everything else f"all of session {session}" if session else counted(len(ids or ()), "entry", "entries")
+    )
+    if not yes:
+        if cli.json or not sys.stdin.isatty():
+            raise usage("deleting is for good; confirm with --yes")
+        typer.confirm(f"Forget {plain(what)}, for good?", abort=True, err=True)
+
+    async def deleted(client: AsyncClient) -> DeleteMemoriesResponse:
+        memory = _memory(client, user, app)
+        if everything:
+            return await memory.delete(all=True)
+        return await (memory.delete(session_id=session) if session else memory.delete(ids))
+
+    receipt = cli.call(deleted)
+    if cli.json:
+        names = ("deleted", "embeddings_deleted", "not_found")
+        counts = {name: getattr(receipt, name) for name in names}
+        print_json({**counts, "delete_time": receipt.delete_time.ToJsonString()})
+        return
+    missing = f"; {receipt.not_found:,} not found" if receipt.not_found else ""
+    print(f"forgot {receipt.deleted:,}, with {counted(receipt.embeddings_deleted, 'embedding')}{missing}")
+
+
+def _memory(client: AsyncClient, user: str, app: str | None) -> AsyncUserMemory:
+    return client.memory(user or None, app=app)
+
+
+def _nothing(what: str, app: str | None) -> str:
+    """That there is nothing, and where it was looked for, if that may not be where it is."""
+    return f"nothing {what}" if app else f"nothing {what} among memories without an app; --app names one"
+
+
+def _table(*first: str) -> Table:
+    if sys.stdout.isatty():
+        return blocks()
+    return table(*first, "id", "author", "time", "session", "text", numbers=first)
+
+
+def _row(made: Table, entry: MemoryEntry, *first: str, spans: Sequence[tuple[int, int]] = ()) -> None:
+    """On a terminal a line of what it is and one of what it says; elsewhere the columns of a table."""
+    time = shown_time(entry.event_time if entry.HasField("event_time") else entry.record_time)
+    author, session, text = plain(entry.author), plain(entry.session_id), text_of(SessionEvent(message=entry.content))
+    if not sys.stdout.isatty():
+        made.add_row(*first, Text(plain(entry.id)), Text(author), time, Text(session), marked(text, spans, room()))
+        return
+    head = (*first, plain(entry.id), author, time, session and f"of {session}")
+    made.add_row(Text("  ".join(each for each in head if each), "bold"))
+    made.add_row(Padding(marked(text, spans, console().width - 6), (0, 0, 0, 2)))
+
+
+def _show(made: Table, entry: MemoryEntry) -> None:
+    _row(made, entry)
+
+
+def _show_found(made: Table, entry: MemoryEntry) -> None:
+    _row(made, entry, f"{entry.score:.3f}", spans=[(each.start, each.end) for each in entry.highlights])
+
+
+def _found_json(entry: MemoryEntry) -> dict[str, Any]:
+    return {**as_json(entry), "score": entry.score, "highlights": highlights_json(entry.highlights)}

@@ -1,0 +1,150 @@
+"""`threadkeep policy`: when and how the server compacts by itself."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Annotated, TypedDict
+
+import typer
+
+from .. import AsyncClient, compaction
+from ..v1.compaction_pb2 import CompactionPolicy
+from ..v1.compaction_service_pb2 import GetCompactionPolicyResponse, PolicyScope
+from ..v1.session_pb2 import SessionRef
+from .context import Address, App, Json, Token, cli_of, ref_of, usage
+from .notation import Strategies, StrategyJson, Triggers, from_json, shown_policy, strategy_of, trigger_of
+from .output import as_json, console, facts, plain, print_json, shown_time
+
+policy_app = typer.Typer(help="Say when and how the server compacts by itself.", no_args_is_help=True)
+
+OfSession = Annotated[str, typer.Option("--session", help="Of this session; --user and --app then complete its name.")]
+OfUser = Annotated[str | None, typer.Option("--user", help="Of this user's sessions, with --app those of one app.")]
+OfServer = Annotated[bool, typer.Option("--server", help="Of all sessions.")]
+
+
+class _Scope(TypedDict):
+    session: SessionRef | None
+    user_id: str | None
+    app: str | None
+    server: bool
+
+
+@policy_app.command("set")
+def set_policy(
+    ctx: typer.Context,
+    session: OfSession = "",
+    user: OfUser = None,
+    app: App = None,
+    server: OfServer = False,
+    trigger: Triggers = None,
+    strategy: Strategies = None,
+    strategy_json: StrategyJson = "",
+    disabled: Annotated[bool, typer.Option("--disabled", help="Never compact, whatever a wider policy says.")] = False,
+    json_file: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="The policy, as JSON of CompactionPolicy; - reads standard input.")
+    ] = None,
+    address: Address = None,
+    token: Token = None,
+    json: Json = False,
+) -> None:
+    """Set the policy of a session, a user, an app, or all; the narrowest that is set applies.
+
+    For example: threadkeep policy set --app shop --trigger tokens=100000 --strategy turn-window=20
+    """
+    cli = cli_of(ctx, address, token, json)
+    scope = _scope(session, user, app, server)
+    how, when = strategy_of(strategy, strategy_json), trigger_of(trigger)
+    if (json_file is not None) + disabled + (how is not None or when is not None) != 1:
+        raise usage("give --trigger and --strategy, or --disabled, or --json-file")
+    if json_file is not None:
+        text = sys.stdin.read() if str(json_file) == "-" else json_file.read_text(encoding="utf-8")
+        policy = from_json(text, CompactionPolicy(), str(json_file))
+    elif disabled:
+        policy = compaction.disabled()
+    elif how is None or when is None:
+        raise usage("a policy needs both --trigger (when) and --strategy (how)")
+    else:
+        policy = compaction.policy(when, how)
+
+    async def done(client: AsyncClient) -> GetCompactionPolicyResponse:
+        await client.set_compaction_policy(policy, **scope)
+        return await client.get_compaction_policy(**scope)
+
+    _show(cli.call(done), as_json_=cli.json)
+
+
+@policy_app.command("show")
+def show_policy(
+    ctx: typer.Context,
+    session: OfSession = "",
+    user: OfUser = None,
+    app: App = None,
+    server: OfServer = False,
+    address: Address = None,
+    token: Token = None,
+    json: Json = False,
+) -> None:
+    """Show the policy that is set on a scope, and the one that applies there."""
+    cli = cli_of(ctx, address, token, json)
+    scope = _scope(session, user, app, server)
+
+    async def got(client: AsyncClient) -> GetCompactionPolicyResponse:
+        return await client.get_compaction_policy(**scope)
+
+    _show(cli.call(got), as_json_=cli.json)
+
+
+@policy_app.command("remove")
+def remove_policy(
+    ctx: typer.Context,
+    session: OfSession = "",
+    user: OfUser = None,
+    app: App = None,
+    server: OfServer = False,
+    address: Address = None,
+    token: Token = None,
+    json: Json = False,
+) -> None:
+    """Remove the policy of a scope; the next wider one then applies."""
+    cli = cli_of(ctx, address, token, json)
+    scope = _scope(session, user, app, server)
+
+    async def done(client: AsyncClient) -> GetCompactionPolicyResponse:
+        await client.remove_compaction_policy(**scope)
+        return await client.get_compaction_policy(**scope)
+
+    _show(cli.call(done), as_json_=cli.json)
+
+
+def _scope(session: str, user: str | None, app: str | None, server: bool) -> _Scope:
+    if bool(session) + (not session and (user is not None or app is not None)) + server != 1:
+        raise usage("whose policy? give --session, or --user (with or without --app), or --app, or --server")
+    if session:
+        return _Scope(session=ref_of(session, user or "", app), user_id=None, app=None, server=False)
+    return _Scope(session=None, user_id=user, app=app, server=server)
+
+
+def _show(found: GetCompactionPolicyResponse, *, as_json_: bool) -> None:
+    if as_json_:
+        print_json(as_json(found))
+        return
+    applies = found.HasField("effective_policy")
+    rows = [
+        ("set here", shown_policy(found.policy) if found.HasField("policy") else "nothing"),
+        ("since", shown_time(found.update_time)),
+        ("applies", shown_policy(found.effective_policy) if applies else "nothing: the server does not compact by itself"),
+        ("set on", _shown_scope(found.effective_scope) if applies else ""),
+    ]
+    console().print(facts([(name, plain(value)) for name, value in rows if value]))
+
+
+def _shown_scope(scope: PolicyScope) -> str:
+    kind = scope.WhichOneof("kind")
+    if kind == "session":
+        return f"session {scope.session.session_id}"
+    if kind == "user":
+        return f"user {scope.user.user_id}{f' in app {scope.user.app}' if scope.user.HasField('app') else ''}"
+    if kind == "app":
+        return f"app {scope.app}"
+    return "the server" if scope.server else "the server's configuration (THREADKEEP_COMPACTION_POLICY)"

@@ -1,0 +1,216 @@
+"""`threadkeep search`."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import AsyncIterator, Callable
+from enum import StrEnum
+from functools import partial
+from typing import Annotated, Any
+
+import typer
+from rich.padding import Padding
+from rich.table import Table
+from rich.text import Text
+
+from .. import AsyncClient, SearchOptions
+from ..filters import event_filter
+from ..v1.filter_pb2 import EventFilter
+from ..v1.recall_service_pb2 import SearchEventsResponse, SearchHit
+from ..v1.session_pb2 import SessionRef
+from .context import Address, App, Json, Token, cli_of, ref_of, usage
+from .events import Role
+from .hits import around, blocks, highlights_json, hit_text, remarks
+from .output import Listing, console, event_json, plain, ref_json, role_of, room, shown_time, table
+from .ranking import AsOf, Lift, MinScore, with_ranking
+
+
+class Mode(StrEnum):
+    """How a query is understood."""
+
+    SUBSTRING = "substring"
+    RANKED = "ranked"
+    SEMANTIC = "semantic"
+    HYBRID = "hybrid"
+
+
+class Part(StrEnum):
+    """A searchable field."""
+
+    TEXT = "text"
+    TOOL_CALLS = "tool_calls"
+    TOOL_RESULTS = "tool_results"
+    MEDIA = "media"
+
+
+class Group(StrEnum):
+    """What hits are brought together by."""
+
+    TURN = "turn"
+    SESSION = "session"
+
+
+ModeOption = Annotated[
+    Mode, typer.Option(help="substring: any part of the text; ranked: a question or keywords; the others need an embedder.")
+]
+
+
+def search(
+    ctx: typer.Context,
+    query: Annotated[str, typer.Argument(help="What to look for: any part of the text in any case, or a question.")],
+    mode: ModeOption = Mode.SUBSTRING,
+    session: Annotated[str, typer.Option("--session", help="Only in this session.")] = "",
+    user: Annotated[str, typer.Option("--user", help="Only in this user's sessions (default every user's).")] = "",
+    app: App = None,
+    role: Annotated[list[Role] | None, typer.Option(help="Only what this role said; may be repeated.")] = None,
+    active: Annotated[bool, typer.Option("--active", help="Without what compaction archived.")] = False,
+    neighbors: Annotated[
+        int, typer.Option(min=0, max=10, help="Show so many events before and after each hit (with --json or on a terminal).")
+    ] = 0,
+    group: Annotated[Group | None, typer.Option(help="One hit for each turn or session; not with substring.")] = None,
+    field: Annotated[list[Part] | None, typer.Option(help="Only in this field; may be repeated; not with substring.")] = None,
+    min_score: MinScore = None,
+    recency: Lift = "",
+    reference_time: AsOf = None,
+    limit: Annotated[int, typer.Option(min=0, help="At most so many hits; 0 is all.")] = 20,
+    address: Address = None,
+    token: Token = None,
+    json: Json = False,
+) -> None:
+    """Find what was said: literally, oldest first, or by rank, best first. With --json, one hit to a line.
+
+    Looks into one session, one user's sessions, an app's, or (substring) all.
+    """
+    cli = cli_of(ctx, address, token, json)
+    chosen = event_filter(roles=[each.value for each in role or []], view="active" if active else "history")
+    where = ref_of(session, user, app) if session else None
+    ranked = mode is not Mode.SUBSTRING
+    if ranked and where is None and not user and app is None:
+        raise usage(f"--mode {mode} ranks within one scope: give --session, --user or --app")
+    _check(mode, group, field or [])
+    options: SearchOptions = {"mode": mode.value, "neighbors": neighbors, "fields": [each.value for each in field or []]}
+    with_ranking(options, mode, min_score, recency, reference_time)
+    if group is not None:
+        options["grouping"] = group.value
+    shown = partial(_show, query, ranked)
+    listing = Listing(_json if cli.json else None, partial(_table, ranked), shown, "nothing found")
+    answers: list[SearchEventsResponse] = []  # the newest alone, for what it tells beside its hits
+
+    def heard(answer: SearchEventsResponse) -> None:
+        answers[:] = [answer]
+
+    async def found(client: AsyncClient) -> bool:
+        async for hit in _hits(client, query, where, user, app, chosen, limit, options, heard):
+            if limit and listing.count == limit:
+                return True
+            listing.add(hit)
+        return False
+
+    more = cli.call(found)
+    listing.end()
+    _tell_rest(answers, mode, more=more, limit=limit)
+
+
+def _tell_rest(answers: list[SearchEventsResponse], mode: Mode, *, more: bool, limit: int) -> None:
+    """What is not among the hits, and why, on standard error."""
+    if more:
+        which = "first" if mode is Mode.SUBSTRING else "best"
+        shown_hits = f"{which} hit is" if limit == 1 else f"{which} {limit:,} hits are"
+        print(f"only the {shown_hits} shown; --limit 0 shows all", file=sys.stderr)
+    elif any(answer.truncated for answer in answers):
+        print("more events match than are ranked; narrow it with --session, --role or rarer words", file=sys.stderr)
+    for answer in answers:
+        for remark in remarks(answer, hybrid=mode is Mode.HYBRID):
+            print(remark, file=sys.stderr)
+
+
+def _check(mode: Mode, group: Group | None, fields: list[Part]) -> None:
+    """Refuses what the mode does not take, in the words of the command line."""
+    beyond = next((each for each in fields if each is not Part.TEXT), None)
+    if mode is Mode.SUBSTRING and (group or beyond):
+        wrong = f"--group {group}" if group else f"--field {beyond}"
+        raise usage(f"{wrong} is not for substring search; add --mode ranked")
+
+
+def _json(hit: SearchHit) -> dict[str, Any]:
+    value = {"session": ref_json(hit.session), **event_json(hit.event), "score": hit.score}
+    value["highlights"] = highlights_json(hit.highlights)
+    for name, events in (("before", hit.before), ("after", hit.after)):
+        if events:
+            value[name] = [event_json(each) for each in events]
+    if hit.group_hits:
+        value["group_hits"] = hit.group_hits
+    return value
+
+
+def _table(ranked: bool) -> Table:
+    if not sys.stdout.isatty():
+        scores = ("score",) if ranked else ()
+        return table(*scores, "user", "session", "seq", "time", "role", "text", numbers=("score", "seq"))
+    return blocks()
+
+
+def _show(query: str, ranked: bool, made: Table, hit: SearchHit) -> None:
+    """On a terminal a line of where it is, what it says, and what is around it; elsewhere the columns of a table."""
+    event, ref = hit.event, hit.session
+    user, session = plain(ref.user_id), plain(ref.session_id)
+    time = shown_time(event.event_time if event.HasField("event_time") else event.record_time)
+    score = (f"{hit.score:.3f}",) if ranked else ()
+    if not sys.stdout.isatty():
+        text = hit_text(event, hit.highlights, query, room())
+        made.add_row(*score, Text(user), Text(session), str(event.seq), time, role_of(event), text)
+        return
+    width = console().width - 6
+    group = (f"and {hit.group_hits - 1} more",) if hit.group_hits > 1 else ()
+    made.add_row(Text("  ".join((*score, user, session, f"#{event.seq}", time, role_of(event), *group)), "bold"))
+    for neighbor in hit.before:
+        made.add_row(Padding(around(neighbor, width), (0, 0, 0, 4)))
+    made.add_row(Padding(hit_text(event, hit.highlights, query, width), (0, 0, 0, 2)))
+    for neighbor in hit.after:
+        made.add_row(Padding(around(neighbor, width), (0, 0, 0, 4)))
+
+
+async def _hits(
+    client: AsyncClient,
+    query: str,
+    where: SessionRef | None,
+    user: str,
+    app: str | None,
+    chosen: EventFilter,
+    limit: int,
+    options: SearchOptions,
+    heard: Callable[[SearchEventsResponse], None],
+) -> AsyncIterator[SearchHit]:
+    size = min(limit + 1, 1000) if limit else 1000
+
+    async def pages(**scope: Any) -> AsyncIterator[SearchHit]:
+        token, more = "", True
+        while more:
+            answer = await client.search_page(query, filter=chosen, page_size=size, page_token=token, **scope, **options)
+            heard(answer)
+            for hit in answer.hits:
+                yield hit
+            token, more = answer.next_page_token, bool(answer.next_page_token)
+
+    if where is not None:
+        async for hit in pages(session=where):
+            yield hit
+    elif not user and app is not None:
+        async for hit in pages(app=app, all_users=True):
+            yield hit
+    else:
+        async for owner in _owners(client, user, app):
+            async for hit in pages(user_id=owner, app=app):
+                yield hit
+
+
+async def _owners(client: AsyncClient, user: str, app: str | None) -> AsyncIterator[str]:
+    """Whose sessions to search: one user's or one app's; without either each owner of a session comes in turn."""
+    if user:
+        yield user
+        return
+    seen: set[str] = set()
+    async for session in client.sessions("", app=app, page_size=1000):
+        if session.ref.user_id not in seen:
+            seen.add(session.ref.user_id)
+            yield session.ref.user_id

@@ -1,0 +1,231 @@
+"""Commands of the server: `serve`, `config`, `db`, and `info`, which asks a running one."""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Callable
+from pathlib import Path
+from types import ModuleType
+from typing import Annotated, Any
+
+import typer
+from rich.text import Text
+
+from .. import AsyncClient
+from ..v1.server_service_pb2 import GetServerInfoResponse
+from .context import Address, Json, Token, cli_of
+from .failures import CliError, Exit, counted, one_line
+from .output import console, facts, print_json, table
+
+ConfigFile = Annotated[
+    Path | None,
+    typer.Option("--config", metavar="FILE", help="Settings in TOML. (env THREADKEEP_CONFIG, default threadkeep.toml)"),
+]
+DatabaseUrl = Annotated[
+    str | None, typer.Option("--database-url", help="sqlite:///path or postgresql://user:password@host/database.")
+]
+DataDir = Annotated[Path | None, typer.Option("--data-dir", help="Directory for the SQLite file.")]
+
+db_app = typer.Typer(help="The database's schema.", no_args_is_help=True)
+
+
+def serve(
+    config: ConfigFile = None,
+    data_dir: DataDir = None,
+    database_url: DatabaseUrl = None,
+    grpc_address: Annotated[str | None, typer.Option(metavar="HOST:PORT", help="Where gRPC listens.")] = None,
+    http_address: Annotated[str | None, typer.Option(metavar="HOST:PORT", help="Where HTTP listens; '' for no HTTP.")] = None,
+    auth_tokens_file: Annotated[Path | None, typer.Option(metavar="FILE", help="TOML file of the callers' tokens.")] = None,
+    log_level: Annotated[str | None, typer.Option(help="debug, info, warning or error.")] = None,
+    log_format: Annotated[str | None, typer.Option(help="text or json.")] = None,
+) -> None:
+    """Run the server, by default on SQLite in ./data, until Ctrl-C or SIGTERM.
+
+    Every setting can also be given by environment variable or file; `threadkeep config` prints them all.
+    """
+    settings = _settings(
+        config,
+        data_dir=data_dir,
+        database_url=database_url,
+        grpc_address=grpc_address,
+        http_address=http_address,
+        auth_tokens_file=auth_tokens_file,
+        log_level=log_level,
+        log_format=log_format,
+    )
+    code = _server_part("__main__").run(settings)
+    if isinstance(code, int) and code:
+        raise typer.Exit(code)
+
+
+def config_table(
+    ctx: typer.Context,
+    config: ConfigFile = None,
+    data_dir: DataDir = None,
+    database_url: DatabaseUrl = None,
+    json: Json = False,
+) -> None:
+    """Print every setting of the server: its value, where that comes from, its environment variable and meaning."""
+    as_json_ = cli_of(ctx, None, None, json).json
+    settings = _settings(config, data_dir=data_dir, database_url=database_url)
+    part = _server_part("config")
+    fields = type(settings).model_fields
+    rows = [
+        {
+            "name": name,
+            "value": value,
+            "source": settings.sources[name],
+            "environment": f"{part.ENV_PREFIX}{name.upper()}",
+            "description": fields[name].description or "",
+        }
+        for name, value in settings.public().items()
+    ]
+    if as_json_:
+        print_json(rows)
+        return
+    screen = console()
+    if screen.width >= 160:
+        made = table("setting", "value", "from", "environment variable", "meaning", ids=("value", "from", "meaning"))
+        for row in rows:
+            made.add_row(*(Text(_shown(each)) for each in row.values()))
+    else:
+        made = table("setting", "value", "meaning", ids=("value", "meaning"))
+        for row in rows:
+            name, value, source, variable, meaning = (_shown(each) for each in row.values())
+            made.add_row(Text(f"{name}\n{variable}"), Text(f"{value}\n({source})"), Text(f"{meaning}\n"))
+    screen.print(made)
+
+
+def info(
+    ctx: typer.Context,
+    address: Address = None,
+    token: Token = None,
+    json: Json = False,
+) -> None:
+    """Ask the server for its version, engine, durability, totals and limits."""
+    cli = cli_of(ctx, address, token, json)
+
+    async def asked(client: AsyncClient) -> GetServerInfoResponse:
+        return await client.info(totals=True)
+
+    answer = cli.call(asked)
+    limits = {field.name: getattr(answer.limits, field.name) for field in answer.limits.DESCRIPTOR.fields}
+    index = {"enabled": answer.search_index.enabled, "lag_batches": answer.search_index.lag_batches}
+    embeddings = {"enabled": answer.embeddings.enabled, "waiting": answer.embeddings.waiting}
+    found: dict[str, Any] = {
+        "address": cli.server,
+        "version": answer.version,
+        "engine": answer.engine,
+        "durability": answer.durability,
+        "sessions": answer.total_sessions,
+        "events": answer.total_events,
+        "limits": limits,
+        "capabilities": list(answer.capabilities),
+        "token_counter": answer.token_counter,
+        "summarizer_model": answer.summarizer_model,
+        "embedder_model": answer.embedder_model,
+        "embeddings": embeddings,
+        "search_index": index,
+        "schema_version": answer.schema_version,
+        "store_id": answer.store_id,
+    }
+    if cli.json:
+        print_json(found)
+        return
+    behind = f", {index['lag_batches']:,} batches behind" if index["lag_batches"] else ""
+    found["summarizer_model"] = answer.summarizer_model or "none; `threadkeep config` lists the summarizer settings"
+    found["embedder_model"] = answer.embedder_model or "none; `threadkeep config` lists the embedder settings"
+    waiting = f", {counted(embeddings['waiting'], 'text')} waiting" if embeddings["waiting"] else ""
+    found["embeddings"] = f"on{waiting}" if embeddings["enabled"] else "off"
+    found["search_index"] = f"on{behind}" if index["enabled"] else "off"
+    found["limits"] = "\n".join(f"{name} {value:,}" for name, value in limits.items())
+    console().print(facts([(name.replace("_", " "), _shown(value)) for name, value in found.items()]))
+
+
+@db_app.command("upgrade")
+def upgrade(
+    ctx: typer.Context,
+    config: ConfigFile = None,
+    data_dir: DataDir = None,
+    database_url: DatabaseUrl = None,
+    json: Json = False,
+) -> None:
+    """Bring the database's schema to the newest version; nothing happens if it is there."""
+    url = _settings(config, data_dir=data_dir, database_url=database_url).resolved_database_url
+    admin = _server_part("store.sql.admin")
+    _on_database(admin.upgrade, url)
+    _tell_schema(_on_database(admin.current, url), as_json=cli_of(ctx, None, None, json).json)
+
+
+@db_app.command("current")
+def current(
+    ctx: typer.Context,
+    config: ConfigFile = None,
+    data_dir: DataDir = None,
+    database_url: DatabaseUrl = None,
+    json: Json = False,
+) -> None:
+    """Print the schema version of the database, 0 where there is none yet, and the newest that this version knows."""
+    url = _settings(config, data_dir=data_dir, database_url=database_url).resolved_database_url
+    found = _on_database(_server_part("store.sql.admin").current, url)
+    _tell_schema(found, as_json=cli_of(ctx, None, None, json).json)
+
+
+def _tell_schema(found: tuple[int, int], *, as_json: bool) -> None:
+    version, newest = found
+    if as_json:
+        print_json({"schema_version": version, "newest": newest})
+        return
+    if not version:
+        print(f"no database yet; `threadkeep db upgrade` or the next start of the server makes it, with schema version {newest}")
+        return
+    state = "the newest" if version == newest else f"the newest is {newest}"
+    if version < newest:
+        state += "; `threadkeep db upgrade` or the next start of the server brings it there"
+    elif version > newest:
+        state += "; the database is of a newer server: upgrade threadkeep"
+    print(f"schema version {version}: {state}")
+
+
+def _settings(config: Path | None, **flags: object) -> Any:
+    part = _server_part("config")
+    try:
+        return part.load_settings(config, **flags)
+    except part.ConfigError as error:
+        raise CliError("; ".join(error.problems), Exit.USAGE, reason="INVALID_SETTINGS") from error
+
+
+def _server_part(name: str) -> ModuleType:
+    """A module of the server, which the SDK alone does not bring."""
+    try:
+        return importlib.import_module(f"threadkeep_server.{name}")
+    except ModuleNotFoundError as error:
+        if (error.name or "").startswith("threadkeep_server."):
+            raise
+        message = f"the server needs {error.name}; run: pip install 'threadkeep[server]'"
+        raise CliError(message, reason="NOT_INSTALLED") from error
+
+
+def _on_database(do: Callable[[str], Any], url: str) -> Any:
+    """Runs an operation on the database. Its failure is told without the URL, which may hold a password."""
+    try:
+        return do(url)
+    except CliError:
+        raise
+    except Exception as error:
+        text = one_line(str(error))
+        if type(error).__module__.startswith("threadkeep_server."):
+            raise CliError(text, reason="DATABASE") from error
+        problem = "" if "://" in text else f": {text}"
+        message = f"the database cannot be used ({type(error).__name__}{problem}); check THREADKEEP_DATABASE_URL"
+        raise CliError(message, reason="DATABASE") from error
+
+
+def _shown(value: object) -> str:
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, int):
+        return f"{value:,}"
+    if isinstance(value, list):
+        return ", ".join(map(str, value))
+    return "" if value is None else str(value)

@@ -1,0 +1,139 @@
+"""`threadkeep sessions`: list, show, delete."""
+
+from __future__ import annotations
+
+import sys
+from typing import Annotated
+
+import typer
+from rich.table import Table
+from rich.text import Text
+
+from .. import AsyncClient
+from ..v1 import session_pb2
+from ..v1.session_service_pb2 import DeleteSessionResponse
+from .context import Address, App, Json, SessionId, Token, User, cli_of, pairs, ref_of, usage
+from .failures import counted
+from .output import Listing, console, facts, plain, print_json, ref_json, session_json, shown_expiry, shown_time, table
+from .windows import shown_counters
+
+_IDS = ("app", "user", "session")
+
+sessions_app = typer.Typer(help="List, show and delete sessions.", no_args_is_help=True)
+
+
+@sessions_app.command("list")
+def list_sessions(
+    ctx: typer.Context,
+    user: User = "",
+    app: App = None,
+    label: Annotated[list[str] | None, typer.Option(metavar="KEY=VALUE", help="Only with this label; may be repeated.")] = None,
+    limit: Annotated[int, typer.Option(min=0, help="At most so many; 0 is all.")] = 100,
+    address: Address = None,
+    token: Token = None,
+    json: Json = False,
+) -> None:
+    """List sessions, newest first. With --json, one to a line."""
+    cli = cli_of(ctx, address, token, json)
+    labels = pairs(label or [], "--label")
+
+    listing = Listing(session_json if cli.json else None, _table, _add_row, "no sessions")
+
+    async def found(client: AsyncClient) -> bool:
+        size = min(limit + 1, 1000) if limit else 1000
+        async for session in client.sessions(user, app=app, labels=labels, page_size=size):
+            if limit and listing.count == limit:
+                return True
+            listing.add(session)
+        return False
+
+    more = cli.call(found)
+    listing.end()
+    if more:
+        print(f"only the newest {limit:,} are shown; --limit 0 shows all", file=sys.stderr)
+
+
+@sessions_app.command("show")
+def show_session(
+    ctx: typer.Context,
+    session: SessionId,
+    user: User = "",
+    app: App = None,
+    address: Address = None,
+    token: Token = None,
+    json: Json = False,
+) -> None:
+    """Show one session: its owner, times, labels, metadata and counters."""
+    cli = cli_of(ctx, address, token, json)
+
+    async def got(client: AsyncClient) -> session_pb2.Session:
+        return await client.get_session(ref_of(session, user, app))
+
+    found = cli.call(got)
+    if cli.json:
+        print_json(session_json(found))
+        return
+    usage_ = found.usage
+    rows = [
+        ("session", found.ref.session_id),
+        ("user", found.ref.user_id),
+        ("app", found.ref.app),
+        ("uid", found.uid),
+        ("created", shown_time(found.create_time)),
+        ("last activity", shown_time(found.update_time)),
+        ("expires", shown_expiry(found)),
+        ("events", f"{found.last_seq:,}"),
+        ("active window", shown_counters(found.window)),
+        ("archived", counted(found.last_seq - found.window.events, "event") if found.window_version else ""),
+        ("context size", f"{found.context_bytes:,} bytes" if found.context_bytes else "the server's default"),
+        ("token usage", f"{usage_.input_tokens:,} in, {usage_.output_tokens:,} out"),
+        ("versions", f"log {found.log_version:,}, window {found.window_version:,}"),
+        ("labels", ", ".join(f"{key}={value}" for key, value in sorted(found.labels.items()))),
+        ("metadata", found.metadata_json),
+    ]
+    console().print(facts([(name, plain(value)) for name, value in rows if value]))
+
+
+@sessions_app.command("delete")
+def delete_sessions(
+    ctx: typer.Context,
+    sessions: Annotated[list[str], typer.Argument(metavar="SESSION...", help="The sessions' ids.")],
+    user: User = "",
+    app: App = None,
+    yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")] = False,
+    address: Address = None,
+    token: Token = None,
+    json: Json = False,
+) -> None:
+    """Delete sessions and all their events, for good. Deleting what is not there is no error."""
+    cli = cli_of(ctx, address, token, json)
+    refs = [ref_of(each, user, app) for each in sessions]
+    if not yes:
+        if cli.json or not sys.stdin.isatty():
+            raise usage("deleting is for good; confirm with --yes")
+        typer.confirm(f"Delete {', '.join(map(plain, sessions))} with all events, for good?", abort=True, err=True)
+
+    async def deleted(client: AsyncClient) -> list[DeleteSessionResponse]:
+        return [await client.delete_session(ref) for ref in refs]
+
+    for ref, answer in zip(refs, cli.call(deleted), strict=True):
+        if cli.json:
+            print_json({**ref_json(ref), "deleted": answer.deleted, "deleted_events": answer.deleted_events})
+        elif answer.deleted:
+            print(f"deleted {plain(ref.session_id)} with {counted(answer.deleted_events, 'event')}")
+        else:
+            print(f"{plain(ref.session_id)} is not there")
+
+
+def _table() -> Table:
+    return table("app", "user", "session", "events", "last activity", "expires", ids=_IDS, numbers=("events",))
+
+
+def _add_row(made: Table, session: session_pb2.Session) -> None:
+    ref = session.ref
+    names = map(_cell, (ref.app, ref.user_id, ref.session_id))
+    made.add_row(*names, f"{session.last_seq:,}", shown_time(session.update_time), shown_expiry(session))
+
+
+def _cell(text: str) -> Text:
+    return Text(plain(text))

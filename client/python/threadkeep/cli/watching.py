@@ -1,0 +1,207 @@
+"""`threadkeep watch`: a live tail."""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+from collections.abc import AsyncGenerator, Callable
+from contextlib import aclosing
+from dataclasses import dataclass
+from functools import partial
+from typing import Annotated, TypedDict
+
+import typer
+from rich.console import Console
+from rich.text import Text
+
+from .. import AsyncClient
+from .._backoff import Backoff
+from ..errors import ThreadkeepError, SessionNotFound
+from ..filters import event_filter, include
+from ..v1.event_pb2 import SessionEvent
+from ..v1.filter_pb2 import EventFilter
+from ..v1.session_pb2 import SessionRef
+from ..v1.subscription_pb2 import Change, EventBatch
+from .changes import ChangeLines, change_json
+from .context import Address, App, Json, Token, cli_of, pairs, ref_of, usage
+from .events import Role
+from .output import console, print_json
+
+Open = Callable[[str | None], AsyncGenerator[Change]]
+"""Begins to follow: after the change that bore this token; None is where the command line says."""
+
+
+class Start(TypedDict, total=False):
+    """Where to begin, as `watch` of the client takes it."""
+
+    resume_token: str
+    after_seq: int
+    from_beginning: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Whose:
+    """The session to follow; without one, all of a scope."""
+
+    session: SessionRef | None
+    user: str
+    app: str | None
+    labels: dict[str, str]
+
+    def watch(self, client: AsyncClient, chosen: EventFilter, start: Start) -> AsyncGenerator[Change]:
+        """Its changes. What breaks ends it: `Tail` goes on, and tells so."""
+        if self.session is not None:
+            return client.watch(self.session, filter=chosen, checkpoints=True, max_retries=0, **start)
+        return client.watch(
+            user_id=self.user,
+            app=self.app,
+            labels=self.labels or None,
+            filter=chosen,
+            checkpoints=True,
+            max_retries=0,
+            **start,
+        )
+
+    def lines(self) -> ChangeLines:
+        """Lines that name sessions by what is not the same for all."""
+        one = self.session is not None
+        return ChangeLines(console(), app=not one and self.app is None, user=not one and not self.user, session=not one)
+
+
+class Tail:
+    """Follows for as long as the server can be found again. `token` is where it stands."""
+
+    def __init__(self, show: Callable[[Change], None], notes: Console, token: str | None) -> None:
+        self._show, self._notes = show, notes
+        self.token = token
+
+    async def follow(self, begin: Open, count: int) -> None:
+        """Shows what `begin` gives, `count` changes, 0 for ever. A server that never answered is an error."""
+        backoff, heard, gone = Backoff(), False, False
+        while True:
+            try:
+                async with aclosing(begin(self.token)) as changes:
+                    async for change in changes:
+                        if gone:
+                            self._note("back")
+                        heard, gone = True, False
+                        backoff.reset()
+                        told = not change.HasField("checkpoint")
+                        if told:
+                            self._show(change)
+                        self.token = change.resume_token or self.token
+                        if told and (count := count - 1) == 0:
+                            return
+            except ThreadkeepError as error:
+                if not heard:
+                    raise
+                seconds = backoff.pause(error)
+            if not gone:
+                self._note("server gone, retrying")
+            gone = True
+            await asyncio.sleep(seconds)
+
+    def tell_token(self) -> None:
+        """How to go on from here, if it has come anywhere."""
+        if self.token:
+            self._notes.print(Text(f"\nto go on here: --resume {self.token}", "dim"), soft_wrap=True)
+
+    def _note(self, text: str) -> None:
+        self._notes.print(Text(text, "dim"))
+
+
+def watch(
+    ctx: typer.Context,
+    session: Annotated[str, typer.Argument(metavar="[SESSION]", help="The session's id; it need not exist yet.")] = "",
+    user: Annotated[str, typer.Option("--user", help="The user who owns the session, or all sessions of this user.")] = "",
+    app: App = None,
+    everything: Annotated[bool, typer.Option("--all", help="All sessions.")] = False,
+    label: Annotated[
+        list[str] | None, typer.Option(metavar="KEY=VALUE", help="Only sessions with this label; may be repeated: all.")
+    ] = None,
+    role: Annotated[list[Role] | None, typer.Option(help="Only this role; may be repeated.")] = None,
+    keyword: Annotated[list[str] | None, typer.Option(help="Text must hold this; may be repeated: all.")] = None,
+    author: Annotated[list[str] | None, typer.Option(help="Only this agent id; may be repeated.")] = None,
+    branch: Annotated[str, typer.Option(help="What an agent on this branch sees.")] = "",
+    last: Annotated[int | None, typer.Option("--last", "-n", min=1, help="From the newest so many events of SESSION.")] = None,
+    from_start: Annotated[bool, typer.Option("--from-start", help="From the beginning, as far as it is there.")] = False,
+    after_seq: Annotated[int | None, typer.Option(min=0, help="Begin after this seq of SESSION.")] = None,
+    resume: Annotated[str, typer.Option("--resume", metavar="TOKEN", help="Go on after the change that bore this token.")] = "",
+    count: Annotated[int, typer.Option(min=0, help="End after so many changes; 0 is never.")] = 0,
+    address: Address = None,
+    token: Token = None,
+    json: Json = False,
+) -> None:
+    """Follow a session, or all of a user, an app or everything, as it happens, until Ctrl-C. With --json, one change to a line.
+
+    It begins with what comes from now on, or where -n, --from-start, --after-seq or --resume says. When the server was away it
+    goes on by itself: each change comes once, in order. Options that choose events hide no compaction, update or deletion.
+    """
+    cli = cli_of(ctx, address, token, json)
+    whose = _whose(session, user, app, everything, pairs(label or [], "--label"))
+    start = _start(whose, last, from_start, after_seq, resume)
+
+    roles = [each.value for each in role or []]
+    authors = [include(author)] if author else ()
+    chosen = partial(event_filter, roles=roles, authors=authors, keywords=keyword or (), match="all", branch=branch)
+    show = _print_change if cli.json else whose.lines().show
+    tail = Tail(show, console(to_stderr=True), resume or None)
+
+    async def followed(client: AsyncClient) -> None:
+        begin_at = start
+        if last is not None and whose.session is not None:
+            events, seq = await _newest(client, whose.session, lambda end: chosen(before_seq=end, last_n=last))
+            for event in events:
+                show(Change(session=whose.session, batch=EventBatch(events=[event])))
+            begin_at = Start(after_seq=seq)
+
+        def begin(reached: str | None) -> AsyncGenerator[Change]:
+            return whose.watch(client, chosen(), begin_at if reached is None else Start(resume_token=reached))
+
+        await tail.follow(begin, count)
+
+    try:
+        cli.call(followed)
+    except KeyboardInterrupt:
+        if not cli.json:
+            tail.tell_token()
+
+
+def _whose(session: str, user: str, app: str | None, everything: bool, labels: dict[str, str]) -> Whose:
+    if session:
+        if everything or labels:
+            raise usage("give either SESSION, or --all or --label")
+        return Whose(ref_of(session, user, app), user, app, {})
+    if everything and (user or app is not None):
+        raise usage("give either --all, or --user and --app")
+    if not (everything or user or app is not None or labels):
+        raise usage("watch what? give SESSION, --user, --app, --label or --all")
+    return Whose(None, user, app, labels)
+
+
+def _start(whose: Whose, last: int | None, from_start: bool, after_seq: int | None, resume: str) -> Start:
+    if (last is not None) + from_start + (after_seq is not None) + bool(resume) > 1:
+        raise usage("give at most one of -n, --from-start, --after-seq and --resume")
+    if whose.session is None and (last is not None or after_seq is not None):
+        raise usage("-n and --after-seq are for one session: give SESSION")
+    if from_start:
+        return Start(from_beginning=True)
+    if after_seq is not None:
+        return Start(after_seq=after_seq)
+    return Start()
+
+
+async def _newest(client: AsyncClient, ref: SessionRef, up_to: Callable[[int], EventFilter]) -> tuple[list[SessionEvent], int]:
+    """The newest events that a filter finds, and the seq after which to follow so that none is missed or shown twice."""
+    try:
+        found = await client.get_session(ref)
+    except SessionNotFound:
+        if not ref.user_id and not ref.app:
+            raise
+        return [], 0
+    return [event async for event in client.events(found.ref, up_to(found.last_seq + 1))], found.last_seq
+
+
+def _print_change(change: Change) -> None:
+    print_json(change_json(change))
+    sys.stdout.flush()

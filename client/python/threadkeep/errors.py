@@ -1,0 +1,343 @@
+"""Every way a call can fail: one class for each value of `ErrorReason`, all of them `ThreadkeepError`."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TypeVar, cast
+
+import grpc
+from google.protobuf.message import DecodeError
+from google.rpc.error_details_pb2 import ErrorInfo, RetryInfo
+from google.rpc.status_pb2 import Status
+
+from .v1.event_service_pb2 import AppendStreamResult
+
+Answer = TypeVar("Answer")
+
+
+class _Text:
+    """An attribute that is read from the error's metadata; empty when the server did not send it."""
+
+    def __set_name__(self, owner: type, name: str) -> None:
+        self._key = name
+
+    def __get__(self, error: ThreadkeepError | None, owner: type) -> str:
+        return error.metadata.get(self._key, "") if error else ""
+
+
+class _Number(_Text):
+    """The same as an int; 0 when the server did not send it."""
+
+    def __get__(self, error: ThreadkeepError | None, owner: type) -> int:  # type: ignore[override]
+        return int(super().__get__(error, owner) or 0)
+
+
+class _Seconds(_Text):
+    """The same as a float; 0.0 when the server did not send it."""
+
+    def __get__(self, error: ThreadkeepError | None, owner: type) -> float:  # type: ignore[override]
+        return float(super().__get__(error, owner) or 0)
+
+
+class ThreadkeepError(Exception):
+    """Base of all errors of calls; raised itself for codes and reasons that this version has no class for.
+
+    `reason` is the name in ErrorReason without its prefix, empty when no Threadkeep server gave one. `code` is the gRPC
+    status code. `message` is for people. `metadata` is the reason's, always strings. `retry_after` is in seconds, None
+    when the server did not say; only errors that bear it or are `Unavailable` are worth an unchanged retry.
+    """
+
+    reason: str = ""
+
+    def __init__(
+        self,
+        message: str,
+        *,
+        reason: str = "",
+        code: grpc.StatusCode = grpc.StatusCode.UNKNOWN,
+        metadata: Mapping[str, str] | None = None,
+        retry_after: float | None = None,
+    ) -> None:
+        super().__init__(message)
+        self.message = message
+        self.reason = reason or type(self).reason
+        self.code = code
+        self.metadata = dict(metadata or {})
+        self.retry_after = retry_after
+
+
+class Unavailable(ThreadkeepError):
+    """No server answered, or it could not serve now. Nothing was acknowledged; retry with the same event ids."""
+
+
+class InvalidField(ThreadkeepError):
+    """`field` of the request is not valid, `problem` says why. A retry fails again."""
+
+    reason = "INVALID_FIELD"
+    field, problem = _Text(), _Text()
+
+
+class InvalidPageToken(ThreadkeepError):
+    """The page token belongs to another request. Start again from the first page."""
+
+    reason = "INVALID_PAGE_TOKEN"
+    field, problem = _Text(), _Text()
+
+
+class EventTooLarge(ThreadkeepError):
+    """`field` has `size` bytes, the server's limit is `limit`. Send media by URI."""
+
+    reason = "EVENT_TOO_LARGE"
+    field, size, limit = _Text(), _Number(), _Number()
+
+
+class BatchTooLarge(ThreadkeepError):
+    """The batch has `size` of `unit` ("events", "entries" or "bytes"), the server's limit is `limit`. Send several."""
+
+    reason = "BATCH_TOO_LARGE"
+    field, size, limit, unit = _Text(), _Number(), _Number(), _Text()
+
+
+class SessionNotFound(ThreadkeepError):
+    """No such session. Create it, or append with `create`."""
+
+    reason = "SESSION_NOT_FOUND"
+    app, user_id, session_id = _Text(), _Text(), _Text()
+
+
+class EventNotFound(ThreadkeepError):
+    """No event `event_id` in the session."""
+
+    reason = "EVENT_NOT_FOUND"
+    session_id, event_id = _Text(), _Text()
+
+
+class SessionAlreadyExists(ThreadkeepError):
+    """The session is there already. Use it, or create with `return_existing`."""
+
+    reason = "SESSION_ALREADY_EXISTS"
+    app, user_id, session_id = _Text(), _Text(), _Text()
+
+
+class EventIdConflict(ThreadkeepError):
+    """`event_id` is stored, at `seq`, with other content. Give new content a new id."""
+
+    reason = "EVENT_ID_CONFLICT"
+    event_id, field, seq = _Text(), _Text(), _Number()
+
+
+class VersionMismatch(ThreadkeepError):
+    """The log moved: it is at `actual`, not at `expected`; both are text, a log_version or an event id as was asked."""
+
+    reason = "VERSION_MISMATCH"
+    session_id, expected, actual = _Text(), _Text(), _Text()
+
+
+class AmbiguousSession(ThreadkeepError):
+    """Several sessions bear this id. Name the app and the user."""
+
+    reason = "AMBIGUOUS_SESSION"
+    session_id = _Text()
+
+
+class Unauthenticated(ThreadkeepError):
+    """No token, or not one the server knows."""
+
+    reason = "UNAUTHENTICATED"
+
+
+class PermissionDenied(ThreadkeepError):
+    """The token does not reach what `field` names."""
+
+    reason = "PERMISSION_DENIED"
+    field = _Text()
+
+
+class ServerDraining(Unavailable):
+    """The server is shutting down. Retry after `retry_after`."""
+
+    reason = "SERVER_DRAINING"
+
+
+class NothingToCompact(ThreadkeepError):
+    """The compaction would change nothing; there is nothing to do."""
+
+    reason = "NOTHING_TO_COMPACT"
+    session_id = _Text()
+
+
+class BrokenToolPair(ThreadkeepError):
+    """The compaction would part a tool call from its result: `event_id` from `tied_to`. Archive both or keep both."""
+
+    reason = "BROKEN_TOOL_PAIR"
+    session_id, event_id, tied_to = _Text(), _Text(), _Text()
+
+
+class SummarizerNotConfigured(ThreadkeepError):
+    """The strategy needs a model and the server has none. Configure one, or summarise with a model of your own."""
+
+    reason = "SUMMARIZER_NOT_CONFIGURED"
+
+
+class SummarizerFailed(Unavailable):
+    """The server's model failed, as `problem` says, and the session is as it was. Retry later."""
+
+    reason = "SUMMARIZER_FAILED"
+    problem = _Text()
+
+
+class MemoryNotConfigured(ThreadkeepError):
+    """Long-term memory is switched off on the server. Have it switched on, or do without."""
+
+    reason = "MEMORY_NOT_CONFIGURED"
+
+
+class MemoryIdConflict(ThreadkeepError):
+    """A memory `id` is stored with other content; `field` is the request's. Give new content a new id."""
+
+    reason = "MEMORY_ID_CONFLICT"
+    id, field = _Text(), _Text()
+
+
+class EmbedderNotConfigured(ThreadkeepError):
+    """The search needs an embedder and the server has none. Have one configured, or search with mode="ranked"."""
+
+    reason = "EMBEDDER_NOT_CONFIGURED"
+    field = _Text()
+
+
+class EmbedderFailed(Unavailable):
+    """The query could not be embedded, as `problem` says. Retry later, or search with mode="ranked" or "hybrid"."""
+
+    reason = "EMBEDDER_FAILED"
+    problem = _Text()
+
+
+class StoreUnavailable(Unavailable):
+    """The database does not answer, is full or refuses writes, as `problem` says."""
+
+    reason = "STORE_UNAVAILABLE"
+    problem = _Text()
+
+
+class InvalidResumeToken(ThreadkeepError):
+    """The resume token belongs to another scope, filter or server. Start anew."""
+
+    reason = "INVALID_RESUME_TOKEN"
+    field, problem = _Text(), _Text()
+
+
+class ResumePositionExpired(ThreadkeepError):
+    """The feed no longer holds what comes next, so changes would be missed. Read the sessions again, then start at the oldest.
+
+    `oldest_resume_token` is where the feed begins; `oldest_seq`, of one session, the seq after which it can be followed.
+    """
+
+    reason = "RESUME_POSITION_EXPIRED"
+    oldest_resume_token, oldest_seq = _Text(), _Number()
+
+
+class WatchTooSlow(ThreadkeepError):
+    """A member of a consumer did not acknowledge within `ack_timeout_s` seconds, and its work is given to others."""
+
+    reason = "WATCH_TOO_SLOW"
+    ack_timeout_s = _Seconds()
+
+
+class QuotaExceeded(ThreadkeepError):
+    """The caller has `limit` of what `quota` names, as many as it may. Close some, or have the limit raised."""
+
+    reason = "QUOTA_EXCEEDED"
+    quota, limit = _Text(), _Number()
+
+
+class ConsumerNotFound(ThreadkeepError):
+    """No consumer `name`. The first member that joins makes it."""
+
+    reason = "CONSUMER_NOT_FOUND"
+    name = _Text()
+
+
+class ConsumerMismatch(ThreadkeepError):
+    """The consumer `name` exists with another `field`. Join with what it has, take another name, or delete it."""
+
+    reason = "CONSUMER_MISMATCH"
+    name, field = _Text(), _Text()
+
+
+class RateLimited(ThreadkeepError):
+    """More calls wait than the server will hold; `limit` names which. Retry after `retry_after`."""
+
+    reason = "RATE_LIMITED"
+    limit = _Text()
+
+
+class DeadlineExceeded(ThreadkeepError):
+    """The timeout passed. An append may or may not be committed; retry it with the same event ids to learn which."""
+
+    reason = "DEADLINE_EXCEEDED"
+
+
+class Internal(ThreadkeepError):
+    """A fault of the server; its log has the details under `request_id`."""
+
+    reason = "INTERNAL"
+    request_id = _Text()
+
+
+BY_REASON: Mapping[str, type[ThreadkeepError]] = {
+    cls.reason: cls for base in (ThreadkeepError, Unavailable) for cls in base.__subclasses__() if cls.reason
+}
+_BY_CODE: Mapping[grpc.StatusCode, type[ThreadkeepError]] = {
+    grpc.StatusCode.UNAVAILABLE: Unavailable,
+    grpc.StatusCode.DEADLINE_EXCEEDED: DeadlineExceeded,
+    grpc.StatusCode.UNAUTHENTICATED: Unauthenticated,
+    grpc.StatusCode.PERMISSION_DENIED: PermissionDenied,
+    grpc.StatusCode.INTERNAL: Internal,
+}
+_BROKEN = ("from Core", "RST_STREAM", "Stream removed")
+_CODES: Mapping[int, grpc.StatusCode] = {code.value[0]: code for code in grpc.StatusCode}
+
+
+def from_rpc_error(error: grpc.RpcError, address: str) -> ThreadkeepError:
+    """The typed error for what a gRPC call, synchronous or not, raised."""
+    call = cast("grpc.Call", error)
+    code, message = call.code(), call.details() or ""
+    info, retry_after = _details(call)
+    if info is not None:
+        kind = BY_REASON.get(info.reason, ThreadkeepError)
+        return kind(message, reason=info.reason, code=code, metadata=info.metadata, retry_after=retry_after)
+    if code in (grpc.StatusCode.INTERNAL, grpc.StatusCode.UNKNOWN) and any(words in message for words in _BROKEN):
+        # gRPC's own words for a connection that broke under a stream; a fault of the server carries an ErrorInfo.
+        code = grpc.StatusCode.UNAVAILABLE
+    if code is grpc.StatusCode.UNAVAILABLE:
+        message = f"no server at {address} ({message}); start one with `threadkeep serve`"
+    return _BY_CODE.get(code, ThreadkeepError)(message or code.name, code=code, retry_after=retry_after)
+
+
+def readable(answer: Answer | None) -> Answer:
+    """The answer; grpc.aio gives None for bytes that are no such message, where the synchronous client is told INTERNAL."""
+    if answer is None:
+        raise ThreadkeepError("the server's answer could not be read", code=grpc.StatusCode.INTERNAL)
+    return answer
+
+
+def _details(call: grpc.Call) -> tuple[ErrorInfo | None, float | None]:
+    packed = next((value for key, value in call.trailing_metadata() or () if key == "grpc-status-details-bin"), b"")
+    try:
+        details = Status.FromString(cast("bytes", packed)).details
+        info, retry = ErrorInfo(), RetryInfo()
+        has_info = any(detail.Unpack(info) for detail in details)
+        has_retry = any(detail.Unpack(retry) for detail in details)
+    except DecodeError:
+        return None, None
+    return (info if has_info else None), (retry.retry_delay.ToTimedelta().total_seconds() if has_retry else None)
+
+
+def error_of(result: AppendStreamResult) -> ThreadkeepError | None:
+    """The typed error of one result of `append_stream`, None when its batch was appended."""
+    if not result.HasField("error"):
+        return None
+    error = result.error
+    code = _CODES.get(error.code, grpc.StatusCode.UNKNOWN)
+    return BY_REASON.get(error.reason, ThreadkeepError)(error.message, reason=error.reason, code=code, metadata=error.metadata)

@@ -1,1 +1,0 @@
-"""The Recollect server. `app` puts the layers together; see the map in README.md."""

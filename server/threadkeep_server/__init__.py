@@ -1,0 +1,1 @@
+"""The Threadkeep server. `app` puts the layers together; see the map in README.md."""

@@ -1,0 +1,226 @@
+"""The composition root: the only module that imports every layer. One exit stack owns all that is opened."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import time
+from collections.abc import AsyncIterator, Callable, Sequence
+from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
+from dataclasses import dataclass, replace
+from importlib.metadata import version
+
+import grpc
+
+from threadkeep.messages import new_event_id
+from threadkeep.v1 import (
+    compaction_service_pb2,
+    consumer_service_pb2,
+    event_service_pb2,
+    memory_service_pb2,
+    recall_service_pb2,
+    server_service_pb2,
+    session_service_pb2,
+    subscription_service_pb2,
+    tool_service_pb2,
+)
+
+from . import app_compaction as compaction
+from .app_feed import Feeding, feeding
+from .app_recall import Recalling, recalling
+from .config import Settings, split_address
+from .domain.model import SECOND_NS, Caller
+from .domain.recall import SearchMode
+from .domain.rules import Limits
+from .service.events import EventService
+from .service.server import ServerService
+from .service.sessions import SessionService
+from .store.base import Store, StoreInfo
+from .store.sql.engine import SqlOptions
+from .store.sql.store import open_store
+from .token_counters import CHARACTER_ESTIMATE, TokenCounter
+from .transport.auth import DEFAULT_TENANT, Authenticator
+from .transport.codec import EventCodec
+from .transport.connect_adapter import ASGIApp
+from .transport.convert_event import DraftMaker
+from .transport.feed_renderer import delivery_change
+from .transport.http import http_app, serve_http
+from .transport.memory_route import MemoryRoute
+from .transport.metrics import Metrics
+from .transport.resume_tokens import ResumeTokens
+from .transport.rpc import Service
+from .transport.server import serve_grpc
+from .transport.servicers.compaction import CompactionServicer
+from .transport.servicers.consumers import ConsumerServicer
+from .transport.servicers.events import EventServicer
+from .transport.servicers.memory import MemoryServicer
+from .transport.servicers.recall import RecallServicer
+from .transport.servicers.server import About, ServerServicer
+from .transport.servicers.sessions import SessionServicer
+from .transport.servicers.subscriptions import SubscriptionServicer
+from .transport.servicers.tools import ToolServicer
+from .transport.tokens import PageTokens
+
+_log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class Running:
+    """A server that serves. Ports are the bound ones; http_port is None where HTTP is off."""
+
+    grpc_port: int
+    http_port: int | None
+    store: StoreInfo
+
+
+@asynccontextmanager
+async def serve(settings: Settings) -> AsyncIterator[Running]:
+    """Serves while the context is open; leaving it drains.
+
+    Raises CannotListen or AddressInUse for a port, DatabaseInUse, SchemaTooNew and StoreUnavailable for the database.
+    """
+    async with AsyncExitStack() as stack:
+        counter = compaction.open_counter(settings)
+        codec = EventCodec("" if counter.name == CHARACTER_ESTIMATE else counter.name)
+        store = await stack.enter_async_context(
+            open_store(settings.resolved_database_url, codec, options=_sql_options(settings))
+        )
+        info = await store.info(DEFAULT_TENANT, totals=False)
+        limits = _limits(settings)
+        recall = await stack.enter_async_context(recalling(settings, store, codec, limits))
+        sessions = SessionService(store, limits, time.time_ns, new_event_id, recall.before_delete)
+        compacting = await stack.enter_async_context(compaction.compacting(settings, store, codec, counter))
+        feed = await stack.enter_async_context(feeding(settings, store))
+        services = _services(store, sessions, limits, info.store_id, counter, compacting, feed, recall)
+        sweeper = asyncio.create_task(_sweep(sessions, settings.sweep_interval.total_seconds()), name="sweeper")
+        stack.callback(sweeper.cancel)
+        authenticator = _authenticator(settings)
+        ports = [_grpc(settings, services, authenticator)]
+        if settings.http_address:
+            # Twice: a batch is a third larger in base64, and the request around it has its size too.
+            most = settings.max_batch_bytes * 2
+            metrics = Metrics(replace(feed.sources(store), embedding=recall.stats))
+            memory = MemoryRoute(recall.memory, authenticator)
+            gateway = http_app(services, authenticator, ready=store.ping, max_bytes=most, metrics=metrics, memory=memory)
+            ports.append(_http(settings, gateway))
+        grpc_port, *http_port = await stack.enter_async_context(_together(ports, before_closing=feed.drain))
+        yield Running(grpc_port, http_port[0] if http_port else None, info)
+
+
+@asynccontextmanager
+async def _together(
+    ports: Sequence[AbstractAsyncContextManager[int]], *, before_closing: Callable[[], None]
+) -> AsyncIterator[list[int]]:
+    """Opens ports one after the other and closes them all at once, so that none keeps taking calls while another drains."""
+    opened: list[AbstractAsyncContextManager[int]] = []
+    numbers: list[int] = []
+    try:
+        for port in ports:
+            numbers.append(await port.__aenter__())
+            opened.append(port)
+        yield numbers
+    finally:
+        before_closing()
+        await asyncio.gather(*(port.__aexit__(None, None, None) for port in opened))
+
+
+def _grpc(settings: Settings, services: Sequence[Service], authenticator: Authenticator) -> AbstractAsyncContextManager[int]:
+    return serve_grpc(
+        services,
+        authenticator,
+        settings.grpc_address,
+        max_request_bytes=settings.max_batch_bytes,
+        drain_grace=settings.drain_grace.total_seconds(),
+        credentials=_credentials(settings),
+        with_reflection=settings.reflection,
+        with_channelz=settings.channelz,
+    )
+
+
+def _services(
+    store: Store,
+    sessions: SessionService,
+    limits: Limits,
+    store_id: str,
+    counter: TokenCounter,
+    compacting: compaction.Compacting,
+    feed: Feeding,
+    recall: Recalling,
+) -> list[Service]:
+    tokens = PageTokens(store_id)
+    make_draft = DraftMaker(new_event_id, counter.count)
+    events = EventService(store, sessions, limits, time.time_ns)
+    compactions = CompactionServicer(compacting.compaction, compacting.policies, limits, tokens, make_draft)
+    semantic = recall.ranked.best_mode is SearchMode.HYBRID
+    about = About(version("threadkeep"), counter.name, compacting.model, recall.memory.enabled, semantic)
+    server = ServerServicer(ServerService(store, recall.facts), limits, about)
+    servicers = (
+        (session_service_pb2, "SessionService", SessionServicer(sessions, limits, tokens)),
+        (event_service_pb2, "EventService", EventServicer(events, limits, tokens, make_draft)),
+        (compaction_service_pb2, "CompactionService", compactions),
+        (subscription_service_pb2, "SubscriptionService", SubscriptionServicer(feed.subscriptions, ResumeTokens(store_id))),
+        (consumer_service_pb2, "ConsumerService", ConsumerServicer(feed.consumers, limits, tokens, delivery_change)),
+        (recall_service_pb2, "RecallService", RecallServicer(recall.recall, recall.ranked, limits, tokens)),
+        (memory_service_pb2, "MemoryService", MemoryServicer(recall.memory, limits, tokens, new_event_id)),
+        (tool_service_pb2, "ToolService", ToolServicer(recall.tools)),
+        (server_service_pb2, "ServerService", server),
+    )
+    return [Service(module.DESCRIPTOR.services_by_name[name], servicer) for module, name, servicer in servicers]
+
+
+async def _sweep(sessions: SessionService, interval: float) -> None:
+    while True:
+        await asyncio.sleep(interval)
+        try:
+            swept = await sessions.sweep()
+        except Exception as exc:  # tomorrow's sweep must not depend on today's
+            _log.warning("expired sessions could not be swept, next try in %g s: %s", interval, type(exc).__name__)
+        else:
+            if swept:
+                _log.info("swept %d expired sessions", swept)
+
+
+def _limits(settings: Settings) -> Limits:
+    return Limits(
+        max_event_bytes=settings.max_event_bytes,
+        max_batch_events=settings.max_batch_events,
+        max_batch_bytes=settings.max_batch_bytes,
+        max_page_size=settings.max_page_size,
+        max_response_bytes=settings.max_response_bytes,
+        default_ttl=int(settings.default_ttl.total_seconds() * SECOND_NS) or None,
+        context_bytes=settings.context_bytes,
+    )
+
+
+def _sql_options(settings: Settings) -> SqlOptions:
+    return SqlOptions(
+        sqlite_synchronous=settings.sqlite_synchronous,
+        sqlite_readers=settings.sqlite_readers,
+        postgres_pool_size=settings.postgres_pool_size,
+        postgres_listen_url=settings.resolved_listen_url,
+        search_index=settings.search_index,
+        max_pending_bytes=settings.max_pending_bytes,
+    )
+
+
+def _authenticator(settings: Settings) -> Authenticator:
+    return Authenticator({token: Caller(who.tenant, who.user_id) for token, who in settings.auth_tokens.items()})
+
+
+def _credentials(settings: Settings) -> grpc.ServerCredentials | None:
+    if settings.tls_certificate is None or settings.tls_private_key is None:
+        return None
+    pair = (settings.tls_private_key.read_bytes(), settings.tls_certificate.read_bytes())
+    return grpc.ssl_server_credentials([pair])
+
+
+def _http(settings: Settings, gateway: ASGIApp) -> AbstractAsyncContextManager[int]:
+    host, port = split_address(settings.http_address)
+    return serve_http(
+        gateway,
+        host,
+        port,
+        certificate=settings.tls_certificate,
+        private_key=settings.tls_private_key,
+        grace_s=settings.drain_grace.total_seconds(),
+    )

@@ -1,0 +1,60 @@
+"""The part of the composition root that follows the feed: the tail, subscriptions, consumers, and forgetting what is old."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import AsyncIterator
+from contextlib import AsyncExitStack, asynccontextmanager
+from dataclasses import dataclass
+from functools import partial
+
+from threadkeep.messages import new_event_id
+
+from .app_compaction import end
+from .config import Settings
+from .domain.model import SECOND_NS
+from .feed.tail import Tail
+from .service.consumers import ConsumerService
+from .service.feed_care import FeedCare
+from .service.subscriptions import Quota, SubscriptionService
+from .store.base import Store
+from .transport.auth import DEFAULT_TENANT
+from .transport.metrics import Sources
+
+
+@dataclass(frozen=True, slots=True)
+class Feeding:
+    """What follows the feed. `drain` ends every stream, each with a place to resume from."""
+
+    tail: Tail
+    subscriptions: SubscriptionService
+    consumers: ConsumerService
+
+    def sources(self, store: Store) -> Sources:
+        """Where the metrics page has its numbers from."""
+        info = partial(store.info, DEFAULT_TENANT, totals=False)
+        return Sources(store.feed_state, info, self.tail.stats, self.consumers.members)
+
+    def drain(self) -> None:
+        self.tail.drain()
+        self.consumers.drain()
+
+
+@asynccontextmanager
+async def feeding(settings: Settings, store: Store) -> AsyncIterator[Feeding]:
+    """Follows the feed while the context is open."""
+    async with AsyncExitStack() as stack:
+        tail = Tail(
+            store,
+            poll=settings.feed_poll_interval.total_seconds(),
+            heartbeat=settings.watch_heartbeat.total_seconds(),
+        )
+        care = FeedCare(store, time.time_ns, retention=int(settings.feed_retention.total_seconds() * SECOND_NS))
+        for work in (tail.run(), care.run()):
+            stack.push_async_callback(end, asyncio.create_task(work))
+        quota = Quota("subscriptions", most=settings.max_subscriptions, most_per_caller=settings.max_subscriptions_per_caller)
+        lease = int(settings.consumer_lease.total_seconds() * SECOND_NS)
+        consumers = ConsumerService(store, tail, quota, time.time_ns, new_event_id, lease)
+        stack.push_async_callback(consumers.close)
+        yield Feeding(tail, SubscriptionService(store, tail, quota), consumers)

@@ -1,0 +1,400 @@
+"""The server's settings: one frozen object from flags, environment, file and defaults, in that order of precedence.
+
+The environment variable of a field is `THREADKEEP_` and its name in capitals. The file is TOML with the fields' names as
+keys: the one named by a flag or by `THREADKEEP_CONFIG`, otherwise `threadkeep.toml` in the working directory if there is one.
+"""
+
+from __future__ import annotations
+
+import difflib
+import os
+import sys
+import tomllib
+from collections.abc import Mapping
+from datetime import timedelta
+from pathlib import Path
+from typing import Annotated, Any, Literal, Self
+
+from pydantic import (
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    PrivateAttr,
+    ValidationError,
+    field_validator,
+    model_validator,
+)
+from pydantic_settings import (
+    BaseSettings,
+    EnvSettingsSource,
+    PydanticBaseSettingsSource,
+    SettingsConfigDict,
+    SettingsError,
+)
+
+from .config_compaction import CompactionSettings
+from .config_feed import FeedSettings
+from .config_forms import (
+    MASK,
+    Bytes,
+    Duration,
+    Interval,
+    lower,
+    masked_url,
+    normalised_url,
+    shown_duration,
+    split_address,
+    upper,
+)
+from .config_recall import RecallSettings
+
+__all__ = [
+    "DEFAULT_FILE",
+    "ENV_PREFIX",
+    "MASK",
+    "ConfigError",
+    "Principal",
+    "Settings",
+    "load_settings",
+    "split_address",
+    "unknown_variables",
+]
+
+ENV_PREFIX = "THREADKEEP_"
+DEFAULT_FILE = "threadkeep.toml"
+_MIB = 1024 * 1024
+# Of the endpoints of models, by what asks there.
+_ENDPOINTS = ("summarizer", "embedder")
+_SECRETS = {"auth_tokens", "database_url", "database_listen_url", *(f"{name}_api_key" for name in _ENDPOINTS)}
+_SECRETS |= {f"{name}_base_url" for name in _ENDPOINTS}
+# Variables that are no settings: of the clients and the command line, and of the tests and the bench.
+_OTHER_VARIABLES = ("CONFIG", "ADDRESS", "TOKEN", "DEBUG", "REQUIRE_ALL", "KILLS", "SHARED_DATA")
+_OTHER_PREFIXES = ("TEST_", "BENCH_", "MCP_")
+_EMPTY_MEANS_SOMETHING = frozenset({"http_address", "database_url"})
+
+
+class ConfigError(Exception):
+    """Settings that cannot be used. Each problem names the field, where its value came from, and what to do."""
+
+    def __init__(self, problems: list[str]) -> None:
+        self.problems = problems
+        super().__init__("\n".join(problems))
+
+
+def _default_log_format() -> Literal["text", "json"]:
+    return "text" if sys.stderr is not None and sys.stderr.isatty() else "json"
+
+
+class Principal(BaseModel):
+    """Whom a bearer token stands for."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", hide_input_in_errors=True)
+
+    tenant: str = Field(min_length=1, max_length=256, description="The tenant the caller belongs to.")
+    user_id: str | None = Field(
+        default=None,
+        min_length=1,
+        max_length=256,
+        description="The one user the caller may act for; absent: any of the tenant.",
+    )
+
+
+class Settings(FeedSettings, RecallSettings, CompactionSettings):
+    """Every setting of the server. Made by `load_settings`; constructed directly it reads neither environment nor file."""
+
+    model_config = SettingsConfigDict(
+        env_prefix=ENV_PREFIX, frozen=True, extra="forbid", validate_default=True, hide_input_in_errors=True
+    )
+
+    data_dir: Path = Field(
+        default=Path("data"), description="Directory for the SQLite file. Made at start; relative to the working directory."
+    )
+    database_url: str = Field(
+        default="",
+        repr=False,
+        description="Where sessions are kept: `sqlite:///path` or `postgresql://user:password@host:port/database`. "
+        "Empty: the SQLite file `threadkeep.db` inside `data_dir`.",
+    )
+    grpc_address: str = Field(
+        default="127.0.0.1:7443",
+        description="host:port that gRPC listens on. Port 0 picks a free one; 0.0.0.0 listens on all interfaces.",
+    )
+    http_address: str = Field(
+        default="127.0.0.1:7480",
+        description="host:port for JSON, Connect, gRPC-Web, /healthz, /readyz and /metrics. Empty: no HTTP.",
+    )
+    auth_tokens: dict[str, Principal] = Field(
+        default_factory=dict,
+        repr=False,
+        description="Bearer tokens and whom they stand for: a table of `token = {tenant, user_id}` (JSON in the environment); "
+        "`user_id` is optional and binds the caller to that user. No token at all: every caller is tenant `default`.",
+    )
+    auth_tokens_file: Path | None = Field(
+        default=None,
+        description="TOML file with more tokens, of the form of `auth_tokens`, to keep them out of the settings file.",
+    )
+    tls_certificate: Path | None = Field(
+        default=None,
+        description="PEM file with the certificate chain of both ports. Needs `tls_private_key`. Absent: no TLS.",
+    )
+    tls_private_key: Path | None = Field(default=None, description="PEM file with the certificate's private key.")
+    sqlite_synchronous: Annotated[Literal["NORMAL", "FULL", "EXTRA"], BeforeValidator(upper)] = Field(
+        default="FULL",
+        description="SQLite's `synchronous`: with FULL and EXTRA an acknowledged append survives a power cut; with NORMAL it "
+        "survives a crash of the server only.",
+    )
+    sqlite_readers: int = Field(default=4, ge=1, le=64, description="SQLite connections for reads, beside the one that writes.")
+    postgres_pool_size: int = Field(default=8, ge=2, le=1000, description="Most connections to PostgreSQL from this server.")
+    max_event_bytes: Bytes = Field(
+        default=16 * _MIB, le=512 * _MIB, description="Largest encoded event, in bytes (`16MiB` is a form)."
+    )
+    max_batch_events: int = Field(default=1000, ge=1, le=100_000, description="Most events in one append.")
+    max_batch_bytes: Bytes = Field(
+        default=32 * _MIB, le=1024 * _MIB, description="Largest append, in bytes of its events. At least `max_event_bytes`."
+    )
+    max_page_size: int = Field(
+        default=1000, ge=1, le=100_000, description="Most items in one page; a larger `page_size` is cut to it."
+    )
+    max_response_bytes: Bytes = Field(
+        default=3_670_016,
+        le=512 * _MIB,
+        description="Bytes at which a page ends early, 3.5 MiB by default: gRPC clients refuse messages above 4 MiB unless "
+        "told otherwise. A single larger event is still returned, alone.",
+    )
+    max_pending_bytes: Bytes = Field(
+        default=64 * _MIB,
+        description="Bytes of appends that wait to be committed; above it callers wait. At least `max_batch_bytes`.",
+    )
+    default_ttl: Duration = Field(
+        default=timedelta(days=60),
+        description="How long a session lives if its creator does not say. 0: for ever.",
+    )
+    sweep_interval: Interval = Field(
+        default=timedelta(seconds=60), description="Time between two sweeps that delete expired sessions."
+    )
+    search_index: bool = Field(
+        default=True, description="Keep a trigram index for substring search. Off: answers stay the same and come from a scan."
+    )
+    drain_grace: Duration = Field(
+        default=timedelta(seconds=10), description="How long calls in flight may finish after SIGTERM, before they are cut off."
+    )
+    log_level: Annotated[Literal["debug", "info", "warning", "error"], BeforeValidator(lower)] = Field(
+        default="info", description="Least severe log level that is written: debug, info, warning or error."
+    )
+    log_format: Annotated[Literal["text", "json"], BeforeValidator(lower)] = Field(
+        default_factory=_default_log_format,
+        description="Log lines on standard error: `text` or `json`. Default: text on a terminal, otherwise json.",
+    )
+    reflection: bool = Field(default=True, description="Offer gRPC server reflection, which `grpcurl` and `buf curl` use.")
+    channelz: bool = Field(default=True, description="Offer gRPC channelz, which shows connections and their counters.")
+
+    _sources: dict[str, str] = PrivateAttr(default_factory=dict)
+
+    @classmethod
+    def settings_customise_sources(
+        cls,
+        settings_cls: type[BaseSettings],
+        init_settings: PydanticBaseSettingsSource,
+        env_settings: PydanticBaseSettingsSource,
+        dotenv_settings: PydanticBaseSettingsSource,
+        file_secret_settings: PydanticBaseSettingsSource,
+    ) -> tuple[PydanticBaseSettingsSource, ...]:
+        return (init_settings,)
+
+    @field_validator("data_dir", "auth_tokens_file", "tls_certificate", "tls_private_key")
+    @classmethod
+    def _home(cls, value: Path | None) -> Path | None:
+        return value if value is None else value.expanduser()
+
+    @field_validator("grpc_address", "http_address")
+    @classmethod
+    def _address(cls, value: str) -> str:
+        value = value.strip()
+        if value:
+            split_address(value)
+        return value
+
+    @field_validator("database_url")
+    @classmethod
+    def _database_url(cls, value: str) -> str:
+        value = value.strip()
+        if value:
+            normalised_url(value)
+        return value
+
+    @field_validator("auth_tokens")
+    @classmethod
+    def _tokens(cls, value: dict[str, Principal]) -> dict[str, Principal]:
+        if any(not token.strip() or token != token.strip() for token in value):
+            raise ValueError("must not hold an empty token, nor one that begins or ends with a blank")
+        return value
+
+    @model_validator(mode="after")
+    def _consistent(self) -> Self:
+        problems: list[str] = []
+        if not self.grpc_address:
+            problems.append("grpc_address: must not be empty: gRPC is always served; set host:port")
+        if self.grpc_address == self.http_address and split_address(self.grpc_address)[1] != 0:
+            problems.append("http_address: must differ from grpc_address; choose another port, or empty for no HTTP")
+        if (self.tls_certificate is None) != (self.tls_private_key is None):
+            absent = "tls_private_key" if self.tls_private_key is None else "tls_certificate"
+            problems.append(f"{absent}: must be set too: TLS needs both tls_certificate and tls_private_key")
+        for name in ("tls_certificate", "tls_private_key"):
+            path = getattr(self, name)
+            if path is not None and not path.is_file():
+                problems.append(f"{name}: there is no file {str(path)!r}; give the path of a PEM file")
+        if self.max_event_bytes > self.max_batch_bytes:
+            problems.append("max_batch_bytes: must be at least max_event_bytes; raise it or lower max_event_bytes")
+        if self.max_batch_bytes > self.max_pending_bytes:
+            problems.append("max_pending_bytes: must be at least max_batch_bytes; raise it or lower max_batch_bytes")
+        if problems:
+            raise ConfigError(problems)
+        return self
+
+    @property
+    def resolved_database_url(self) -> str:
+        """The URL in the form the store takes: `sqlite:///path` or `postgresql+asyncpg://...`."""
+        return normalised_url(self.database_url or self._default_url)
+
+    @property
+    def shown_database_url(self) -> str:
+        """The URL for other eyes: as it was written, without the password."""
+        return masked_url(self.database_url or self._default_url)
+
+    @property
+    def _default_url(self) -> str:
+        return f"sqlite:///{self.data_dir / 'threadkeep.db'}"
+
+    @property
+    def sources(self) -> Mapping[str, str]:
+        """Where each value came from: flag, environment variable, file or default."""
+        return {name: self._sources.get(name, "default") for name in type(self).model_fields}
+
+    def public(self) -> dict[str, object]:
+        """Every value in a form fit for JSON and for other eyes: without tokens and without the database's password."""
+        values: dict[str, object] = {name: _shown(getattr(self, name)) for name in type(self).model_fields}
+        values["database_url"] = self.shown_database_url
+        bound = (principal.model_dump(exclude_none=True) for principal in self.auth_tokens.values())
+        values["auth_tokens"] = [{"token": MASK, **each} for each in bound]
+        for name in _ENDPOINTS:
+            values[f"{name}_api_key"] = MASK if getattr(self, f"{name}_api_key") else ""
+        for name in ("database_listen_url", *(f"{name}_base_url" for name in _ENDPOINTS)):
+            values[name] = masked_url(getattr(self, name))
+        return values
+
+
+def load_settings(config_file: Path | None = None, **flags: object) -> Settings:
+    """The settings of this process. A flag that is None was not given. Raises ConfigError."""
+    path = _config_path(config_file)
+    in_file = {} if path is None else _read_toml(path, "config file")
+    _refuse_unknown(in_file, f"file {path}")
+    in_flags = {name: value for name, value in flags.items() if value is not None}
+    _refuse_unknown(in_flags, "flag")
+    in_environment = _environment()
+    sources = dict.fromkeys(in_file, f"file {path}")
+    sources |= {name: f"environment {ENV_PREFIX}{name.upper()}" for name in in_environment}
+    sources |= dict.fromkeys(in_flags, "flag")
+    settings = _checked({**in_file, **in_environment, **in_flags}, sources)
+    if settings.auth_tokens_file is not None:
+        tokens = _read_toml(settings.auth_tokens_file, "auth_tokens_file")
+        if twice := len(tokens.keys() & settings.auth_tokens.keys()):
+            raise ConfigError([f"auth_tokens_file: {twice} of its tokens are in auth_tokens too; keep each in one place"])
+        origin = f"file {settings.auth_tokens_file}"
+        sources["auth_tokens"] = f"{sources['auth_tokens']}, {origin}" if "auth_tokens" in sources else origin
+        tokens = {**settings.auth_tokens, **tokens}
+        settings = _checked({**in_file, **in_environment, **in_flags, "auth_tokens": tokens}, sources)
+    return settings
+
+
+def unknown_variables() -> list[str]:
+    """What to tell of the environment's THREADKEEP_ variables that nothing reads: a line for each, with the likely name."""
+    known = [name.upper() for name in Settings.model_fields] + list(_OTHER_VARIABLES)
+    lines = []
+    for variable in sorted(each for each in os.environ if each.upper().startswith(ENV_PREFIX)):
+        name = variable.upper().removeprefix(ENV_PREFIX)
+        if name in known or name.startswith(_OTHER_PREFIXES):
+            continue
+        close = difflib.get_close_matches(name, known, n=1, cutoff=0.5)
+        hint = f"did you mean {ENV_PREFIX}{close[0]}?" if close else "`threadkeep config` prints every setting"
+        lines.append(f"{variable} is set but is no setting, and is ignored; {hint}")
+    return lines
+
+
+def _checked(values: dict[str, Any], sources: dict[str, str]) -> Settings:
+    try:
+        settings = Settings(**values)
+    except ConfigError as error:
+        raise ConfigError([_located(problem, sources) for problem in error.problems]) from None
+    except ValidationError as error:
+        raise ConfigError([_problem(dict(each), values, sources) for each in error.errors()]) from None
+    settings._sources = sources  # noqa: SLF001  private to this module's two makers
+    return settings
+
+
+def _located(problem: str, sources: Mapping[str, str]) -> str:
+    name, _, text = problem.partition(":")
+    return f"{name} (from {sources[name]}):{text}" if name in sources else problem
+
+
+def _problem(error: dict[str, Any], values: Mapping[str, object], sources: Mapping[str, str]) -> str:
+    """One line for one of pydantic's errors. Tokens are keys of auth_tokens: its location is never printed."""
+    name = str(error["loc"][0])
+    text = str(error["msg"]).removeprefix("Value error, ")
+    text = text[0].lower() + text[1:]
+    if name == "auth_tokens":
+        inner = [str(each) for each in error["loc"][2:]]
+        where = f" ({'.'.join(inner)} of a token)" if inner else ""
+        text += f'{where}; the form is token = {{tenant = "...", user_id = "..."}}, user_id being optional'
+    elif name not in _SECRETS and name in values:
+        text += f"; it is {str(values[name])!r}"
+    return _located(f"{name}: {text}", sources)
+
+
+def _config_path(config_file: Path | None) -> Path | None:
+    if config_file is not None:
+        return config_file.expanduser()
+    if named := os.environ.get(f"{ENV_PREFIX}CONFIG"):
+        return Path(named).expanduser()
+    path = Path(DEFAULT_FILE)
+    return path if path.is_file() else None
+
+
+def _read_toml(path: Path, what: str) -> dict[str, Any]:
+    try:
+        return tomllib.loads(path.read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        raise ConfigError([f"{what}: there is no file {str(path)!r}; check the path"]) from None
+    except OSError as error:
+        raise ConfigError([f"{what}: cannot read {str(path)!r}: {error.strerror}"]) from None
+    except UnicodeDecodeError:
+        raise ConfigError([f"{what}: {str(path)!r} is not UTF-8 text"]) from None
+    except tomllib.TOMLDecodeError as error:
+        raise ConfigError([f"{what}: {str(path)!r} is not valid TOML: {error}"]) from None
+
+
+def _refuse_unknown(values: Mapping[str, object], source: str) -> None:
+    problems = []
+    for name in values:
+        if name not in Settings.model_fields:
+            close = difflib.get_close_matches(name, Settings.model_fields, n=1)
+            hint = f"did you mean {close[0]}?" if close else "`threadkeep config` prints every setting"
+            problems.append(f"{name} (from {source}): there is no such setting; {hint}")
+    if problems:
+        raise ConfigError(problems)
+
+
+def _environment() -> dict[str, Any]:
+    """What the environment sets. An empty variable counts as unset, except where empty has a meaning."""
+    try:
+        found = EnvSettingsSource(Settings)()
+    except SettingsError:
+        name = f"{ENV_PREFIX}AUTH_TOKENS"
+        raise ConfigError([f'auth_tokens (from environment {name}): must be JSON: {{"token": {{"tenant": "..."}}}}']) from None
+    return {name: value for name, value in found.items() if value != "" or name in _EMPTY_MEANS_SOMETHING}
+
+
+def _shown(value: object) -> object:
+    if isinstance(value, timedelta):
+        return shown_duration(value)
+    return str(value) if isinstance(value, Path) else value

@@ -1,0 +1,295 @@
+"""Every way a call can fail. The class names are those of `error_reason.proto`; a test holds the two sets equal."""
+
+from __future__ import annotations
+
+from enum import Enum
+from typing import ClassVar
+
+from .model import SessionRef
+
+
+class Kind(Enum):
+    """The canonical code of a failure; the values are those of google.rpc.Code."""
+
+    INVALID_ARGUMENT = 3
+    DEADLINE_EXCEEDED = 4
+    NOT_FOUND = 5
+    ALREADY_EXISTS = 6
+    PERMISSION_DENIED = 7
+    RESOURCE_EXHAUSTED = 8
+    FAILED_PRECONDITION = 9
+    ABORTED = 10
+    OUT_OF_RANGE = 11
+    INTERNAL = 13
+    UNAVAILABLE = 14
+    UNAUTHENTICATED = 16
+
+
+class ThreadkeepError(Exception):
+    """Base of all. `metadata` travels in ErrorInfo and holds nothing that the caller did not send or may not know."""
+
+    reason: ClassVar[str]
+    kind: ClassVar[Kind]
+
+    def __init__(self, message: str, **metadata: str) -> None:
+        super().__init__(message)
+        self.message = message
+        self.metadata = metadata
+
+
+class InvalidField(ThreadkeepError):
+    reason, kind = "INVALID_FIELD", Kind.INVALID_ARGUMENT
+
+    def __init__(self, field: str, problem: str) -> None:
+        super().__init__(f"{field} {problem}", field=field, problem=problem)
+
+
+class InvalidPageToken(ThreadkeepError):
+    reason, kind = "INVALID_PAGE_TOKEN", Kind.INVALID_ARGUMENT
+
+    def __init__(self, problem: str) -> None:
+        message = f"page_token {problem}; start again from the first page"
+        super().__init__(message, field="page_token", problem=problem)
+
+
+class InvalidResumeToken(ThreadkeepError):
+    reason, kind = "INVALID_RESUME_TOKEN", Kind.INVALID_ARGUMENT
+
+    def __init__(self, problem: str) -> None:
+        message = f"resume_token {problem}; start anew, from the beginning or live"
+        super().__init__(message, field="resume_token", problem=problem)
+
+
+class ResumePositionExpired(ThreadkeepError):
+    """`oldest` are the ways to name the oldest position: oldest_resume_token, oldest_seq."""
+
+    reason, kind = "RESUME_POSITION_EXPIRED", Kind.OUT_OF_RANGE
+
+    def __init__(self, **oldest: str) -> None:
+        message = (
+            "the feed no longer reaches back that far, so changes would be skipped; read the sessions again with ListEvents, "
+            "then go on from the oldest position"
+        )
+        super().__init__(message, **oldest)
+
+
+class WatchTooSlow(ThreadkeepError):
+    reason, kind = "WATCH_TOO_SLOW", Kind.RESOURCE_EXHAUSTED
+
+    def __init__(self, ack_timeout_s: float) -> None:
+        message = (
+            f"a delivery was not acknowledged within {ack_timeout_s:g} s, and the member's work is given to others; join again "
+            "with a smaller max_outstanding, or delete the consumer and make it with a longer ack_timeout"
+        )
+        super().__init__(message, ack_timeout_s=f"{ack_timeout_s:g}")
+
+
+class QuotaExceeded(ThreadkeepError):
+    reason, kind = "QUOTA_EXCEEDED", Kind.RESOURCE_EXHAUSTED
+
+    def __init__(self, quota: str, limit: int) -> None:
+        message = f"the limit of {limit} {quota.replace('_', ' ')} is reached; close some, or have the limit raised"
+        super().__init__(message, quota=quota, limit=str(limit))
+
+
+class ConsumerNotFound(ThreadkeepError):
+    reason, kind = "CONSUMER_NOT_FOUND", Kind.NOT_FOUND
+
+    def __init__(self, name: str) -> None:
+        super().__init__(f"no consumer {name!r}; the first member that joins makes it", name=name)
+
+
+class ConsumerMismatch(ThreadkeepError):
+    reason, kind = "CONSUMER_MISMATCH", Kind.FAILED_PRECONDITION
+
+    def __init__(self, name: str, field: str) -> None:
+        message = f"consumer {name!r} exists with another {field}; join with the same, take another name, or delete it"
+        super().__init__(message, name=name, field=field)
+
+
+class EventTooLarge(ThreadkeepError):
+    reason, kind = "EVENT_TOO_LARGE", Kind.INVALID_ARGUMENT
+
+    def __init__(self, field: str, size: int, limit: int) -> None:
+        message = f"{field} has {size} bytes, the limit is {limit}; send media by URI or raise THREADKEEP_MAX_EVENT_BYTES"
+        super().__init__(message, field=field, size=str(size), limit=str(limit))
+
+
+class BatchTooLarge(ThreadkeepError):
+    reason, kind = "BATCH_TOO_LARGE", Kind.INVALID_ARGUMENT
+
+    def __init__(self, field: str, size: int, limit: int, unit: str) -> None:
+        message = f"{field} has {size} {unit}, the limit is {limit}; send several batches"
+        super().__init__(message, field=field, size=str(size), limit=str(limit), unit=unit)
+
+
+def _named(ref: SessionRef) -> dict[str, str]:
+    return {"app": ref.app, "user_id": ref.user_id, "session_id": ref.session_id}
+
+
+class SessionNotFound(ThreadkeepError):
+    reason, kind = "SESSION_NOT_FOUND", Kind.NOT_FOUND
+
+    def __init__(self, ref: SessionRef) -> None:
+        where = "" if ref.is_bare else f" of app {ref.app!r} and user {ref.user_id!r}"
+        message = f"no session {ref.session_id!r}{where}; create it, or append with create_if_missing"
+        super().__init__(message, **_named(ref))
+
+
+class EventNotFound(ThreadkeepError):
+    reason, kind = "EVENT_NOT_FOUND", Kind.NOT_FOUND
+
+    def __init__(self, ref: SessionRef, event_id: str) -> None:
+        message = f"no event {event_id!r} in session {ref.session_id!r}"
+        super().__init__(message, session_id=ref.session_id, event_id=event_id)
+
+
+class SessionAlreadyExists(ThreadkeepError):
+    reason, kind = "SESSION_ALREADY_EXISTS", Kind.ALREADY_EXISTS
+
+    def __init__(self, ref: SessionRef) -> None:
+        message = f"session {ref.session_id!r} exists; use it, or create with return_existing"
+        super().__init__(message, **_named(ref))
+
+
+class EventIdConflict(ThreadkeepError):
+    reason, kind = "EVENT_ID_CONFLICT", Kind.ALREADY_EXISTS
+
+    def __init__(self, field: str, event_id: str, seq: int) -> None:
+        message = f"{field}: event {event_id!r} is stored at seq {seq} with other content; give new content a new id"
+        super().__init__(message, field=field, event_id=event_id, seq=str(seq))
+
+
+class VersionMismatch(ThreadkeepError):
+    reason, kind = "VERSION_MISMATCH", Kind.ABORTED
+
+    def __init__(self, ref: SessionRef, *, expected: str, actual: str) -> None:
+        message = f"session {ref.session_id!r} is at {actual!r}, not at {expected!r}; read it again and retry"
+        super().__init__(message, session_id=ref.session_id, expected=expected, actual=actual)
+
+
+class AmbiguousSession(ThreadkeepError):
+    reason, kind = "AMBIGUOUS_SESSION", Kind.FAILED_PRECONDITION
+
+    def __init__(self, session_id: str) -> None:
+        message = f"several sessions are called {session_id!r}; name session.app and session.user_id"
+        super().__init__(message, session_id=session_id)
+
+
+class NothingToCompact(ThreadkeepError):
+    reason, kind = "NOTHING_TO_COMPACT", Kind.FAILED_PRECONDITION
+
+    def __init__(self, ref: SessionRef) -> None:
+        super().__init__(f"nothing of session {ref.session_id!r} would change", session_id=ref.session_id)
+
+
+class BrokenToolPair(ThreadkeepError):
+    reason, kind = "BROKEN_TOOL_PAIR", Kind.FAILED_PRECONDITION
+
+    def __init__(self, ref: SessionRef, event_id: str, tied_to: str) -> None:
+        message = (
+            f"event {event_id!r} and event {tied_to!r} are a tool call and its result; archive both or keep both"
+            if tied_to
+            else f"event {event_id!r} holds a result of a tool call that would not be in the window before it"
+        )
+        super().__init__(message, session_id=ref.session_id, event_id=event_id, tied_to=tied_to)
+
+
+class SummarizerNotConfigured(ThreadkeepError):
+    reason, kind = "SUMMARIZER_NOT_CONFIGURED", Kind.FAILED_PRECONDITION
+
+    def __init__(self) -> None:
+        super().__init__("the server has no model to summarise with; configure one, or plan and apply with a model of your own")
+
+
+class SummarizerFailed(ThreadkeepError):
+    reason, kind = "SUMMARIZER_FAILED", Kind.UNAVAILABLE
+
+    def __init__(self, problem: str) -> None:
+        super().__init__(f"the summary could not be made: {problem}; the session is as it was, retry later", problem=problem)
+
+
+class MemoryNotConfigured(ThreadkeepError):
+    reason, kind = "MEMORY_NOT_CONFIGURED", Kind.FAILED_PRECONDITION
+
+    def __init__(self) -> None:
+        super().__init__("long-term memory is switched off on this server; set memory = true, or do without")
+
+
+class MemoryIdConflict(ThreadkeepError):
+    reason, kind = "MEMORY_ID_CONFLICT", Kind.ALREADY_EXISTS
+
+    def __init__(self, memory_id: str, field: str) -> None:
+        super().__init__(
+            f"a memory {memory_id!r} with other content is stored; use a new id for new content", id=memory_id, field=field
+        )
+
+
+class EmbedderNotConfigured(ThreadkeepError):
+    reason, kind = "EMBEDDER_NOT_CONFIGURED", Kind.FAILED_PRECONDITION
+
+    def __init__(self) -> None:
+        super().__init__("the server has no embedder; configure one, or search by RANKED", field="mode")
+
+
+class EmbedderFailed(ThreadkeepError):
+    reason, kind = "EMBEDDER_FAILED", Kind.UNAVAILABLE
+
+    def __init__(self, problem: str) -> None:
+        super().__init__(
+            f"the query could not be embedded: {problem}; retry later, or search by RANKED or HYBRID", problem=problem
+        )
+
+
+class Unauthenticated(ThreadkeepError):
+    reason, kind = "UNAUTHENTICATED", Kind.UNAUTHENTICATED
+
+    def __init__(self) -> None:
+        super().__init__("send 'authorization: Bearer <token>' with a token that this server knows")
+
+
+class PermissionDenied(ThreadkeepError):
+    """Of callers who are bound to a user: `field` is beyond that user, whether or not there is what it names. `instead`: what
+    may be done about the field; empty: nothing."""
+
+    reason, kind = "PERMISSION_DENIED", Kind.PERMISSION_DENIED
+
+    def __init__(self, field: str, instead: str = "leave it empty") -> None:
+        what = f"{instead}, or use" if instead else "use"
+        why = "the credential is bound to one user, and this is beyond that user"
+        super().__init__(f"{field}: {why}; {what} a credential that reaches it", field=field)
+
+
+class ServerDraining(ThreadkeepError):
+    reason, kind = "SERVER_DRAINING", Kind.UNAVAILABLE
+
+    def __init__(self) -> None:
+        super().__init__("the server is shutting down; reconnect and retry")
+
+
+class StoreUnavailable(ThreadkeepError):
+    reason, kind = "STORE_UNAVAILABLE", Kind.UNAVAILABLE
+
+    def __init__(self, problem: str) -> None:
+        super().__init__(f"the store refused: {problem}; nothing was acknowledged, retry with the same ids", problem=problem)
+
+
+class RateLimited(ThreadkeepError):
+    reason, kind = "RATE_LIMITED", Kind.RESOURCE_EXHAUSTED
+
+    def __init__(self, limit: str) -> None:
+        super().__init__(f"too many {limit.replace('_', ' ')}; slow down and retry", limit=limit)
+
+
+class DeadlineExceeded(ThreadkeepError):
+    reason, kind = "DEADLINE_EXCEEDED", Kind.DEADLINE_EXCEEDED
+
+    def __init__(self) -> None:
+        super().__init__("the deadline passed; an append may be committed, retry it with the same ids to learn")
+
+
+class Internal(ThreadkeepError):
+    reason, kind = "INTERNAL", Kind.INTERNAL
+
+    def __init__(self, request_id: str) -> None:
+        super().__init__(f"a fault of the server; its log has the details under {request_id}", request_id=request_id)

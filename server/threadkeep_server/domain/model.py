@@ -1,0 +1,280 @@
+"""The nouns of the domain. Times are integer nanoseconds since the Unix epoch, UTC."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, field
+from enum import IntEnum, IntFlag
+from typing import NamedTuple
+
+SECOND_NS = 1_000_000_000
+
+
+class Role(IntEnum):
+    """Who speaks; the numbers are those of threadkeep.v1.Role."""
+
+    USER = 1
+    ASSISTANT = 2
+    SYSTEM = 3
+    TOOL = 4
+
+
+ROLES = {int(role): role for role in Role}
+"""By number; an enum's own look-up takes ten times as long, and this is asked for each event."""
+
+
+class Tools(IntFlag):
+    """Whether an event makes tool calls, or answers some. UNKNOWN: it may do either."""
+
+    NONE = 0
+    CALLS = 1
+    RESULTS = 2
+    UNKNOWN = 4
+
+
+@dataclass(frozen=True, slots=True)
+class Caller:
+    """Who calls, as the credential says. user_id None: not bound to a user, may act for all of the tenant."""
+
+    tenant: str
+    user_id: str | None = None
+
+
+class SessionRef(NamedTuple):
+    """Names a session within a tenant. With neither app nor user_id the session_id alone is looked up."""
+
+    app: str
+    user_id: str
+    session_id: str
+
+    @property
+    def is_bare(self) -> bool:
+        return not self.app and not self.user_id
+
+
+@dataclass(frozen=True, slots=True)
+class Usage:
+    """Token usage as a provider reported it."""
+
+    input: int = 0
+    output: int = 0
+    total: int = 0
+    cached: int = 0
+    reasoning: int = 0
+
+    def __add__(self, other: Usage) -> Usage:
+        return Usage(
+            self.input + other.input,
+            self.output + other.output,
+            self.total + other.total,
+            self.cached + other.cached,
+            self.reasoning + other.reasoning,
+        )
+
+
+NO_USAGE = Usage()
+
+
+@dataclass(frozen=True, slots=True)
+class Counters:
+    """Counts over the active window."""
+
+    events: int = 0
+    turns: int = 0
+    bytes: int = 0
+    tokens: int = 0
+
+    def __add__(self, other: Counters) -> Counters:
+        return Counters(
+            self.events + other.events, self.turns + other.turns, self.bytes + other.bytes, self.tokens + other.tokens
+        )
+
+    def __sub__(self, other: Counters) -> Counters:
+        return Counters(
+            self.events - other.events, self.turns - other.turns, self.bytes - other.bytes, self.tokens - other.tokens
+        )
+
+
+NO_COUNTERS = Counters()
+
+
+@dataclass(frozen=True, slots=True)
+class Versions:
+    """Where a session stands: what an append or a compaction can be planned at. Zeros for a session that does not exist."""
+
+    log_version: int = 0
+    window_version: int = 0
+    last_seq: int = 0
+    window: Counters = NO_COUNTERS
+
+
+NOWHERE = Versions()
+
+
+@dataclass(frozen=True, slots=True)
+class NewSession:
+    """A session about to be created. `uid` and times are made by the service, not by the store."""
+
+    ref: SessionRef
+    uid: str
+    create_time: int
+    expire_time: int | None
+    metadata_json: str = ""
+    labels: Mapping[str, str] = field(default_factory=dict)
+    context_bytes: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Session:
+    """A session's metadata; it never carries events."""
+
+    ref: SessionRef
+    uid: str
+    create_time: int
+    update_time: int
+    expire_time: int | None
+    metadata_json: str
+    labels: Mapping[str, str]
+    log_version: int = 0
+    window_version: int = 0
+    last_seq: int = 0
+    window: Counters = NO_COUNTERS
+    usage: Usage = NO_USAGE
+    context_bytes: int = 0
+    """Size of contexts that ask for none; 0 is the server's default."""
+
+    @property
+    def versions(self) -> Versions:
+        return Versions(self.log_version, self.window_version, self.last_seq, self.window)
+
+
+@dataclass(frozen=True, slots=True)
+class SessionChange:
+    """What UpdateSession sets. `fields` are names of its update mask: "expiry", "metadata_json", "labels", "context_bytes"; the
+    rest stays."""
+
+    fields: frozenset[str]
+    update_time: int
+    expire_time: int | None = None
+    metadata_json: str = ""
+    labels: Mapping[str, str] = field(default_factory=dict)
+    context_bytes: int = 0
+
+
+# Not frozen, for one is made for each event appended or read and a frozen dataclass costs three times as much to make.
+@dataclass(slots=True)
+class EventDraft:
+    """An event to append: the caller's protobuf bytes, verbatim, beside what was read out of them once. Never changed.
+
+    `event_id` is never empty here; `generated_id` says that the server made it, so it cannot be a replay. `content_bytes`: see
+    WindowEvent.
+    """
+
+    event_id: str
+    body: bytes
+    role: Role
+    generated_id: bool = False
+    author: str = ""
+    author_role: str = ""
+    branch: str = ""
+    event_time: int | None = None
+    synthetic: bool = False
+    token_estimate: int = 0
+    usage: Usage = NO_USAGE
+    content_bytes: int = 0
+    tools: Tools = Tools.NONE
+
+    @property
+    def turn_start(self) -> bool:
+        """A real USER event on the root branch starts a turn."""
+        return self.role is Role.USER and not self.synthetic and not self.branch
+
+    @property
+    def counters(self) -> Counters:
+        return Counters(1, int(self.turn_start), len(self.body), self.token_estimate)
+
+
+@dataclass(slots=True)
+class EventFacts:
+    """What filters look at; never changed. `time` is the event time, or the record time where the caller gave none."""
+
+    seq: int
+    time: int
+    role: Role
+    author: str = ""
+    author_role: str = ""
+    branch: str = ""
+    synthetic: bool = False
+    archived: bool = False
+    text: str = ""
+
+    @property
+    def turn_start(self) -> bool:
+        return self.role is Role.USER and not self.synthetic and not self.branch
+
+
+@dataclass(slots=True)
+class StoredEvent:
+    """An event as a reader gets it; never changed. `body` is the sealed event (see store.base.Codec), all but `archived`."""
+
+    seq: int
+    body: bytes
+    archived: bool
+
+
+@dataclass(slots=True, kw_only=True)
+class WindowEvent(EventFacts):
+    """An active event as context windows and compaction look at it. `position` is its place in the order of the window.
+
+    `content_bytes`: UTF-8 bytes of what a model would be shown; `size`: bytes as sent, in protobuf encoding. `calls` and
+    `results` are the ids of the tool calls that it makes and answers. `prompt_text` is the event as a line of a prompt, and the
+    text that tokens are counted on.
+    """
+
+    event_id: str
+    position: int = 0
+    tokens: int = 0
+    size: int = 0
+    content_bytes: int = 0
+    calls: tuple[str, ...] = ()
+    results: tuple[str, ...] = ()
+    prompt_text: str = ""
+
+    @property
+    def summary(self) -> bool:
+        """Synthetic and not the stand-in of a tool result, which belongs to its turn."""
+        return self.synthetic and self.role is not Role.TOOL
+
+    @property
+    def counters(self) -> Counters:
+        return Counters(1, int(self.turn_start), self.size, self.tokens)
+
+
+def counted(events: Collection[WindowEvent]) -> Counters:
+    """Counts over all of them."""
+    return Counters(
+        len(events),
+        sum([event.turn_start for event in events]),
+        sum([event.size for event in events]),
+        sum([event.tokens for event in events]),
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Compaction:
+    """The record of a compaction. `first_seq` and `last_seq` are the lowest and the highest seq archived, 0 if none was."""
+
+    compaction_id: str
+    time: int
+    strategy: str
+    actor: str
+    branch: str
+    archived: int
+    first_seq: int
+    last_seq: int
+    inserted: tuple[str, ...]
+    before: Counters
+    after: Counters
+    log_version: int
+    window_version: int
+    usage: Usage = NO_USAGE

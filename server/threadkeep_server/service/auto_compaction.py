@@ -1,0 +1,264 @@
+"""Carrying out policies: looks at the counters that an append leaves behind, and compacts in the background.
+
+Looking costs the same whatever the length of the log. A session is compacted by one server at a time, under a lease; what fails
+is tried again, later each time; what does not help is left alone until the window has grown.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import random
+from collections import OrderedDict
+from collections.abc import Callable
+from typing import NamedTuple, TypeVar
+
+from ..domain.errors import AmbiguousSession, ThreadkeepError, SessionNotFound
+from ..domain.model import SECOND_NS, Counters, Session, SessionRef
+from ..store.base import Appended, AppendRequest, Store
+from .compactor import Compactor, Job
+from .policies import Policy, PolicyBook
+
+_log = logging.getLogger(__name__)
+
+Key = tuple[str, SessionRef]
+Later = Callable[[float, Callable[[], None]], asyncio.TimerHandle]
+"""Calls something after some seconds."""
+_T = TypeVar("_T")
+
+_MOST_WAITING = 10_000
+_REMEMBERED = 10_000
+# A lease is extended while the work goes on; when its server dies, another takes over after this long.
+_LEASE_S, _LEASE_EXTENDED_S = 60.0, 20.0
+_FIRST_DELAY_S, _LONGEST_DELAY_S = 1.0, 300.0
+# Whether another server has finished, or died, is asked this often.
+_LEASED_DELAY_S = 5.0
+# A window that a policy could not make small enough is looked at again once it has grown by this part.
+_GROWTH = 0.1
+# A session that was named by its id alone may be deleted and another given the same id.
+_NAME_HOLDS_NS = 60 * SECOND_NS
+
+
+class _Quiet(NamedTuple):
+    """A window that a policy cannot make smaller."""
+
+    window: Counters
+    policy: Policy
+
+
+class _Name(NamedTuple):
+    """Which session a bare id meant, and until when that is believed."""
+
+    ref: SessionRef
+    until: int
+
+
+class AutoCompactor:
+    """Runs policies. `note` is called after each append; `owner` names this server in leases; `longest_s` bounds
+    the work on one session."""
+
+    def __init__(
+        self,
+        store: Store,
+        book: PolicyBook,
+        compactor: Compactor,
+        owner: str,
+        clock: Callable[[], int],
+        *,
+        workers: int,
+        longest_s: float,
+        later: Later | None = None,
+    ) -> None:
+        self._store = store
+        self._book = book
+        self._compactor = compactor
+        self._owner = owner
+        self._clock = clock
+        self._workers = workers
+        self._longest_s = longest_s
+        self._later = later
+        self._queue: asyncio.Queue[Key] = asyncio.Queue()
+        self._waiting: set[Key] = set()
+        """In the queue, or put off."""
+        self._timers: dict[Key, asyncio.TimerHandle] = {}
+        self._working: dict[Key, bool] = {}
+        """Being compacted; True: noted again meanwhile."""
+        self._quiet: OrderedDict[Key, _Quiet] = OrderedDict()
+        self._names: OrderedDict[Key, _Name] = OrderedDict()
+        self._failures: dict[Key, int] = {}
+
+    # --- noting
+
+    def note(self, request: AppendRequest, appended: Appended) -> None:
+        """store.base.Listener."""
+        tenant, ref = request.tenant, request.ref
+        if not self._book.any(tenant):
+            return
+        if ref.is_bare:
+            name = self._names.get((tenant, ref))
+            if name is None or name.until <= self._clock():
+                self._put((tenant, ref))  # whose session that is, a worker finds out
+                return
+            ref = name.ref
+        effective = self._book.effective(tenant, ref)
+        if effective is not None and self._due((tenant, ref), effective.policy, appended.window):
+            self._put((tenant, ref))
+
+    def _due(self, key: Key, policy: Policy, window: Counters) -> bool:
+        if not policy.trigger.fires(window):
+            return False
+        quiet = self._quiet.get(key)
+        return quiet is None or quiet.policy is not policy or _grown(quiet.window, window)
+
+    def _put(self, key: Key) -> None:
+        if key in self._working:
+            self._working[key] = True
+        elif key not in self._waiting and len(self._waiting) < _MOST_WAITING:  # who is left out is noted at its next append
+            self._waiting.add(key)
+            self._queue.put_nowait(key)
+
+    # --- working
+
+    async def run(self) -> None:
+        """Works until cancelled."""
+        try:
+            async with asyncio.TaskGroup() as workers:
+                for _ in range(self._workers):
+                    workers.create_task(self._work())
+        finally:
+            for timer in self._timers.values():
+                timer.cancel()
+            self._timers.clear()
+
+    async def _work(self) -> None:
+        while True:
+            key = await self._queue.get()
+            self._waiting.discard(key)
+            try:
+                session = await self._store.get_session(*key)
+                key = self._whole(key, session.ref)
+                again = await self._alone(key, session)
+            except (SessionNotFound, AmbiguousSession):
+                self._forget(key)
+            except Exception as exc:  # one session's trouble must not stop the others
+                self._retry_later(key, exc)
+            else:
+                if again:
+                    self._put(key)
+
+    def _whole(self, key: Key, ref: SessionRef) -> Key:
+        """The key by the session's whole name."""
+        if key[1].is_bare:
+            _remember(self._names, key, _Name(ref, self._clock() + _NAME_HOLDS_NS))
+        return key[0], ref
+
+    async def _alone(self, key: Key, session: Session) -> bool:
+        """Compacts unless another worker does; whether to look again."""
+        if key in self._working:
+            self._working[key] = True
+            return False
+        self._working[key] = False
+        try:
+            again = await self._compact(key, session)
+        finally:
+            noted = self._working.pop(key)
+        return again or noted
+
+    async def _compact(self, key: Key, session: Session) -> bool:
+        """Compacts if the policy says so; whether there may be more to do."""
+        tenant, ref = key
+        effective = self._book.effective(tenant, ref)
+        if effective is None or not self._due(key, effective.policy, session.window):
+            self._failures.pop(key, None)
+            return False
+        policy = effective.policy
+        leased = True  # as far as anyone knows, until there is an answer
+        extending = None
+        try:
+            leased = await self._lease(key)
+            if not leased:
+                self._put_off(key, _LEASED_DELAY_S)
+                return False
+            extending = asyncio.create_task(self._extend(key))
+            job = Job(tenant, ref, policy.strategy, trigger=policy.trigger, actor="policy")
+            async with asyncio.timeout(self._longest_s):
+                outcome = await self._compactor.run(job)
+        finally:
+            if extending is not None:
+                extending.cancel()
+            if leased:
+                await self._store.release(tenant, ref, self._owner)
+        self._failures.pop(key, None)
+        self._quiet.pop(key, None)
+        if outcome.prepared is None:
+            return False
+        if outcome.compaction is None:
+            _remember(self._quiet, key, _Quiet(outcome.prepared.session.window, policy))
+            return False
+        done = outcome.compaction
+        _log.info(
+            "compacted session %s by policy: %d events archived, %d tokens before, %d after",
+            session.uid,
+            done.archived,
+            done.before.tokens,
+            done.after.tokens,
+        )
+        # Either much was appended meanwhile, or there is nothing more to gain, which the next look tells.
+        return policy.trigger.fires(done.after)
+
+    async def _lease(self, key: Key) -> bool:
+        now = self._clock()
+        return await self._store.lease(*key, self._owner, now, now + round(_LEASE_S * SECOND_NS))
+
+    async def _extend(self, key: Key) -> None:
+        """Until cancelled. A lease that is lost all the same costs another server's work, not correctness."""
+        while True:
+            await asyncio.sleep(_LEASE_EXTENDED_S)
+            try:
+                await self._lease(key)
+            except Exception as exc:  # the next attempt may succeed, and the work itself will hear of it too
+                _log.debug("a lease could not be extended: %s", type(exc).__name__)
+
+    # --- trying again
+
+    def _retry_later(self, key: Key, exc: Exception) -> None:
+        failures = self._failures[key] = self._failures.get(key, 0) + 1
+        delay = min(_FIRST_DELAY_S * 2.0 ** min(failures - 1, 10), _LONGEST_DELAY_S) * random.uniform(0.5, 1.0)  # noqa: S311 - jitter
+        reason = exc.message if isinstance(exc, ThreadkeepError) else type(exc).__name__
+        _log.warning("compaction by policy failed (%s), next try in %.1f s", reason, delay)
+        self._put_off(key, delay)
+
+    def _put_off(self, key: Key, delay: float) -> None:
+        if key not in self._waiting:
+            self._waiting.add(key)
+            later = self._later or asyncio.get_running_loop().call_later
+            self._timers[key] = later(delay, lambda: self._wake(key))
+
+    def _wake(self, key: Key) -> None:
+        del self._timers[key]
+        self._queue.put_nowait(key)
+
+    def _forget(self, key: Key) -> None:
+        tenant, ref = key
+        self._failures.pop(key, None)
+        self._quiet.pop(key, None)
+        self._names.pop((tenant, SessionRef("", "", ref.session_id)), None)
+
+
+def _remember(known: OrderedDict[Key, _T], key: Key, value: _T) -> None:
+    """Notes a value, at the price of the oldest if there are too many."""
+    known[key] = value
+    known.move_to_end(key)
+    if len(known) > _REMEMBERED:
+        known.popitem(last=False)
+
+
+def _grown(before: Counters, now: Counters) -> bool:
+    """Whether the window is larger by a tenth, or smaller: then somebody else compacted it."""
+    pairs = (
+        (before.events, now.events),
+        (before.turns, now.turns),
+        (before.bytes, now.bytes),
+        (before.tokens, now.tokens),
+    )
+    return any(new < old or new - old > old * _GROWTH for old, new in pairs)

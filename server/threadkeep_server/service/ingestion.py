@@ -1,0 +1,266 @@
+"""Remembering sessions by policies that the operator switches on.
+
+Ingesting is idempotent, so the worst that a restart or a second server costs is that a session is read again. One server at a
+time follows the feed. How far it has come is noted in the store together with who does it and until when it may be relied on:
+what is not ingested yet lies beyond the place that is noted.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import heapq
+import json
+import logging
+import random
+from collections import OrderedDict
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from ..domain.errors import ThreadkeepError, SessionNotFound, StoreUnavailable
+from ..domain.feed import Change, ChangeKind, FeedTrimmed, Position
+from ..domain.model import SECOND_NS, Session, SessionRef
+from ..store.base import Store
+from .memory import MemoryService
+
+_log = logging.getLogger(__name__)
+
+NOTE = "ingestion"
+MOST_ATTEMPTS = 8
+_CHANGES_AT_ONCE = 512
+_MOST_PENDING = 100_000
+# What is told in between is taken in together.
+_GATHER_S = 0.5
+_POLL_S = 5.0
+_SAVED_EVERY_NS = 5 * SECOND_NS
+_LEASE_NS = 60 * SECOND_NS
+_FIRST_DELAY_S, _LONGEST_DELAY_S = 2.0, 300.0
+
+Key = tuple[str, SessionRef]
+
+
+@dataclass(slots=True)
+class _Pending:
+    """A session to be ingested. `before`: the place in the feed right before what asks for it; `due`: when, in nanoseconds."""
+
+    before: Position
+    due: int
+    asked: bool
+    """By a compaction, and not only because it may have become idle."""
+    attempts: int = 0
+
+
+class _Note(NamedTuple):
+    """How far the feed has been followed, by whom, and until when nobody else does."""
+
+    position: Position
+    owner: str
+    until: int
+
+    def text(self) -> str:
+        return json.dumps([*self.position, self.owner, self.until])
+
+    @classmethod
+    def read(cls, text: str) -> _Note:
+        xid, change, owner, until = json.loads(text)
+        return cls(Position(xid, change), owner, until)
+
+
+class AutoIngestion:
+    """Ingests sessions as they are compacted (`on_compaction`), once nothing has been appended for `idle_ns` nanoseconds (None:
+    never), and before they expire (`before_delete`, to be given to SessionService). `owner` names this server.
+
+    What the feed forgets before any server has followed it so far is not ingested by the first two.
+    """
+
+    def __init__(
+        self,
+        store: Store,
+        memory: MemoryService,
+        clock: Callable[[], int],
+        owner: str,
+        *,
+        on_compaction: bool = False,
+        idle_ns: int | None = None,
+    ) -> None:
+        self._store = store
+        self._memory = memory
+        self._clock = clock
+        self._owner = owner
+        self._on_compaction = on_compaction
+        self._idle_ns = idle_ns
+        self._wanted = asyncio.Event()
+        self._pending: OrderedDict[Key, _Pending] = OrderedDict()
+        """In the order of `before`."""
+        self._due: list[tuple[int, Key]] = []
+        """A heap; of a session that is told twice, what `pending` says counts."""
+        self._position = Position(0, 0)
+        self._noted: _Note | None = None
+        self._kept: dict[tuple[str, str], int] = {}
+        """Failed attempts at sessions that are to expire, by tenant and uid."""
+
+    # --- before they expire
+
+    async def before_delete(self, tenant: str, session: Session) -> bool:
+        """Ingests a session that is about to expire; whether it may be deleted. After MOST_ATTEMPTS that failed it may."""
+        key = (tenant, session.uid)
+        try:
+            await self._memory.ingest(tenant, session.ref)
+        except SessionNotFound:
+            pass
+        except StoreUnavailable:
+            return False
+        except Exception as exc:
+            attempts = self._kept[key] = self._kept.get(key, 0) + 1
+            if attempts < MOST_ATTEMPTS:
+                _log.warning("session %s stays, for it could not be remembered (%s)", session.uid, _reason(exc))
+                return False
+            _log.warning("session %s expires without being remembered, after %d attempts", session.uid, attempts)
+        self._kept.pop(key, None)
+        return True
+
+    # --- following the feed
+
+    async def run(self) -> None:
+        """Follows the feed until cancelled; returns at once if neither policy is switched on."""
+        if not self._on_compaction and self._idle_ns is None:
+            return
+        self._store.on_change(self._wanted.set)
+        troubles = 0
+        while True:
+            try:
+                if await self._take():
+                    await self._follow()
+                await asyncio.sleep(_POLL_S)
+                troubles = 0
+            except Exception as exc:  # the database may be away for a while
+                delay = _delay(troubles)
+                troubles += 1
+                _log.warning("sessions are not remembered for now (%s), next try in %.1f s", _reason(exc), delay)
+                await asyncio.sleep(delay)
+
+    async def _take(self) -> bool:
+        """Starts where the last server came to, unless one is still at it."""
+        text = await self._store.note(NOTE)
+        noted = None if text is None else _Note.read(text)
+        now = self._clock()
+        if noted is not None and noted.owner != self._owner and noted.until > now:
+            return False
+        position = await self._store.feed_floor() if noted is None else noted.position
+        mine = _Note(position, self._owner, now + _LEASE_NS)
+        if not await self._store.put_note(NOTE, mine.text(), text):
+            return False
+        self._noted, self._position = mine, position
+        self._pending.clear()
+        self._due.clear()
+        return True
+
+    async def _follow(self) -> None:
+        """Until another server has taken over."""
+        while True:
+            self._wanted.clear()
+            more = await self._read() if len(self._pending) < _MOST_PENDING else False
+            await self._ingest_due()
+            if not await self._save():
+                return
+            if not more:
+                await self._wait()
+
+    async def _read(self) -> bool:
+        """Takes in what the feed tells; whether there is more."""
+        try:
+            page = await self._store.changes(self._position, _CHANGES_AT_ONCE)
+        except FeedTrimmed as trimmed:
+            _log.warning("the feed has forgotten what was not followed yet: some sessions may not be remembered")
+            self._position = trimmed.floor
+            return True
+        for change in page.changes:
+            self._take_in(change)
+            self._position = change.position
+        self._position = max(self._position, page.reached)
+        return page.more
+
+    def _take_in(self, change: Change) -> None:
+        """`position` is still right before the change."""
+        key = (change.tenant, change.ref)
+        known = self._pending.get(key)
+        if change.kind is ChangeKind.DELETED:
+            self._pending.pop(key, None)
+        elif change.kind is ChangeKind.COMPACTED and self._on_compaction:
+            if known is None or not known.asked:
+                self._put(key, _Pending(self._position, change.time, asked=True))
+        elif change.kind is ChangeKind.APPENDED and self._idle_ns is not None and (known is None or not known.asked):
+            self._put(key, _Pending(self._position, change.time + self._idle_ns, asked=False))
+
+    def _put(self, key: Key, pending: _Pending) -> None:
+        self._pending[key] = pending
+        self._pending.move_to_end(key)
+        heapq.heappush(self._due, (pending.due, key))
+
+    async def _ingest_due(self) -> None:
+        now = self._clock()
+        while self._due and self._due[0][0] <= now:
+            due, key = heapq.heappop(self._due)
+            pending = self._pending.get(key)
+            if pending is None or pending.due != due:
+                continue
+            try:
+                done = await self._memory.ingest(*key)
+            except SessionNotFound:
+                done = None
+            except StoreUnavailable:
+                raise  # nobody's fault: it is begun anew where this was noted to have come to
+            except Exception as exc:  # one session's trouble must not stop the others
+                self._put_off(key, pending, exc)
+                continue
+            del self._pending[key]
+            if done is not None and done.added:
+                _log.debug("remembered %d events of a session", done.added)
+            if not await self._save():
+                return
+
+    def _put_off(self, key: Key, pending: _Pending, exc: Exception) -> None:
+        pending.attempts += 1
+        if pending.attempts >= MOST_ATTEMPTS:
+            _log.warning("a session is given up after %d attempts to remember it (%s)", pending.attempts, _reason(exc))
+            del self._pending[key]
+            return
+        delay = _delay(pending.attempts - 1)
+        _log.warning("a session could not be remembered (%s), next try in %.1f s", _reason(exc), delay)
+        pending.due = self._clock() + round(delay * SECOND_NS)
+        heapq.heappush(self._due, (pending.due, key))
+
+    async def _save(self) -> bool:
+        """Notes how far all has been ingested, now and then; False if another server has taken over."""
+        noted, now = self._noted, self._clock()
+        if noted is None:
+            return False
+        place = next(iter(self._pending.values())).before if self._pending else self._position
+        due = now >= noted.until - _LEASE_NS + _SAVED_EVERY_NS
+        if not due or (place == noted.position and now < noted.until - _LEASE_NS // 2):
+            return True
+        mine = _Note(place, self._owner, now + _LEASE_NS)
+        if not await self._store.put_note(NOTE, mine.text(), noted.text()):
+            self._noted = None
+            return False
+        self._noted = mine
+        return True
+
+    async def _wait(self) -> None:
+        """Until something is told, or is due."""
+        due = (self._due[0][0] - self._clock()) / SECOND_NS if self._due else _POLL_S
+        try:
+            async with asyncio.timeout(min(max(due, 0.0), _POLL_S)):
+                await self._wanted.wait()
+        except TimeoutError:
+            return
+        await asyncio.sleep(_GATHER_S)
+
+
+def _delay(failures: int) -> float:
+    longest = min(_FIRST_DELAY_S * 2.0 ** min(failures, 20), _LONGEST_DELAY_S)
+    return longest * random.uniform(0.5, 1.0)  # noqa: S311 - jitter
+
+
+def _reason(exc: Exception) -> str:
+    return exc.message if isinstance(exc, ThreadkeepError) else type(exc).__name__

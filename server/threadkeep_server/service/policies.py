@@ -1,0 +1,185 @@
+"""Compaction policies: setting them, and knowing at every append which one applies.
+
+Policies are few and change rarely, so every server holds them all and asks the store now and then what has changed; a policy
+set on another server counts here a moment later.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections import defaultdict
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+
+from ..compaction.plan import Strategy
+from ..compaction.triggers import Trigger
+from ..domain.errors import InvalidField, PermissionDenied, ThreadkeepError
+from ..domain.model import SECOND_NS, Caller, SessionRef
+from ..store.base import Store
+from ..store.windows import PolicyKey, PolicyScope, StoredPolicy
+from .access import own_user
+
+_log = logging.getLogger(__name__)
+
+_POLL_S = 2.0
+_ANSWERS_KEPT = 100_000
+# Other servers' clocks may be behind by this much.
+_SLACK_NS = 60 * SECOND_NS
+
+
+@dataclass(frozen=True, slots=True)
+class Policy:
+    """When and how the server compacts by itself."""
+
+    trigger: Trigger
+    strategy: Strategy
+
+
+@dataclass(frozen=True, slots=True)
+class Effective:
+    """The policy that applies, and what it is set on; None is the server's configuration."""
+
+    policy: Policy
+    key: PolicyKey | None
+    body: bytes
+
+
+Decode = Callable[[bytes], Policy | None]
+"""From a policy's stored encoding; None: compaction is disabled."""
+
+
+class PolicyBook:
+    """Every policy there is. `default` is the encoding of the server's configured one."""
+
+    def __init__(self, store: Store, decode: Decode, default: bytes | None = None) -> None:
+        self._store = store
+        self._decode = decode
+        self._default = default
+        self._default_policy = None if default is None else decode(default)
+        self._policies: dict[PolicyKey, tuple[StoredPolicy, Policy | None]] = {}
+        self._by_tenant: defaultdict[str, int] = defaultdict(int)
+        self._newest = 0
+        self._refreshing = asyncio.Lock()
+        self._answers: dict[tuple[str, SessionRef], Effective | None] = {}
+        """Of `effective`, until something changes: it is asked at every append."""
+
+    @property
+    def newest(self) -> int:
+        """The time of the latest change that is known."""
+        return self._newest
+
+    async def refresh(self) -> None:
+        """Takes in what has changed."""
+        async with self._refreshing:  # of two reads the older must not be taken in last
+            for stored in await self._store.policies(max(0, self._newest - _SLACK_NS)):
+                self._newest = max(self._newest, stored.time)
+                self._take(stored)
+
+    def _take(self, stored: StoredPolicy) -> None:
+        known = self._policies.get(stored.key)
+        if known is not None and known[0].body == stored.body:
+            self._policies[stored.key] = (stored, known[1])
+            return
+        self._answers.clear()
+        if stored.body is None:
+            if self._policies.pop(stored.key, None) is not None:
+                self._by_tenant[stored.key.tenant] -= 1
+            return
+        if known is None:
+            self._by_tenant[stored.key.tenant] += 1
+        self._policies[stored.key] = (stored, self._decoded(stored.body))
+
+    def _decoded(self, body: bytes) -> Policy | None:
+        try:
+            return self._decode(body)
+        except ThreadkeepError as exc:
+            _log.warning("a policy, written by a newer server perhaps, is taken for one that disables: %s", exc.message)
+            return None
+
+    async def run(self) -> None:
+        """Keeps the book up to date until cancelled."""
+        while True:
+            await asyncio.sleep(_POLL_S)
+            try:
+                await self.refresh()
+            except Exception as exc:  # the database may be away for a while; the policies known so far go on
+                _log.warning("policies could not be read, next try in %g s: %s", _POLL_S, type(exc).__name__)
+
+    def any(self, tenant: str) -> bool:
+        """Whether any policy may apply in the tenant: asked at every append."""
+        return self._default_policy is not None or self._by_tenant.get(tenant, 0) > 0
+
+    def stored(self, key: PolicyKey) -> StoredPolicy | None:
+        known = self._policies.get(key)
+        return None if known is None else known[0]
+
+    def effective(self, tenant: str, ref: SessionRef) -> Effective | None:
+        """The narrowest policy that is set; None if there is none or it is one that disables."""
+        asked = (tenant, ref)
+        if asked not in self._answers:
+            if len(self._answers) >= _ANSWERS_KEPT:
+                self._answers.clear()
+            self._answers[asked] = self._first(_keys(tenant, ref))
+        return self._answers[asked]
+
+    def effective_at(self, key: PolicyKey) -> Effective | None:
+        """The policy that applies to what the key names."""
+        return self._first(each for each in _keys(key.tenant, key.ref) if each.scope >= key.scope)
+
+    def _first(self, keys: Iterator[PolicyKey]) -> Effective | None:
+        for key in keys:
+            known = self._policies.get(key)
+            if known is not None and known[0].body is not None:
+                return None if known[1] is None else Effective(known[1], key, known[0].body)
+        if self._default_policy is None or self._default is None:
+            return None
+        return Effective(self._default_policy, None, self._default)
+
+
+def _keys(tenant: str, ref: SessionRef) -> Iterator[PolicyKey]:
+    """What a session's policy may be set on, narrowest first."""
+    app, user_id, session_id = ref
+    yield PolicyKey(tenant, PolicyScope.SESSION, app, user_id, session_id)
+    yield PolicyKey(tenant, PolicyScope.USER_OF_APP, app, user_id)
+    yield PolicyKey(tenant, PolicyScope.USER, "", user_id)
+    yield PolicyKey(tenant, PolicyScope.APP, app)
+    yield PolicyKey(tenant, PolicyScope.SERVER)
+
+
+class PolicyService:
+    """Use cases on policies. A caller that is bound to a user reaches that user's only."""
+
+    def __init__(self, store: Store, book: PolicyBook, clock: Callable[[], int]) -> None:
+        self._store = store
+        self._book = book
+        self._clock = clock
+
+    async def set(self, caller: Caller, key: PolicyKey, body: bytes | None) -> None:
+        """Sets, replaces or (no body) removes a policy. Raises PermissionDenied, SessionNotFound."""
+        key = await self._named(caller, key)
+        # Never before a change that is known: this server's clock may be behind another's, and each asks for what is newer.
+        await self._store.put_policy(StoredPolicy(key, body, max(self._clock(), self._book.newest)))
+        await self._book.refresh()
+
+    async def get(self, caller: Caller, key: PolicyKey) -> tuple[StoredPolicy | None, Effective | None]:
+        """The policy set on the very scope, and the one that applies there."""
+        key = await self._named(caller, key)
+        await self._book.refresh()
+        return self._book.stored(key), self._book.effective_at(key)
+
+    async def _named(self, caller: Caller, key: PolicyKey) -> PolicyKey:
+        """The key in the caller's tenant, with the session's whole name."""
+        key = key._replace(tenant=caller.tenant)
+        if key.scope is PolicyScope.SESSION:
+            user_id = own_user(caller, key.user_id, "scope.session.user_id") or ""
+            session = await self._store.get_session(caller.tenant, key.ref._replace(user_id=user_id))
+            return PolicyKey(caller.tenant, key.scope, *session.ref)
+        if key.scope in (PolicyScope.USER, PolicyScope.USER_OF_APP):
+            user_id = own_user(caller, key.user_id, "scope.user.user_id") or ""
+            if not user_id:
+                raise InvalidField("scope.user.user_id", "is required")
+            return key._replace(user_id=user_id)
+        if caller.user_id is not None:
+            raise PermissionDenied("scope", "name a user or a session")
+        return key

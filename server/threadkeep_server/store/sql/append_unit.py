@@ -1,0 +1,318 @@
+"""The group commit's unit of work: many appends, of any sessions, in one transaction.
+
+Turns at all sessions are taken first (see Engine.take_turns), then sessions are found or made and locked, then ids are looked
+up, then each request is decided, then everything is written. A request that fails is answered with its error and writes
+nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import sqlalchemy as sa
+from sqlalchemy import Connection, Row
+
+from ...domain.errors import AmbiguousSession, EventIdConflict, ThreadkeepError, SessionNotFound, VersionMismatch
+from ...domain.model import NO_USAGE, Counters, EventDraft, SessionRef, Usage
+from ..base import Appended, AppendedEvent, AppendRequest, Codec
+from . import append_statements
+from .engine import Engine
+from .prepared import Statements
+from .rows import named
+from .schema import APPENDED, INSERTED, POSITION_STEP, events, sessions
+from .session_units import insert_session
+
+Outcome = Appended | ThreadkeepError
+_KEYS_REMEMBERED = 100_000
+
+
+@dataclass(slots=True)
+class _Head:
+    """A locked session while the group is decided."""
+
+    id: int
+    window_version: int = 0
+    log_version: int = 0
+    last_seq: int = 0
+    update_time: int = 0
+    window_events: int = 0
+    window_turns: int = 0
+    window_bytes: int = 0
+    window_tokens: int = 0
+    usage: Usage = NO_USAGE
+    """Of the events that the group adds."""
+    created: bool = False
+    last_event_id: str | None = None
+
+    def advance(self, draft: EventDraft) -> None:
+        """Takes in one more event."""
+        self.last_seq += 1
+        self.window_events += 1
+        self.window_turns += draft.turn_start
+        self.window_bytes += len(draft.body)
+        self.window_tokens += draft.token_estimate
+        if draft.usage is not NO_USAGE:
+            self.usage += draft.usage
+
+    def row(self) -> dict[str, Any]:
+        """The parameters of the statement that stores it."""
+        return {
+            "id": self.id,
+            "log_version": self.log_version,
+            "last_seq": self.last_seq,
+            "update_time": self.update_time,
+            "window_events": self.window_events,
+            "window_turns": self.window_turns,
+            "window_bytes": self.window_bytes,
+            "window_tokens": self.window_tokens,
+        }
+
+    def change(self, request: AppendRequest, first: int, size: int) -> dict[str, Any]:
+        """The parameters of the statement that tells the feed of the append that has just been taken in."""
+        return {
+            "kind": APPENDED,
+            "session": self.id,
+            "time": request.now,
+            "first": first,
+            "last": self.last_seq,
+            "size": size,
+            "log_version": self.log_version,
+            "window_version": self.window_version,
+            "last_seq": self.last_seq,
+            "window_events": self.window_events,
+            "window_turns": self.window_turns,
+            "window_bytes": self.window_bytes,
+            "window_tokens": self.window_tokens,
+        }
+
+    def usage_row(self) -> dict[str, Any]:
+        """The parameters of the statement that adds the usage."""
+        usage = self.usage
+        return {
+            "key": self.id,
+            "usage_input": usage.input,
+            "usage_output": usage.output,
+            "usage_total": usage.total,
+            "usage_cached": usage.cached,
+            "usage_reasoning": usage.reasoning,
+        }
+
+
+@dataclass(slots=True)
+class _Known:
+    """An event that is stored, or will be by this group."""
+
+    seq: int
+    body: bytes
+
+
+@dataclass(slots=True)
+class _Group:
+    """What the group will write."""
+
+    heads: dict[int, _Head] = field(default_factory=dict)
+    known: dict[tuple[int, str], _Known] = field(default_factory=dict)
+    touched: dict[int, _Head] = field(default_factory=dict)
+    learned: dict[tuple[str, SessionRef], int] = field(default_factory=dict)
+    events: list[dict[str, Any]] = field(default_factory=list)
+    changes: list[dict[str, Any]] = field(default_factory=list)
+
+
+@dataclass(frozen=True, slots=True)
+class Decided:
+    """A group's outcomes, and which rows its refs mean: to be remembered once the transaction is committed, for the id of a
+    row that is rolled back is given to another."""
+
+    outcomes: list[Outcome]
+    learned: dict[tuple[str, SessionRef], int]
+
+
+class AppendUnit:
+    """Callable on a connection with a group of requests. Remembers which row a ref means: the id of a committed row is never
+    used again, and a remembered row that is gone is looked up anew."""
+
+    def __init__(self, engine: Engine, codec: Codec, statements: Statements) -> None:
+        self._engine = engine
+        self._codec = codec
+        self._statements = append_statements.AppendStatements(statements)
+        self._keys: dict[tuple[str, SessionRef], int] = {}
+
+    def __call__(self, connection: Connection, requests: Sequence[AppendRequest]) -> Decided:
+        group = _Group()
+        self._engine.take_turns(connection, [(request.tenant, request.ref.session_id) for request in requests])
+        keys = self._resolve(connection, requests, group)
+        self._load_known(connection, requests, keys, group)
+        outcomes: list[Outcome] = []
+        for request, key in zip(requests, keys, strict=True):
+            outcomes.append(key if isinstance(key, ThreadkeepError) else self._decide(connection, request, group, key))
+        if group.events:
+            heads = [head.row() for head in group.touched.values()]
+            usages = [head.usage_row() for head in group.touched.values() if head.usage is not NO_USAGE]
+            self._statements.write(connection, group.events, heads, usages, group.changes)
+        return Decided(outcomes, group.learned)
+
+    # --- sessions
+
+    def _resolve(self, connection: Connection, requests: Sequence[AppendRequest], group: _Group) -> list[int | ThreadkeepError]:
+        remembered = {self._keys[name] for request in requests if (name := (request.tenant, request.ref)) in self._keys}
+        group.heads |= self._lock(connection, remembered)
+        return [self._key(connection, request, group) for request in requests]
+
+    def _key(self, connection: Connection, request: AppendRequest, group: _Group) -> int | ThreadkeepError:
+        name = (request.tenant, request.ref)
+        key = self._keys.get(name)
+        if key is not None and key in group.heads:
+            return key
+        found = connection.execute(sa.select(sessions.c.id).where(named(*name)).limit(2)).scalars().all()
+        if len(found) > 1:
+            return AmbiguousSession(request.ref.session_id)
+        if not found and request.create is not None:
+            if (mismatch := _unmet(connection, request, _NOTHING)) is not None:
+                return mismatch
+            found = [insert_session(connection, request.tenant, request.create)]
+            group.heads |= self._lock(connection, set(found))
+            group.heads[found[0]].created = True
+        if not found:
+            return SessionNotFound(request.ref)
+        key = int(found[0])
+        if key not in group.heads:
+            group.heads |= self._lock(connection, {key})
+        if key not in group.heads:
+            return SessionNotFound(request.ref)
+        if not request.ref.is_bare:  # another session may come to bear a bare id
+            group.learned[name] = key
+        return key
+
+    def _lock(self, connection: Connection, keys: set[int]) -> dict[int, _Head]:
+        return {row.id: _head(row) for row in self._statements.lock(connection, sorted(keys))}
+
+    def remember(self, learned: dict[tuple[str, SessionRef], int]) -> None:
+        """Called with what a committed group has learned."""
+        if len(self._keys) + len(learned) > _KEYS_REMEMBERED:
+            self._keys.clear()
+        self._keys |= learned
+
+    # --- events
+
+    def _load_known(
+        self,
+        connection: Connection,
+        requests: Sequence[AppendRequest],
+        keys: Sequence[int | ThreadkeepError],
+        group: _Group,
+    ) -> None:
+        wanted = [
+            (key, draft.event_id)
+            for request, key in zip(requests, keys, strict=True)
+            if isinstance(key, int) and group.heads[key].last_seq
+            for draft in request.drafts
+            if not draft.generated_id
+        ]
+        for row in self._statements.known(connection, wanted):
+            group.known[row.session, row.event_id] = _Known(row.seq, row.body[: row.size])
+
+    def _decide(self, connection: Connection, request: AppendRequest, group: _Group, key: int) -> Outcome:
+        head = group.heads[key]
+        fresh: list[EventDraft] = []
+        for index, draft in enumerate(request.drafts):
+            stored = group.known.get((key, draft.event_id))
+            if stored is None:
+                fresh.append(draft)
+            elif stored.body != draft.body and not request.ignore_existing:
+                return EventIdConflict(f"events[{index}].event_id", draft.event_id, stored.seq)
+        if fresh:
+            mismatch = _unmet(connection, request, head)
+            if mismatch is not None:
+                return mismatch
+            self._stage(request, group, head, fresh)
+        fresh_ids = {draft.event_id for draft in fresh}
+        answers = [
+            AppendedEvent(draft.event_id, group.known[key, draft.event_id].seq, draft.event_id not in fresh_ids)
+            for draft in request.drafts
+        ]
+        created, head.created = head.created, False
+        window = Counters(head.window_events, head.window_turns, head.window_bytes, head.window_tokens)
+        return Appended(answers, head.log_version, head.last_seq, window, created)
+
+    def _stage(self, request: AppendRequest, group: _Group, head: _Head, fresh: Sequence[EventDraft]) -> None:
+        first, bytes_before = head.last_seq + 1, head.window_bytes
+        for draft in fresh:
+            head.advance(draft)
+            group.known[head.id, draft.event_id] = _Known(head.last_seq, draft.body)
+            seq = head.last_seq
+            group.events.append(event_row(self._codec, draft, head.id, seq, request.now, seq * POSITION_STEP))
+        head.log_version += 1
+        head.update_time = max(head.update_time, request.now)
+        head.last_event_id = fresh[-1].event_id
+        group.touched[head.id] = head
+        group.changes.append(head.change(request, first, head.window_bytes - bytes_before))
+
+
+def event_row(codec: Codec, draft: EventDraft, session: int, seq: int, now: int, position: int) -> dict[str, Any]:
+    """The parameters of the statement that stores an event."""
+    return {
+        "session": session,
+        "seq": seq,
+        "position": position,
+        "event_id": draft.event_id,
+        "time": now if draft.event_time is None else draft.event_time,
+        "role": int(draft.role),
+        "author": draft.author,
+        "author_role": draft.author_role,
+        "branch": draft.branch,
+        "synthetic": draft.synthetic,
+        "turn_start": draft.turn_start,
+        "archived": False,
+        "size": len(draft.body),
+        "tokens": draft.token_estimate,
+        "body": codec.seal(draft, seq, now),
+        "content_bytes": draft.content_bytes,
+        "tools": int(draft.tools),
+    }
+
+
+# What a session that does not exist yet would look like to a precondition.
+_NOTHING = _Head(0)
+
+
+def _head(row: Row[Any]) -> _Head:
+    return _Head(
+        row.id,
+        row.window_version,
+        row.log_version,
+        row.last_seq,
+        row.update_time,
+        row.window_events,
+        row.window_turns,
+        row.window_bytes,
+        row.window_tokens,
+    )
+
+
+def _unmet(connection: Connection, request: AppendRequest, head: _Head) -> VersionMismatch | None:
+    """The precondition that does not hold, if one does not."""
+    expected = request.expected_log_version
+    if expected is not None and expected != head.log_version:
+        return VersionMismatch(request.ref, expected=str(expected), actual=str(head.log_version))
+    if request.expected_last_event_id is None:
+        return None
+    if head.last_event_id is None:
+        head.last_event_id = _last_event_id(connection, head)
+    if request.expected_last_event_id != head.last_event_id:
+        return VersionMismatch(request.ref, expected=request.expected_last_event_id, actual=head.last_event_id)
+    return None
+
+
+def _last_event_id(connection: Connection, head: _Head) -> str:
+    if not head.last_seq:
+        return ""
+    # The last event by seq stands at its own position, unless a compaction inserted it elsewhere.
+    appended = events.c.position == head.last_seq * POSITION_STEP
+    inserted = sa.and_(sa.text(INSERTED), events.c.seq == head.last_seq)
+    for place in (appended, inserted):
+        found = connection.execute(sa.select(events.c.event_id).where(events.c.session == head.id, place)).scalar()
+        if found is not None:
+            return str(found)
+    raise AssertionError("a log without its last event")

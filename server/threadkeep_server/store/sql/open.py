@@ -1,0 +1,65 @@
+"""From a database URL to its engine. A new backend registers its scheme here."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from pathlib import Path
+from typing import TypeVar
+
+import sqlalchemy as sa
+
+from .engine import Engine, SqlOptions, Unit
+from .sqlite import SqliteEngine
+from .sqlite import peek as peek_sqlite
+
+T = TypeVar("T")
+
+
+def _sqlite_path(url: sa.URL) -> Path:
+    if not url.database or url.database == ":memory:":
+        raise ValueError("SQLite needs a file: sqlite:///path/to/threadkeep.db")
+    return Path(url.database).absolute()
+
+
+def _sqlite(url: sa.URL, options: SqlOptions) -> Engine:
+    return SqliteEngine(_sqlite_path(url), options)
+
+
+def _postgres(url: sa.URL, options: SqlOptions) -> Engine:
+    try:
+        from .postgres import PostgresEngine  # its driver is an extra
+    except ModuleNotFoundError as exc:
+        raise ValueError(f"PostgreSQL needs the package {exc.name!r}; install 'threadkeep[postgres]'") from exc
+    return PostgresEngine(url.set(drivername="postgresql+asyncpg").render_as_string(hide_password=False), options)
+
+
+_SCHEMES: dict[str, Callable[[sa.URL, SqlOptions], Engine]] = {
+    "sqlite": _sqlite,
+    "postgresql": _postgres,
+    "postgres": _postgres,
+}
+
+
+def peek(url: str, unit: Unit[T]) -> T | None:
+    """Runs a unit that reads, beside whoever uses the database, and makes nothing; None if there is no database."""
+    parsed = sa.make_url(url)
+    if parsed.get_backend_name() == "sqlite":
+        return peek_sqlite(_sqlite_path(parsed), unit)
+    return asyncio.run(_read(open_engine(url, SqlOptions()), unit))
+
+
+async def _read(engine: Engine, unit: Unit[T]) -> T:
+    try:
+        return await engine.read(unit)
+    finally:
+        await engine.aclose()
+
+
+def open_engine(url: str, options: SqlOptions) -> Engine:
+    """The engine for a URL. Raises ValueError for a scheme nobody serves, DatabaseInUse."""
+    parsed = sa.make_url(url)
+    make = _SCHEMES.get(parsed.get_backend_name())
+    if make is None:
+        raise ValueError(f"no store for {parsed.get_backend_name()!r}; use one of {', '.join(sorted(_SCHEMES))}")
+    return make(parsed, options)

@@ -1,0 +1,126 @@
+"""Hints between the servers on one PostgreSQL database: LISTEN and NOTIFY on a connection of their own.
+
+A notification says that something was committed, never what. It may be lost: whoever needs the changes also looks by
+itself now and then.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import logging
+import random
+import time
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from typing import Any
+
+import asyncpg
+import sqlalchemy as sa
+
+_log = logging.getLogger(__name__)
+
+CHANNEL = "threadkeep_feed"
+APPLICATION_NAME = "threadkeep listener"
+
+_TIMEOUT_S = 10.0
+_FIRST_DELAY_S, _LONGEST_DELAY_S = 0.1, 5.0
+# Between two notifications. PostgreSQL lets transactions that notify commit one at a time, and wakes every listener for each.
+_LEAST_INTERVAL_S = 0.002
+# A connection that nothing is said on is tried this often: the network may have dropped it without a word.
+_IDLE_S = 30.0
+# Arguments that SQLAlchemy's URLs may hold for itself.
+_OF_SQLALCHEMY = ("prepared_statement_cache_size", "prepared_statement_name_func", "async_creator_fn")
+
+
+class PostgresListener:
+    """Hears of the changes of other servers, and tells them of this one's. `problem` says in words what an error means."""
+
+    def __init__(self, url: str, problem: Callable[[BaseException], str | None]) -> None:
+        self._arguments = _connect_arguments(url)
+        self._problem = problem
+        self._wake = asyncio.Event()
+        self._announced = False
+        self._out = False
+
+    def announce(self) -> None:
+        """Has the others told that something was committed: soon, once for all that is announced until then."""
+        self._announced = True
+        self._wake.set()
+
+    async def run(self, heard: Callable[[], None]) -> None:
+        """Calls `heard` for what others announce, and whenever something may have been missed. Runs until cancelled."""
+        failures = 0
+        while True:
+            began = time.monotonic()
+            try:
+                async with self._connected(heard) as connection:
+                    self._is_back()
+                    heard()
+                    await self._tell(connection)
+            except Exception as exc:  # a lost database, a wrong URL: hints are worth having, nothing depends on them
+                self._is_out(exc)
+            if time.monotonic() - began > _LONGEST_DELAY_S:
+                failures = 0
+            longest = min(_FIRST_DELAY_S * 2**failures, _LONGEST_DELAY_S)
+            failures = min(failures + 1, 10)
+            await asyncio.sleep(random.uniform(longest / 2, longest))  # noqa: S311 - so that servers do not return as one
+
+    @asynccontextmanager
+    async def _connected(self, heard: Callable[[], None]) -> AsyncIterator[asyncpg.Connection]:
+        connection = await asyncpg.connect(**self._arguments)
+        try:
+            connection.add_termination_listener(lambda _: self._wake.set())
+            me = connection.get_server_pid()
+
+            def notified(_: asyncpg.Connection, sender: int, __: str, ___: object) -> None:
+                if sender != me:
+                    heard()
+
+            await connection.add_listener(CHANNEL, notified)
+            yield connection
+        finally:
+            with contextlib.suppress(asyncpg.PostgresError, asyncpg.InterfaceError, OSError):
+                await connection.close(timeout=1)
+
+    async def _tell(self, connection: asyncpg.Connection) -> None:
+        """Sends what is announced. Returns never, and raises when the connection is lost."""
+        while True:
+            if not self._announced:
+                with contextlib.suppress(TimeoutError):
+                    async with asyncio.timeout(_IDLE_S):
+                        await self._wake.wait()
+            self._wake.clear()
+            if connection.is_closed():
+                raise asyncpg.ConnectionDoesNotExistError("the connection was closed")
+            # Before it is sent: who hears this one may look before that is committed which is announced meanwhile.
+            announced, self._announced = self._announced, False
+            try:
+                statement = f"SELECT pg_notify('{CHANNEL}', '')" if announced else "SELECT 1"
+                await connection.execute(statement, timeout=_TIMEOUT_S)
+            except BaseException:
+                self._announced |= announced
+                raise
+            await asyncio.sleep(_LEAST_INTERVAL_S)
+
+    def _is_out(self, exc: Exception) -> None:
+        if not self._out:
+            why = self._problem(exc) or type(exc).__name__
+            _log.warning("changes of other servers are found by polling until they can be listened for again: %s", why)
+        self._out = True
+
+    def _is_back(self) -> None:
+        if self._out:
+            _log.info("changes of other servers are listened for again")
+        self._out = False
+
+
+def _connect_arguments(url: str) -> dict[str, Any]:
+    """What asyncpg is called with for a URL: as SQLAlchemy does for the other connections."""
+    parsed = sa.make_url(url).set(drivername="postgresql+asyncpg")
+    arguments = dict(parsed.get_dialect()().create_connect_args(parsed)[1])
+    for name in _OF_SQLALCHEMY:
+        arguments.pop(name, None)
+    # Nothing is written here, so no commit has a reason to wait for the disk; while one waits, it holds back the feed.
+    settings = {"application_name": APPLICATION_NAME, "synchronous_commit": "off"}
+    return {**arguments, "timeout": _TIMEOUT_S, "server_settings": settings}

@@ -1,0 +1,398 @@
+"""The tables. Times are integer nanoseconds; JSON and payloads are bytes, for text columns cannot hold every string.
+
+`events.position` is the order of the window: seq * POSITION_STEP for what is appended, and values in between for what a
+compaction inserts. seq itself needs no index of its own (see `queries.conditions`).
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from sqlalchemy import (
+    BigInteger,
+    Boolean,
+    Column,
+    ForeignKey,
+    Index,
+    Integer,
+    LargeBinary,
+    MetaData,
+    SmallInteger,
+    String,
+    Table,
+    Text,
+    UniqueConstraint,
+    text,
+)
+
+from ...domain.feed import ChangeKind
+
+POSITION_STEP = 1 << 20
+
+# A database says which schema it has and the oldest schema number whose code can still run on it.
+SCHEMA_VERSION = 4
+# 3: a writer that does not take turns, or records no versions, would break the order and the content of the feed.
+OLDEST_CODE_THAT_CAN_RUN = 3
+
+# The names of what Counters and Usage count, in columns.
+COUNTED = ("events", "turns", "bytes", "tokens")
+USED = ("input", "output", "total", "cached", "reasoning")
+
+metadata = MetaData()
+# SQLite makes rowids only of INTEGER PRIMARY KEY; AUTOINCREMENT keeps a deleted session's ids from being used again.
+_Id = BigInteger().with_variant(Integer, "sqlite")
+
+meta = Table("threadkeep_meta", metadata, Column("key", String(64), primary_key=True), Column("value", Text, nullable=False))
+
+sessions = Table(
+    "sessions",
+    metadata,
+    Column("id", _Id, primary_key=True, autoincrement=True),
+    Column("tenant", Text, nullable=False),
+    Column("app", Text, nullable=False),
+    Column("user_id", Text, nullable=False),
+    Column("session_id", Text, nullable=False),
+    Column("uid", Text, nullable=False),
+    Column("create_time", BigInteger, nullable=False),
+    Column("update_time", BigInteger, nullable=False),
+    Column("expire_time", BigInteger),
+    Column("metadata_json", LargeBinary, nullable=False),
+    Column("labels_json", LargeBinary, nullable=False),
+    Column("log_version", BigInteger, nullable=False),
+    Column("window_version", BigInteger, nullable=False),
+    Column("last_seq", BigInteger, nullable=False),
+    *(Column(f"window_{what}", BigInteger, nullable=False) for what in COUNTED),
+    *(Column(f"usage_{kind}", BigInteger, nullable=False) for kind in USED),
+    # Bytes; 0 is the server's default.
+    Column("context_bytes", BigInteger, nullable=False, server_default=text("0")),
+    UniqueConstraint("tenant", "app", "user_id", "session_id", name="sessions_ref"),
+    Index("sessions_session_id", "tenant", "session_id"),
+    Index("sessions_user", "tenant", "user_id", "id"),
+    Index("sessions_app", "tenant", "app", "id"),
+    Index(
+        "sessions_expiry",
+        "expire_time",
+        sqlite_where=text("expire_time IS NOT NULL"),
+        postgresql_where=text("expire_time IS NOT NULL"),
+    ),
+    sqlite_autoincrement=True,
+)
+
+session_labels = Table(
+    "session_labels",
+    metadata,
+    Column("session", _Id, ForeignKey("sessions.id", ondelete="CASCADE"), primary_key=True),
+    Column("key", Text, primary_key=True),
+    Column("value", Text, nullable=False),
+    Index("session_labels_value", "key", "value", "session"),
+)
+
+INSERTED = f"position % {POSITION_STEP} <> 0"
+# What a context starts with: SYSTEM events and summaries. Not a stub, which stands in its turn for a tool result.
+LEAD = "role = 3 OR (synthetic AND role <> 4)"
+
+ACTIVE_LEAD = f"NOT archived AND ({LEAD})"
+
+events = Table(
+    "events",
+    metadata,
+    Column("id", _Id, primary_key=True, autoincrement=True),
+    Column("session", _Id, nullable=False),
+    Column("seq", BigInteger, nullable=False),
+    Column("position", BigInteger, nullable=False),
+    Column("event_id", Text, nullable=False),
+    Column("time", BigInteger, nullable=False),
+    Column("role", SmallInteger, nullable=False),
+    Column("author", Text, nullable=False),
+    Column("author_role", Text, nullable=False),
+    Column("branch", Text, nullable=False),
+    Column("synthetic", Boolean, nullable=False),
+    Column("turn_start", Boolean, nullable=False),
+    Column("archived", Boolean, nullable=False),
+    Column("size", BigInteger, nullable=False),
+    Column("tokens", BigInteger, nullable=False),
+    Column("body", LargeBinary, nullable=False),
+    # UTF-8 bytes of what a model would be shown; -1 in rows older than the column.
+    Column("content_bytes", BigInteger, nullable=False, server_default=text("-1")),
+    # domain.model.Tools.
+    Column("tools", SmallInteger, nullable=False, server_default=text("4")),
+    UniqueConstraint("session", "position", name="events_position"),
+    UniqueConstraint("session", "event_id", name="events_event_id"),
+    Index("events_turn_start", "session", "position", sqlite_where=text("turn_start"), postgresql_where=text("turn_start")),
+    # What compactions inserted: few rows, so that appends pay nothing for finding them by seq.
+    Index("events_inserted", "session", "seq", sqlite_where=text(INSERTED), postgresql_where=text(INSERTED)),
+    # The window, read from its end, however much is archived before and between.
+    Index("events_active", "session", "position", sqlite_where=text("NOT archived"), postgresql_where=text("NOT archived")),
+    Index("events_lead", "session", "position", sqlite_where=text(ACTIVE_LEAD), postgresql_where=text(ACTIVE_LEAD)),
+    sqlite_autoincrement=True,
+)
+
+APPENDED, DELETED, COMPACTED, CREATED, UPDATED = map(int, ChangeKind)
+ADDING = (APPENDED, COMPACTED)
+
+
+def _change_columns() -> list[Column[Any]]:
+    """What a change is. `first` and `last` are seqs of what was appended, or row ids (events.id) of what a compaction inserted
+    or of what was deleted; 0 if nothing was. Versions and counters are the session's after it. `detail` is JSON: see
+    change_details. The session's name is there for DELETED only, when no other row has it any more."""
+    numbers = ("size", "log_version", "window_version", "last_seq", *(f"window_{what}" for what in COUNTED))
+    return [
+        Column("kind", SmallInteger, nullable=False),
+        Column("session", _Id, nullable=False),
+        Column("time", BigInteger, nullable=False),
+        Column("first", BigInteger, nullable=False),
+        Column("last", BigInteger, nullable=False),
+        *(Column(name, BigInteger, nullable=False, server_default=text("0")) for name in numbers),
+        *(Column(name, Text) for name in ("tenant", "app", "user_id", "session_id")),
+        Column("detail", LargeBinary),
+    ]
+
+
+# The feed: one row for each committed change of a session. `xid` orders them safely on PostgreSQL (see Engine.settled).
+changes = Table(
+    "changes",
+    metadata,
+    Column("id", _Id, primary_key=True, autoincrement=True),
+    Column("xid", BigInteger, nullable=False, server_default=text("0")),
+    *_change_columns(),
+    Index("changes_order", "xid", "id"),
+    Index("changes_session", "session", "xid", "id"),
+    # Which sessions, now gone, have borne a name.
+    Index(
+        "changes_deleted",
+        "tenant",
+        "session_id",
+        sqlite_where=text(f"kind = {DELETED}"),
+        postgresql_where=text(f"kind = {DELETED}"),
+    ),
+    sqlite_autoincrement=True,
+)
+
+# What retention has trimmed of the feed: everything up to this change. One row.
+feed_floor = Table(
+    "feed_floor",
+    metadata,
+    Column("one", SmallInteger, primary_key=True, autoincrement=False),
+    Column("xid", BigInteger, nullable=False),
+    Column("change", BigInteger, nullable=False),
+)
+
+# Named consumers; see store.consumers.
+consumers = Table(
+    "consumers",
+    metadata,
+    Column("id", _Id, primary_key=True, autoincrement=True),
+    Column("tenant", Text, nullable=False),
+    Column("owner", Text, nullable=False),
+    Column("name", Text, nullable=False),
+    Column("scope_json", LargeBinary, nullable=False),
+    Column("filter", LargeBinary, nullable=False),
+    Column("partitions", Integer, nullable=False),
+    Column("max_attempts", Integer, nullable=False),
+    Column("ack_timeout", BigInteger, nullable=False),
+    Column("create_time", BigInteger, nullable=False),
+    UniqueConstraint("tenant", "owner", "name", name="consumers_name"),
+    sqlite_autoincrement=True,
+)
+
+consumer_members = Table(
+    "consumer_members",
+    metadata,
+    Column("consumer", _Id, ForeignKey("consumers.id", ondelete="CASCADE"), primary_key=True),
+    Column("member_id", Text, primary_key=True),
+    Column("join_time", BigInteger, nullable=False),
+    Column("until", BigInteger, nullable=False),
+)
+
+# `owner` is the member that holds the lease until `until`; empty: nobody does.
+consumer_partitions = Table(
+    "consumer_partitions",
+    metadata,
+    Column("consumer", _Id, ForeignKey("consumers.id", ondelete="CASCADE"), primary_key=True),
+    Column("number", Integer, primary_key=True, autoincrement=False),
+    Column("xid", BigInteger, nullable=False),
+    Column("change", BigInteger, nullable=False),
+    Column("owner", Text, nullable=False),
+    Column("until", BigInteger, nullable=False),
+    Column("attempts", Integer, nullable=False),
+    Column("reason", Text, nullable=False),
+)
+
+# Changes that were given up on, as they were in the feed, which may have trimmed them since.
+parked_changes = Table(
+    "parked_changes",
+    metadata,
+    Column("id", _Id, primary_key=True, autoincrement=True),
+    Column("consumer", _Id, ForeignKey("consumers.id", ondelete="CASCADE"), nullable=False),
+    Column("number", Integer, nullable=False),
+    Column("attempts", Integer, nullable=False),
+    Column("reason", Text, nullable=False),
+    Column("park_time", BigInteger, nullable=False),
+    Column("replaying", Boolean, nullable=False),
+    Column("change_xid", BigInteger, nullable=False),
+    Column("change_id", BigInteger, nullable=False),
+    *_change_columns(),
+    Index("parked_changes_consumer", "consumer", "id"),
+    sqlite_autoincrement=True,
+)
+
+# The record of every compaction.
+compactions = Table(
+    "compactions",
+    metadata,
+    Column("id", _Id, primary_key=True, autoincrement=True),
+    Column("session", _Id, nullable=False),
+    Column("compaction_id", Text, nullable=False),
+    Column("time", BigInteger, nullable=False),
+    Column("strategy", Text, nullable=False),
+    Column("actor", Text, nullable=False),
+    Column("branch", Text, nullable=False),
+    Column("archived", BigInteger, nullable=False),
+    Column("first_seq", BigInteger, nullable=False),
+    Column("last_seq", BigInteger, nullable=False),
+    Column("inserted_json", LargeBinary, nullable=False),
+    *(Column(f"{when}_{what}", BigInteger, nullable=False) for when in ("before", "after") for what in COUNTED),
+    Column("log_version", BigInteger, nullable=False),
+    Column("window_version", BigInteger, nullable=False),
+    *(Column(f"usage_{kind}", BigInteger, nullable=False) for kind in USED),
+    UniqueConstraint("session", "compaction_id", name="compactions_compaction_id"),
+    Index("compactions_session", "session", "id"),
+    sqlite_autoincrement=True,
+)
+
+# Policies by what they are for; unused parts of the name are empty. A removed one stays as a row without a body, so that other
+# servers learn of it.
+policies = Table(
+    "policies",
+    metadata,
+    Column("id", _Id, primary_key=True, autoincrement=True),
+    Column("tenant", Text, nullable=False),
+    Column("scope", SmallInteger, nullable=False),
+    Column("app", Text, nullable=False),
+    Column("user_id", Text, nullable=False),
+    Column("session_id", Text, nullable=False),
+    Column("body", LargeBinary),
+    Column("time", BigInteger, nullable=False),
+    UniqueConstraint("tenant", "scope", "app", "user_id", "session_id", name="policies_scope"),
+    Index("policies_time", "time"),
+    sqlite_autoincrement=True,
+)
+
+# Who is compacting a session, so that two servers never do the same work. A lease that has run out is anybody's.
+leases = Table(
+    "leases",
+    metadata,
+    Column("session", _Id, primary_key=True, autoincrement=False),
+    Column("owner", Text, nullable=False),
+    Column("until", BigInteger, nullable=False),
+)
+
+# --- long-term memory
+
+# `text` is verbatim UTF-8, `folded` what substrings are looked for in. `words` has the form of domain.recall.Candidate.words;
+# `analyzer` is the version that made what the index of words has of the row, 0 if it has nothing (see memory_index).
+# `vector_model` is the number of the model that embedded it, 0 while it waits.
+memories = Table(
+    "memories",
+    metadata,
+    Column("id", _Id, primary_key=True, autoincrement=True),
+    Column("tenant", Text, nullable=False),
+    Column("app", Text, nullable=False),
+    Column("user_id", Text, nullable=False),
+    Column("memory_id", Text, nullable=False),
+    Column("content", LargeBinary, nullable=False),
+    Column("text", LargeBinary, nullable=False),
+    Column("folded", Text, nullable=False),
+    Column("author", Text, nullable=False),
+    Column("event_time", BigInteger),
+    Column("time", BigInteger, nullable=False),
+    Column("record_time", BigInteger, nullable=False),
+    Column("session_id", Text, nullable=False),
+    Column("event_id", Text, nullable=False),
+    Column("metadata_json", LargeBinary, nullable=False),
+    Column("words", Text, nullable=False),
+    Column("analyzer", Integer, nullable=False),
+    Column("vector_model", Integer, nullable=False, server_default=text("0")),
+    UniqueConstraint("tenant", "app", "user_id", "memory_id", name="memories_memory_id"),
+    Index("memories_scope", "tenant", "app", "user_id", "id"),
+    Index("memories_session", "tenant", "app", "user_id", "session_id"),
+    Index("memories_analyzer", "analyzer", "id"),
+    Index("memories_vector_model", "vector_model", "id"),
+    sqlite_autoincrement=True,
+)
+
+# Ids of deleted entries that came from events, so that they are not ingested again.
+memory_tombstones = Table(
+    "memory_tombstones",
+    metadata,
+    Column("tenant", Text, primary_key=True),
+    Column("app", Text, primary_key=True),
+    Column("user_id", Text, primary_key=True),
+    Column("memory_id", Text, primary_key=True),
+    Column("time", BigInteger, nullable=False),
+)
+
+# Embeddings by memories.id: float32, little-endian. `scope` stands for (tenant, app, user).
+memory_vectors = Table(
+    "memory_vectors",
+    metadata,
+    Column("id", _Id, primary_key=True, autoincrement=False),
+    Column("scope", Text, nullable=False),
+    Column("session", BigInteger, nullable=False, server_default=text("0")),
+    Column("model", Integer, nullable=False),
+    Column("vector", LargeBinary, nullable=False),
+    Index("memory_vectors_scope", "scope", "model", "id"),
+)
+
+# Embedding models by name; the one that was `called` for last is the present one. Numbers begin at 1.
+vector_models = Table(
+    "vector_models",
+    metadata,
+    Column("number", _Id, primary_key=True, autoincrement=True),
+    Column("name", Text, nullable=False),
+    Column("dimension", Integer, nullable=False),
+    Column("called", BigInteger, nullable=False),
+    UniqueConstraint("name", name="vector_models_name"),
+    sqlite_autoincrement=True,
+)
+
+# --- derived tables: made and remade by text_index, never migrated. On SQLite they live in a file of their own, so that
+# indexing never holds the log's write lock.
+DERIVED = "search"
+derived = MetaData(schema=DERIVED)
+
+# Folded text by event, made behind the log by the indexer. `scope` stands for (tenant, user): see text_index.scope_of.
+event_text = Table(
+    "event_text",
+    derived,
+    Column("id", _Id, primary_key=True, autoincrement=False),
+    Column("scope", Text, nullable=False),
+    Column("text", Text, nullable=False),
+    Index("event_text_scope", "scope", "id"),
+)
+
+# The terms of events (store.words), made with their text; `markers` of the scopes that they are in: see word_index.
+event_words = Table(
+    "event_words",
+    derived,
+    Column("id", _Id, primary_key=True, autoincrement=False),
+    Column("markers", Text, nullable=False),
+    Column("words", Text, nullable=False),
+)
+
+# How far the indexer has come in the order of `changes`, and what that change was: the file may be left over from another
+# database, or from a later state of this one. Before it follows changes it reads the events that were there when it began, by
+# their ids: up to `filled` it has, up to `fill` it will. One row.
+index_progress = Table(
+    "index_progress",
+    derived,
+    Column("one", SmallInteger, primary_key=True, autoincrement=False),
+    Column("version", Integer, nullable=False),
+    Column("words_version", Integer, nullable=False),
+    Column("xid", BigInteger, nullable=False),
+    Column("change", BigInteger, nullable=False),
+    Column("session", BigInteger, nullable=False),
+    Column("time", BigInteger, nullable=False),
+    Column("filled", BigInteger, nullable=False),
+    Column("fill", BigInteger, nullable=False),
+)

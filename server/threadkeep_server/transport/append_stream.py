@@ -1,0 +1,120 @@
+"""The pipelined append: requests go on while earlier ones wait for their commit; results come in request order, grouped."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from collections import deque
+from collections.abc import AsyncIterator, Awaitable, Callable
+
+from threadkeep.v1 import event_service_pb2 as pb
+from threadkeep.v1 import session_pb2
+
+from ..store.base import Appended
+from .convert_event import set_appended
+from .errors import as_domain_error
+
+# The session is the one that the request means; as long as the stream stays with it, it is the same object.
+Append = Callable[[pb.AppendEventsRequest, session_pb2.SessionRef], Awaitable[Appended]]
+
+# A request's bytes, and its append or the error with which it was not taken in. Not a class: there is one for each event.
+_Pending = tuple[int, asyncio.Future[Appended] | Exception]
+
+# What one stream may have in flight before its requests are no longer read; gRPC's flow control then holds the client.
+_MOST_IN_FLIGHT = 256
+_MOST_BYTES_IN_FLIGHT = 16 << 20
+_RESULTS_AT_ONCE = 64
+
+
+class AppendStream:
+    """One stream. `append` takes a request in: it raises what is wrong with it, and what it returns ends when it is done."""
+
+    def __init__(self, append: Append) -> None:
+        self._append = append
+        # In request order; the first is number `_answered`.
+        self._in_flight: deque[_Pending] = deque()
+        self._answered = 0
+        self._bytes = 0
+        # Each has one waiter, which clears it before it waits: the responses wait for arrivals, the reader for room.
+        self._arrived = asyncio.Event()
+        self._room = asyncio.Event()
+        self._ended = False
+
+    async def responses(self, requests: AsyncIterator[pb.AppendStreamRequest]) -> AsyncIterator[pb.AppendStreamResponse]:
+        reader = asyncio.create_task(self._read(requests))
+        try:
+            while await self._first_is_done():
+                yield self._response()
+            await reader
+        finally:
+            # The client is gone, or the stream is at its end: what is not committed yet is of no use to anybody.
+            reader.cancel()
+            for _, outcome in self._in_flight:
+                if not isinstance(outcome, Exception):
+                    outcome.cancel()
+            await asyncio.gather(reader, return_exceptions=True)
+
+    async def _first_is_done(self) -> bool:
+        """Waits until there is something to answer; False if there never will be."""
+        while not self._in_flight:
+            if self._ended:
+                return False
+            self._arrived.clear()
+            await self._arrived.wait()
+        _, outcome = self._in_flight[0]
+        if not isinstance(outcome, Exception) and not outcome.done():
+            with contextlib.suppress(Exception):  # told in its result
+                await outcome
+        return True
+
+    def _response(self) -> pb.AppendStreamResponse:
+        """The results of all that is done. Built in place: messages put together from parts are copied at every level."""
+        response = pb.AppendStreamResponse()
+        results = response.results
+        while self._in_flight and len(results) < _RESULTS_AT_ONCE and _is_done(self._in_flight[0][1]):
+            size, outcome = self._in_flight.popleft()
+            self._bytes -= size
+            _set_outcome(results.add(index=self._answered), outcome)
+            self._answered += 1
+        self._room.set()
+        return response
+
+    async def _read(self, requests: AsyncIterator[pb.AppendStreamRequest]) -> None:
+        """Starts an append for each request. Ended by the client's half-close, or by its going away."""
+        session = session_pb2.SessionRef()
+        try:
+            async for request in requests:
+                append = request.append
+                if append.HasField("session"):
+                    session = append.session
+                while len(self._in_flight) >= _MOST_IN_FLIGHT or self._bytes > _MOST_BYTES_IN_FLIGHT:
+                    self._room.clear()
+                    await self._room.wait()
+                size = request.ByteSize()
+                self._bytes += size
+                self._in_flight.append((size, self._begin(append, session)))
+                self._arrived.set()
+        finally:
+            self._ended = True
+            self._arrived.set()
+
+    def _begin(self, append: pb.AppendEventsRequest, session: session_pb2.SessionRef) -> asyncio.Future[Appended] | Exception:
+        try:
+            return asyncio.ensure_future(self._append(append, session))
+        except Exception as exc:  # told in its result
+            return exc
+
+
+def _is_done(outcome: asyncio.Future[Appended] | Exception) -> bool:
+    return isinstance(outcome, Exception) or outcome.done()
+
+
+def _set_outcome(result: pb.AppendStreamResult, outcome: asyncio.Future[Appended] | Exception) -> None:
+    try:
+        if isinstance(outcome, Exception):
+            raise outcome
+        set_appended(result.appended, outcome.result())
+    except Exception as exc:  # told in its result; the stream goes on
+        error = as_domain_error(exc)
+        failure = pb.AppendError(code=error.kind.value, message=error.message, reason=error.reason, metadata=error.metadata)
+        result.error.CopyFrom(failure)

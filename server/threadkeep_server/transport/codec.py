@@ -1,0 +1,100 @@
+"""Between an event's protobuf bytes and what the store keeps: the draft's bytes stay verbatim, the rest is appended.
+
+Protobuf parsers merge concatenated encodings of one message, so sealing an event is appending the server's fields to
+the caller's bytes, and handing it to a reader is copying bytes.
+"""
+
+from __future__ import annotations
+
+from threadkeep.v1 import event_pb2, message_pb2
+
+from ..domain.feed import FeedEvent
+from ..domain.model import SECOND_NS, EventDraft, StoredEvent
+from ..domain.recall import Texts, Words
+from ..recall.analysis import ANALYZER_VERSION
+from ..recall.document import words_of
+from ..store.base import Reading
+from .render import measured
+
+# SessionEvent.archived = true: field 15, wire type varint.
+_ARCHIVED = bytes((15 << 3, 1))
+
+
+class EventCodec:
+    """store.base.Codec for threadkeep.v1.SessionEvent. `token_counter` is noted with each event; empty is the estimate."""
+
+    words_version = ANALYZER_VERSION
+
+    def __init__(self, token_counter: str = "") -> None:
+        self._token_counter = token_counter
+
+    def seal(self, draft: EventDraft, seq: int, record_time: int) -> bytes:
+        added = event_pb2.SessionEvent(seq=seq, token_estimate=draft.token_estimate, size_bytes=len(draft.body))
+        if self._token_counter:
+            added.token_counter = self._token_counter
+        added.record_time.seconds, added.record_time.nanos = divmod(record_time, SECOND_NS)
+        return draft.body + added.SerializeToString()
+
+    def text(self, body: bytes) -> str:
+        return message_text(event_pb2.SessionEvent.FromString(body).message)
+
+    def texts(self, body: bytes) -> Texts:
+        return message_texts(event_pb2.SessionEvent.FromString(body).message)
+
+    def words(self, body: bytes, time: int) -> Words:
+        return words_of(self.texts(body), time)
+
+    def memory_words(self, content: bytes, time: int) -> Words:
+        return words_of(message_texts(message_pb2.ChatMessage.FromString(content)), time)
+
+    def reading(self, body: bytes) -> Reading:
+        message = event_pb2.SessionEvent.FromString(body).message
+        shown = measured(message)
+        return Reading(shown.prompt_text, shown.content_bytes, *message_ties(message))
+
+    def ties(self, body: bytes) -> tuple[tuple[str, ...], tuple[str, ...]]:
+        return message_ties(event_pb2.SessionEvent.FromString(body).message)
+
+
+def message_text(message: message_pb2.ChatMessage) -> str:
+    """The text that keyword filters and substring search look at."""
+    return "\n".join([part.text.text for part in message.parts if part.HasField("text")])
+
+
+def message_texts(message: message_pb2.ChatMessage) -> Texts:
+    """What of a message is searched, by field; the forms are those of threadkeep.v1.SearchField."""
+    if len(message.parts) == 1 and message.parts[0].HasField("text"):
+        return Texts(message.parts[0].text.text, "", "", "")
+    calls, results, media = [], [], []
+    for part in message.parts:
+        if part.HasField("tool_call"):
+            calls.append(f"{part.tool_call.name}\n{part.tool_call.arguments_json}")
+        elif part.HasField("tool_result"):
+            results.append(_result_text(part.tool_result))
+        elif part.HasField("media") and part.media.name:
+            media.append(part.media.name)
+    return Texts(message_text(message), "\n".join(calls), "\n".join(results), "\n".join(media))
+
+
+def _result_text(result: message_pb2.ToolResultPart) -> str:
+    """Results inside results too; appends bound how deep they nest."""
+    pieces = [result.name]
+    for part in result.parts:
+        if part.HasField("text"):
+            pieces.append(part.text.text)
+        elif part.HasField("tool_result"):
+            pieces.append(_result_text(part.tool_result))
+    pieces.append(result.structured_json)
+    return "\n".join(piece for piece in pieces if piece)
+
+
+def message_ties(message: message_pb2.ChatMessage) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """The ids of the tool calls that a message makes, and of those that it answers."""
+    calls = tuple([part.tool_call.id for part in message.parts if part.HasField("tool_call")])
+    results = tuple([part.tool_result.call_id for part in message.parts if part.HasField("tool_result")])
+    return calls, results
+
+
+def published(event: StoredEvent | FeedEvent) -> bytes:
+    """The encoding of threadkeep.v1.SessionEvent that a reader gets."""
+    return event.body + _ARCHIVED if event.archived else event.body

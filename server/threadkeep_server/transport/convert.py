@@ -1,0 +1,188 @@
+"""Between protobuf and the domain; `convert_event` does the events that are appended."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+
+from google.protobuf.duration_pb2 import Duration
+from google.protobuf.timestamp_pb2 import Timestamp
+
+from threadkeep.v1 import filter_pb2, session_pb2, session_service_pb2
+
+from ..domain import rules
+from ..domain.errors import InvalidField
+from ..domain.filters import Authors, AuthorStep, EventFilter
+from ..domain.model import ROLES, SECOND_NS, Counters, Role, Session, SessionRef, Usage
+from ..service.sessions import Expiry, SessionDraft
+
+_MIN_NS, _MAX_NS = -(1 << 63), (1 << 63) - 1
+_REMEMBERED_BYTES = 256
+_VIEWS = frozenset(filter_pb2.LogView.values())
+_KEYWORD_MATCHES = frozenset(filter_pb2.KeywordMatch.values())
+# The longest span that still is a number of nanoseconds.
+_MAX_TTL_S = 200 * 365 * 86_400
+
+
+def time_of(field: str, value: Timestamp) -> int:
+    """Nanoseconds since the epoch."""
+    if not 0 <= value.nanos < SECOND_NS:
+        raise InvalidField(f"{field}.nanos", "must be between 0 and 999,999,999")
+    total = value.seconds * SECOND_NS + value.nanos
+    if not _MIN_NS <= total <= _MAX_NS:
+        raise InvalidField(field, "must be between 1677-09-22 and 2262-04-11")
+    return total
+
+
+def set_time(target: Timestamp, value: int) -> None:
+    target.seconds, target.nanos = divmod(value, SECOND_NS)
+
+
+def ref_of(ref: session_pb2.SessionRef, *, creating: bool = False) -> SessionRef:
+    app, user_id, session_id = ref.app, ref.user_id, ref.session_id
+    rules.identifier("session.session_id", session_id, required=not creating)
+    rules.identifier("session.app", app)
+    rules.identifier("session.user_id", user_id, required=False)
+    if user_id and not user_id.strip():
+        raise InvalidField("session.user_id", "must not be blank")
+    return SessionRef(app, user_id, session_id)
+
+
+def ref_to(ref: SessionRef) -> session_pb2.SessionRef:
+    return session_pb2.SessionRef(app=ref.app, user_id=ref.user_id, session_id=ref.session_id)
+
+
+def expiry_of(expiry: session_service_pb2.Expiry, field: str = "expiry") -> Expiry:
+    kind = expiry.WhichOneof("kind")
+    if kind == "ttl":
+        return Expiry(ttl=_ttl_of(f"{field}.ttl", expiry.ttl))
+    if kind == "expire_time":
+        return Expiry(expire_time=time_of(f"{field}.expire_time", expiry.expire_time))
+    if kind == "never_expires" and not expiry.never_expires:
+        raise InvalidField(f"{field}.never_expires", "must be true; leave expiry out for the default")
+    return Expiry(never=kind == "never_expires")
+
+
+def _ttl_of(field: str, value: Duration) -> int:
+    total = value.seconds * SECOND_NS + value.nanos
+    if total <= 0:
+        raise InvalidField(field, "must be positive")
+    if value.seconds > _MAX_TTL_S:
+        raise InvalidField(field, "must be at most 200 years; use never_expires")
+    return total
+
+
+def session_draft(
+    request: session_service_pb2.CreateSessionRequest | session_service_pb2.UpdateSessionRequest,
+) -> SessionDraft:
+    return SessionDraft(
+        expiry=expiry_of(request.expiry),
+        metadata_json=rules.json_object("metadata_json", request.metadata_json),
+        labels=rules.labels("labels", request.labels),
+        context_bytes=_context_bytes(request.context_bytes),
+    )
+
+
+def _context_bytes(value: int) -> int:
+    if value < 0:
+        raise InvalidField("context_bytes", "must not be negative")
+    return value
+
+
+def session_to(session: Session) -> session_pb2.Session:
+    result = session_pb2.Session(
+        ref=ref_to(session.ref),
+        uid=session.uid,
+        metadata_json=session.metadata_json,
+        labels=session.labels,
+        log_version=session.log_version,
+        window_version=session.window_version,
+        last_seq=session.last_seq,
+        window=counters_to(session.window),
+        usage=usage_to(session.usage),
+        context_bytes=session.context_bytes,
+    )
+    set_time(result.create_time, session.create_time)
+    set_time(result.update_time, session.update_time)
+    if session.expire_time is not None:
+        set_time(result.expire_time, session.expire_time)
+    return result
+
+
+def counters_to(window: Counters) -> session_pb2.WindowCounters:
+    return session_pb2.WindowCounters(events=window.events, turns=window.turns, bytes=window.bytes, tokens=window.tokens)
+
+
+def usage_to(usage: Usage) -> session_pb2.TokenUsage:
+    return session_pb2.TokenUsage(
+        input_tokens=usage.input,
+        output_tokens=usage.output,
+        total_tokens=usage.total,
+        cached_tokens=usage.cached,
+        reasoning_tokens=usage.reasoning,
+    )
+
+
+def filter_of(wanted: filter_pb2.EventFilter) -> EventFilter:
+    """The filter, validated. Raises InvalidField naming `filter.<field>`. Agents ask the same again and again: remembered."""
+    raw = wanted.SerializeToString(deterministic=True)
+    return _remembered_filter(raw) if len(raw) <= _REMEMBERED_BYTES else _filter_of(wanted)
+
+
+@lru_cache(maxsize=1024)
+def _remembered_filter(raw: bytes) -> EventFilter:
+    return _filter_of(filter_pb2.EventFilter.FromString(raw))
+
+
+def _filter_of(wanted: filter_pb2.EventFilter) -> EventFilter:
+    keywords = [rules.term(f"filter.keywords[{i}]", term) for i, term in enumerate(wanted.keywords)]
+    if len(keywords) > rules.MAX_TERMS:
+        raise InvalidField("filter.keywords", f"must have at most {rules.MAX_TERMS} terms")
+    window = wanted.WhichOneof("window")
+    return EventFilter(
+        from_time=time_of("filter.from_time", wanted.from_time) if wanted.HasField("from_time") else None,
+        to_time=time_of("filter.to_time", wanted.to_time) if wanted.HasField("to_time") else None,
+        after_seq=wanted.after_seq if wanted.HasField("after_seq") else None,
+        before_seq=wanted.before_seq if wanted.HasField("before_seq") else None,
+        roles=frozenset(role_of(f"filter.roles[{i}]", role) for i, role in enumerate(wanted.roles)),
+        authors=tuple(author_step(f"filter.author_filters[{i}]", step) for i, step in enumerate(wanted.author_filters)),
+        exclude_synthetic=wanted.exclude_synthetic,
+        exclude_archived=_active_only(wanted.view),
+        keyword=rules.term("filter.keyword", wanted.keyword),
+        keywords=tuple(keywords),
+        match_all=_match_all(wanted.keyword_match),
+        branch=rules.branch("filter.branch", wanted.branch),
+        last_n=wanted.last_n if window == "last_n" else None,
+        page=wanted.page.page if window == "page" else None,
+        page_size=wanted.page.page_size if window == "page" else None,
+    )
+
+
+def role_of(field: str, value: int) -> Role:
+    role = ROLES.get(value)
+    if role is None:
+        raise InvalidField(field, "must be ROLE_USER, ROLE_ASSISTANT, ROLE_SYSTEM or ROLE_TOOL")
+    return role
+
+
+def author_step(field: str, step: filter_pb2.AuthorFilter) -> AuthorStep:
+    kind = step.WhichOneof("kind")
+    if kind is None:
+        raise InvalidField(field, "must be include or exclude")
+    authors = step.include if kind == "include" else step.exclude
+    ids = frozenset(rules.identifier(f"{field}.{kind}.ids", id_, required=True) for id_ in authors.ids)
+    roles = frozenset(rules.identifier(f"{field}.{kind}.roles", role, required=True) for role in authors.roles)
+    if not ids and not roles:
+        raise InvalidField(f"{field}.{kind}", "must name at least one id or role")
+    return AuthorStep(kind == "include", Authors(ids, roles))
+
+
+def _active_only(view: int) -> bool:
+    if view not in _VIEWS:
+        raise InvalidField("filter.view", "must be LOG_VIEW_ACTIVE or LOG_VIEW_HISTORY")
+    return view == filter_pb2.LOG_VIEW_ACTIVE
+
+
+def _match_all(mode: int) -> bool:
+    if mode not in _KEYWORD_MATCHES:
+        raise InvalidField("filter.keyword_match", "must be KEYWORD_MATCH_ANY or KEYWORD_MATCH_ALL")
+    return mode == filter_pb2.KEYWORD_MATCH_ALL

@@ -1,0 +1,229 @@
+"""Between protobuf and the domain: plans, records and a caller's own compactions."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+
+from threadkeep.v1 import compaction_pb2, compaction_service_pb2, event_pb2
+
+from ..domain import rules
+from ..domain.errors import BatchTooLarge, EventIdConflict, EventTooLarge, InvalidField
+from ..domain.model import Compaction, EventDraft
+from ..service.compaction import Application, Replacement
+from ..service.compactor import Prepared
+from ..store.windows import Placed, PolicyKey, PolicyScope
+from .convert import counters_to, ref_of, ref_to, set_time, usage_to
+from .convert_event import DraftMaker, drafts_of
+
+# What one request may name; a window that is larger is compacted by strategies or by through_seq.
+_MAX_NAMED = 100_000
+
+
+def plan_to(prepared: Prepared, branch: str) -> compaction_pb2.CompactionPlan:
+    plan = prepared.plan
+    result = compaction_pb2.CompactionPlan(
+        archive_event_ids=plan.archive,
+        inserts=[_insert_to(placed) for placed in prepared.inserts],
+        strategy=plan.strategy,
+        branch=branch,
+        before=counters_to(prepared.session.window),
+        after=counters_to(prepared.after),
+    )
+    if plan.summary is not None:
+        result.summary_prompt.system_prompt = plan.summary.system_prompt
+        result.summary_prompt.prompt = plan.summary.prompt
+        result.summary_prompt.max_tokens = plan.summary.max_tokens
+        result.summary_prompt.digest = plan.summary.digest
+    return result
+
+
+def _insert_to(placed: Placed) -> compaction_pb2.CompactionInsert:
+    events = [event_pb2.SessionEvent.FromString(draft.body) for draft in placed.drafts]
+    return compaction_pb2.CompactionInsert(before_event_id=placed.before or "", events=events)
+
+
+def compaction_to(compaction: Compaction) -> compaction_pb2.Compaction:
+    result = compaction_pb2.Compaction(
+        compaction_id=compaction.compaction_id,
+        strategy=compaction.strategy,
+        actor=compaction.actor,
+        branch=compaction.branch,
+        archived_events=compaction.archived,
+        first_seq=compaction.first_seq,
+        last_seq=compaction.last_seq,
+        inserted_event_ids=compaction.inserted,
+        before=counters_to(compaction.before),
+        after=counters_to(compaction.after),
+        log_version=compaction.log_version,
+        window_version=compaction.window_version,
+        usage=usage_to(compaction.usage),
+    )
+    set_time(result.create_time, compaction.time)
+    return result
+
+
+def application_of(
+    request: compaction_service_pb2.ApplyCompactionRequest, limits: rules.Limits, make_draft: DraftMaker
+) -> Application:
+    kind = request.WhichOneof("archive")
+    if kind is None:
+        raise InvalidField("archive", "is required: event_ids or through_seq")
+    if kind == "through_seq" and request.through_seq < 1:
+        raise InvalidField("through_seq", "must be at least 1")
+    return Application(
+        ref=ref_of(request.session),
+        expected_window_version=request.expected_window_version,
+        expected_log_version=request.expected_log_version if request.HasField("expected_log_version") else None,
+        compaction_id=rules.identifier("compaction_id", request.compaction_id),
+        archive=_ids("event_ids.ids", request.event_ids.ids),
+        through_seq=request.through_seq if kind == "through_seq" else None,
+        inserts=_inserts(request, limits, make_draft),
+        branch=rules.branch("branch", request.branch),
+        strategy=rules.identifier("strategy", request.strategy) or "custom",
+        actor=rules.identifier("actor", request.actor),
+        dry_run=request.dry_run,
+    )
+
+
+def _ids(field: str, ids: Sequence[str]) -> Sequence[str]:
+    if len(ids) > _MAX_NAMED:
+        raise InvalidField(field, f"must have at most {_MAX_NAMED} ids")
+    seen: set[str] = set()
+    for i, each in enumerate(ids):
+        rules.identifier(f"{field}[{i}]", each, required=True)
+        if each in seen:
+            raise InvalidField(f"{field}[{i}]", "occurs twice")
+        seen.add(each)
+    return ids
+
+
+def _inserts(
+    request: compaction_service_pb2.ApplyCompactionRequest, limits: rules.Limits, make_draft: DraftMaker
+) -> dict[str | None, list[EventDraft]]:
+    """By the event that they go before; inserts of one place follow each other."""
+    placed: dict[str | None, list[EventDraft]] = {}
+    seen: set[str] = set()
+    _check_size("inserts", [event for insert in request.inserts for event in insert.events], limits)
+    for i, insert in enumerate(request.inserts):
+        if not insert.events:
+            raise InvalidField(f"inserts[{i}].events", "must not be empty")
+        before = rules.identifier(f"inserts[{i}].before_event_id", insert.before_event_id) or None
+        for j, event in enumerate(insert.events):
+            _check_synthetic(f"inserts[{i}].events[{j}]", event, request.branch)
+        placed.setdefault(before, []).extend(_drafts(f"inserts[{i}].", insert.events, limits, make_draft, seen))
+    return placed
+
+
+def _check_synthetic(field: str, event: event_pb2.SessionEvent, branch: str) -> None:
+    if not event.synthetic:
+        raise InvalidField(f"{field}.synthetic", "must be true: what was said is appended, not inserted")
+    if not event.compaction_source:
+        raise InvalidField(f"{field}.compaction_source", "is required")
+    if branch and event.branch != branch:
+        raise InvalidField(f"{field}.branch", "must be the branch that the compaction is restricted to")
+
+
+def _drafts(
+    prefix: str, events: Sequence[event_pb2.SessionEvent], limits: rules.Limits, make_draft: DraftMaker, seen: set[str]
+) -> list[EventDraft]:
+    try:
+        drafts = drafts_of(events, limits, make_draft)
+    except InvalidField as error:
+        raise InvalidField(f"{prefix}{error.metadata['field']}", error.metadata["problem"]) from None
+    except EventTooLarge as error:
+        size, limit = int(error.metadata["size"]), int(error.metadata["limit"])
+        raise EventTooLarge(f"{prefix}{error.metadata['field']}", size, limit) from None
+    for index, draft in enumerate(drafts):
+        if draft.event_id in seen:
+            raise InvalidField(f"{prefix}events[{index}].event_id", "occurs twice")
+        seen.add(draft.event_id)
+    return drafts
+
+
+def _check_size(field: str, events: Sequence[event_pb2.SessionEvent], limits: rules.Limits) -> None:
+    """What one transaction may insert is what one append may."""
+    if len(events) > limits.max_batch_events:
+        raise BatchTooLarge(field, len(events), limits.max_batch_events, "events")
+    size = sum(event.ByteSize() for event in events)
+    if size > limits.max_batch_bytes:
+        raise BatchTooLarge(field, size, limits.max_batch_bytes, "bytes")
+
+
+@contextmanager
+def conflicts_named(
+    request: compaction_service_pb2.ApplyCompactionRequest | compaction_service_pb2.ReplaceEventsRequest,
+) -> Iterator[None]:
+    """A store that finds an id taken does not know where in the request it stands."""
+    try:
+        yield
+    except EventIdConflict as error:
+        event_id = error.metadata["event_id"]
+        if isinstance(request, compaction_service_pb2.ReplaceEventsRequest):
+            places = ((f"events[{i}]", event) for i, event in enumerate(request.events))
+        else:
+            places = (
+                (f"inserts[{i}].events[{j}]", event)
+                for i, insert in enumerate(request.inserts)
+                for j, event in enumerate(insert.events)
+            )
+        at = next(place for place, event in places if event.event_id == event_id)
+        raise EventIdConflict(f"{at}.event_id", event_id, int(error.metadata["seq"])) from None
+
+
+def replacement_of(
+    request: compaction_service_pb2.ReplaceEventsRequest, limits: rules.Limits, make_draft: DraftMaker
+) -> Replacement:
+    _check_size("events", request.events, limits)
+    return Replacement(
+        ref=ref_of(request.session),
+        drafts=_drafts("", request.events, limits, make_draft, set()),
+        expected_log_version=request.expected_log_version,
+        strategy=rules.identifier("strategy", request.strategy) or "replace_events",
+        actor=rules.identifier("actor", request.actor),
+        dry_run=request.dry_run,
+    )
+
+
+# --- policies
+
+
+def key_of(scope: compaction_service_pb2.PolicyScope) -> PolicyKey:
+    """The key, without its tenant."""
+    kind = scope.WhichOneof("kind")
+    if kind == "session":
+        try:
+            return PolicyKey("", PolicyScope.SESSION, *ref_of(scope.session))
+        except InvalidField as error:
+            raise InvalidField(f"scope.{error.metadata['field']}", error.metadata["problem"]) from None
+    if kind == "user":
+        user_id = rules.identifier("scope.user.user_id", scope.user.user_id)
+        if scope.user.HasField("app"):
+            app = rules.identifier("scope.user.app", scope.user.app)
+            return PolicyKey("", PolicyScope.USER_OF_APP, app, user_id)
+        return PolicyKey("", PolicyScope.USER, "", user_id)
+    if kind == "app":
+        return PolicyKey("", PolicyScope.APP, rules.identifier("scope.app", scope.app, required=True))
+    if kind == "server":
+        if not scope.server:
+            raise InvalidField("scope.server", "must be true")
+        return PolicyKey("", PolicyScope.SERVER)
+    raise InvalidField("scope", "is required: session, user, app or server")
+
+
+def scope_to(key: PolicyKey | None) -> compaction_service_pb2.PolicyScope:
+    """None: the server's configuration."""
+    scope = compaction_service_pb2.PolicyScope()
+    if key is None:
+        scope.server = False
+    elif key.scope is PolicyScope.SESSION:
+        scope.session.CopyFrom(ref_to(key.ref))
+    elif key.scope is PolicyScope.USER_OF_APP:
+        scope.user.user_id, scope.user.app = key.user_id, key.app
+    elif key.scope is PolicyScope.USER:
+        scope.user.user_id = key.user_id
+    elif key.scope is PolicyScope.APP:
+        scope.app = key.app
+    else:
+        scope.server = True
+    return scope

@@ -1,0 +1,58 @@
+"""From a ContextSpec to the domain's."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+
+from threadkeep.v1 import context_pb2
+
+from ..domain import rules
+from ..domain.errors import InvalidField
+from ..domain.windows import ContextMode, ContextSpec
+from .convert import author_step
+
+_MODES = {
+    context_pb2.MEMORY_MODE_UNSPECIFIED: ContextMode.READ_WRITE,
+    context_pb2.MEMORY_MODE_NONE: ContextMode.NONE,
+    context_pb2.MEMORY_MODE_READ_WRITE: ContextMode.READ_WRITE,
+    context_pb2.MEMORY_MODE_READ_ONLY: ContextMode.READ_ONLY,
+    context_pb2.MEMORY_MODE_WRITE_ONLY: ContextMode.WRITE_ONLY,
+}
+_MAX_AUTHOR_ROLES = 1024
+_REMEMBERED_BYTES = 1024
+
+
+def spec_of(spec: context_pb2.ContextSpec) -> ContextSpec:
+    """The spec, validated. Raises InvalidField naming `spec.<field>`. Agents ask the same again and again: remembered."""
+    raw = spec.SerializeToString(deterministic=True)
+    return _remembered_spec(raw) if len(raw) <= _REMEMBERED_BYTES else _spec_of(spec)
+
+
+@lru_cache(maxsize=1024)
+def _remembered_spec(raw: bytes) -> ContextSpec:
+    return _spec_of(context_pb2.ContextSpec.FromString(raw))
+
+
+def _spec_of(spec: context_pb2.ContextSpec) -> ContextSpec:
+    mode = _MODES.get(spec.mode)
+    if mode is None:
+        raise InvalidField("spec.mode", "must be a MEMORY_MODE")
+    if len(spec.author_roles) > _MAX_AUTHOR_ROLES:
+        raise InvalidField("spec.author_roles", f"must have at most {_MAX_AUTHOR_ROLES} entries")
+    roles = {
+        rules.identifier("spec.author_roles key", author, required=True): rules.identifier(
+            f"spec.author_roles[{author!r}]", role
+        )
+        for author, role in spec.author_roles.items()
+    }
+    return ContextSpec(
+        mode=mode,
+        authors=tuple(author_step(f"spec.author_filters[{i}]", step) for i, step in enumerate(spec.author_filters)),
+        author_roles=roles,
+        last_n=spec.last_n if spec.HasField("last_n") else None,
+        max_turns=spec.max_turns if spec.HasField("max_turns") else None,
+        max_bytes=spec.max_bytes if spec.HasField("max_bytes") else None,
+        max_tokens=spec.max_tokens if spec.HasField("max_tokens") else None,
+        branch=rules.branch("spec.branch", spec.branch),
+        include_system=not spec.exclude_system,
+    )

@@ -1,0 +1,128 @@
+"""From a SessionEvent to a draft, and from an append to its answer.
+
+Everything the server wants to know of an event is read out of it here, once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+
+from threadkeep.v1 import event_pb2, event_service_pb2, message_pb2, session_pb2
+
+from ..domain import rules
+from ..domain.errors import BatchTooLarge, EventTooLarge, InvalidField
+from ..domain.model import NO_USAGE, EventDraft, Tools, Usage
+from ..store.base import Appended
+from .convert import role_of, time_of
+from .render import measured
+
+_NAMES = ("author", "author_role", "invocation_id", "compaction_source")
+_OUTPUT_ONLY = ("seq", "record_time", "archived", "token_estimate", "size_bytes", "token_counter")
+
+
+def drafts_of(events: Sequence[event_pb2.SessionEvent], limits: rules.Limits, make: DraftMaker) -> list[EventDraft]:
+    """Drafts in order. Clears OUTPUT_ONLY fields of the given messages and sets missing ids."""
+    if len(events) > limits.max_batch_events:
+        raise BatchTooLarge("events", len(events), limits.max_batch_events, "events")
+    drafts = []
+    for index, event in enumerate(events):
+        try:
+            draft = make(event)
+        except InvalidField as error:
+            raise InvalidField(f"events[{index}].{error.metadata['field']}", error.metadata["problem"]) from None
+        if len(draft.body) > limits.max_event_bytes:
+            raise EventTooLarge(f"events[{index}]", len(draft.body), limits.max_event_bytes)
+        drafts.append(draft)
+    return drafts
+
+
+class DraftMaker:
+    """Makes drafts of messages. `count` counts the tokens of a line of a prompt; `new_id` makes ids that callers leave out."""
+
+    def __init__(self, new_id: Callable[[], str], count: Callable[[str], int]) -> None:
+        self._new_id = new_id
+        self._count = count
+
+    def __call__(self, event: event_pb2.SessionEvent) -> EventDraft:
+        """Raises InvalidField naming the field within the event. On the path of every append: what is not set costs nothing."""
+        for name in _OUTPUT_ONLY:
+            event.ClearField(name)  # type: ignore[arg-type]
+        event_id = event.event_id
+        generated = not event_id
+        if generated:
+            event_id = event.event_id = self._new_id()
+        message = event.message
+        _check(event, event_id, message)
+        shown = measured(message)
+        if shown.tools & Tools.RESULTS:
+            check_nesting("message.parts", message.parts)
+        return EventDraft(
+            event_id=event_id,
+            body=event.SerializeToString(),
+            role=role_of("message.role", message.role),
+            generated_id=generated,
+            author=event.author,
+            author_role=event.author_role,
+            branch=event.branch,
+            event_time=time_of("event_time", event.event_time) if event.HasField("event_time") else None,
+            synthetic=event.synthetic,
+            token_estimate=self._count(shown.prompt_text),
+            usage=_usage("usage", event.usage) if event.HasField("usage") else NO_USAGE,
+            content_bytes=shown.content_bytes,
+            tools=shown.tools,
+        )
+
+
+def _check(event: event_pb2.SessionEvent, event_id: str, message: message_pb2.ChatMessage) -> None:
+    if not event.HasField("message"):
+        raise InvalidField("message", "is required")
+    if len(message.parts) > rules.MAX_PARTS:
+        raise InvalidField("message.parts", f"must have at most {rules.MAX_PARTS} parts")
+    rules.identifier("event_id", event_id, required=True)
+    for name in _NAMES:
+        if value := getattr(event, name):
+            rules.identifier(name, value)
+    if event.branch:
+        rules.branch("branch", event.branch)
+    if event.metadata_json:
+        rules.json_object("metadata_json", event.metadata_json)
+    if event.HasField("native"):
+        rules.identifier("native.format", event.native.format, required=True)
+
+
+def check_nesting(field: str, parts: Iterable[message_pb2.Part], left: int = rules.MAX_NESTING) -> None:
+    """Raises InvalidField for tool results that nest too deep."""
+    for part in parts:
+        if part.HasField("tool_result"):
+            if not left:
+                raise InvalidField(field, f"must nest tool results at most {rules.MAX_NESTING} deep")
+            check_nesting(field, part.tool_result.parts, left - 1)
+
+
+def set_appended(target: event_service_pb2.AppendEventsResponse, appended: Appended) -> None:
+    """Fills an empty message: a third of what building it from its parts costs."""
+    for event in appended.events:
+        target.events.add(event_id=event.event_id, seq=event.seq, replayed=event.replayed)
+    target.log_version = appended.log_version
+    target.last_seq = appended.last_seq
+    target.session_created = appended.session_created
+    window, counters = target.window, appended.window
+    window.SetInParent()  # present, also where all counters are zero
+    window.events = counters.events
+    window.turns = counters.turns
+    window.bytes = counters.bytes
+    window.tokens = counters.tokens
+
+
+def _usage(field: str, usage: session_pb2.TokenUsage) -> Usage:
+    values = (
+        usage.input_tokens,
+        usage.output_tokens,
+        usage.total_tokens,
+        usage.cached_tokens,
+        usage.reasoning_tokens,
+    )
+    # A session's totals are sums of these in 64 bits.
+    if any(not 0 <= value < 1 << 40 for value in values):
+        raise InvalidField(field, "must not hold negative or absurdly large counts")
+    return Usage(*values)

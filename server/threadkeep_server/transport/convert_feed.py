@@ -1,0 +1,58 @@
+"""Between protobuf and the domain: what is followed, and from where."""
+
+from __future__ import annotations
+
+from threadkeep.v1 import filter_pb2
+from threadkeep.v1 import subscription_service_pb2 as pb
+
+from ..domain import rules
+from ..domain.errors import InvalidField, InvalidResumeToken
+from ..domain.feed import FeedScope
+from ..domain.filters import EventFilter
+from ..service.subscriptions import Start
+from .convert import filter_of
+
+MAX_FILTER_BYTES = 128 << 10
+"""A filter that is followed is held in memory for as long, and kept with its consumer."""
+
+
+def scope_of(scope: pb.ChangeScope, field: str = "scope") -> FeedScope:
+    """The scope, without its tenant."""
+    user_id = rules.identifier(f"{field}.user_id", scope.user_id)
+    if user_id and not user_id.strip():
+        raise InvalidField(f"{field}.user_id", "must not be blank")
+    return FeedScope(
+        tenant="",
+        app=rules.identifier(f"{field}.app", scope.app) if scope.HasField("app") else None,
+        user_id=user_id or None,
+        labels=tuple(sorted(rules.labels(f"{field}.labels", scope.labels).items())),
+    )
+
+
+def followed_filter_of(wanted: filter_pb2.EventFilter) -> EventFilter:
+    """The filter of what has no end, from which a window could be counted. Raises InvalidField."""
+    if window := wanted.WhichOneof("window"):
+        raise InvalidField(f"filter.{window}", "is not for subscriptions, which have no window")
+    if wanted.ByteSize() > MAX_FILTER_BYTES:
+        raise InvalidField(
+            "filter", f"must have at most {MAX_FILTER_BYTES} bytes; follow more and leave out what is not wanted"
+        )
+    return filter_of(wanted)
+
+
+def start_of(request: pb.WatchSessionRequest | pb.WatchAllRequest) -> Start:
+    kind = request.WhichOneof("start")
+    if kind is None:
+        return Start()
+    if kind == "resume_token":
+        if not request.resume_token:  # not to be taken for none, which would skip what came since
+            raise InvalidResumeToken("is empty")
+        return Start(resume_token=request.resume_token)
+    value: int = getattr(request, kind)
+    if kind == "after_seq":
+        if value < 0:
+            raise InvalidField(kind, "must not be negative")
+        return Start(after_seq=value)
+    if not value:
+        raise InvalidField(kind, "must be true; leave it out for live_only")
+    return Start(from_beginning=kind == "from_beginning")

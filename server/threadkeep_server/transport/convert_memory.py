@@ -1,0 +1,191 @@
+"""Between protobuf and long-term memory."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+
+from threadkeep.v1 import memory_pb2
+from threadkeep.v1 import memory_service_pb2 as pb
+
+from ..domain import rules
+from ..domain.errors import BatchTooLarge, EventTooLarge, InvalidField
+from ..domain.memories import Forget, Memory, MemoryDraft, MemoryFilter, MemoryScope
+from ..domain.recall import SearchMode
+from ..service.memory import FoundMemory, MemoryQuery, Remembering
+from .codec import message_text
+from .convert import role_of, set_time, time_of
+from .convert_event import check_nesting
+from .convert_recall import highlights_to, min_score_of, mode_of, recency_of, refuse_ranking
+from .remembering import searched_text
+
+MOST_IDS = 1000
+MOST_CONDITIONS = 16
+_MOST_FILTER_VALUES = 1000
+
+# --- requests
+
+
+def scope_of(
+    request: pb.AddMemoriesRequest | pb.SearchMemoryRequest | pb.ListMemoriesRequest | pb.DeleteMemoriesRequest,
+) -> MemoryScope:
+    """Whose memories. Which user a caller may leave out, or name, is not asked here. Raises InvalidField."""
+    if not request.HasField("scope"):
+        raise InvalidField("scope", "is required")
+    app, user_id = request.scope.app, request.scope.user_id
+    rules.identifier("scope.app", app)
+    rules.identifier("scope.user_id", user_id)
+    if user_id and not user_id.strip():
+        raise InvalidField("scope.user_id", "must not be blank")
+    return MemoryScope(app, user_id)
+
+
+def remembering_of(request: pb.AddSessionToMemoryRequest) -> Remembering:
+    return Remembering(
+        event_ids=_ids("event_ids", request.event_ids),
+        include_tools=request.include_tools,
+        include_reasoning=request.include_reasoning,
+        include_synthetic=request.include_synthetic,
+        metadata_json=rules.portable_object("metadata_json", request.metadata_json),
+    )
+
+
+def drafts_of(entries: Sequence[memory_pb2.MemoryEntry], limits: rules.Limits, new_id: Callable[[], str]) -> list[MemoryDraft]:
+    """Drafts in order. Raises InvalidField, BatchTooLarge, EventTooLarge."""
+    if not entries:
+        raise InvalidField("memories", "must not be empty")
+    if len(entries) > limits.max_batch_events:
+        raise BatchTooLarge("memories", len(entries), limits.max_batch_events, "entries")
+    drafts: list[MemoryDraft] = []
+    seen: set[str] = set()
+    size = 0
+    for index, entry in enumerate(entries):
+        within = f"memories[{index}]"
+        draft = _draft(within, entry, new_id)
+        if draft.id in seen:
+            raise InvalidField(f"{within}.id", "occurs twice in the batch")
+        seen.add(draft.id)
+        bytes_ = len(draft.content) + len(draft.metadata_json.encode())
+        if bytes_ > limits.max_event_bytes:
+            raise EventTooLarge(within, bytes_, limits.max_event_bytes)
+        size += bytes_
+        drafts.append(draft)
+    if size > limits.max_batch_bytes:
+        raise BatchTooLarge("memories", size, limits.max_batch_bytes, "bytes")
+    return drafts
+
+
+def _draft(within: str, entry: memory_pb2.MemoryEntry, new_id: Callable[[], str]) -> MemoryDraft:
+    if not entry.HasField("content"):
+        raise InvalidField(f"{within}.content", "is required")
+    message = entry.content
+    role_of(f"{within}.content.role", message.role)
+    if len(message.parts) > rules.MAX_PARTS:
+        raise InvalidField(f"{within}.content.parts", f"must have at most {rules.MAX_PARTS} parts")
+    check_nesting(f"{within}.content.parts", message.parts)
+    if not message_text(message).strip():
+        raise InvalidField(f"{within}.content", "must have text that is not blank")
+    return MemoryDraft(
+        id=rules.identifier(f"{within}.id", entry.id) or new_id(),
+        content=message.SerializeToString(),
+        text=searched_text(message),
+        author=rules.identifier(f"{within}.author", entry.author),
+        event_time=time_of(f"{within}.event_time", entry.event_time) if entry.HasField("event_time") else None,
+        session_id=rules.identifier(f"{within}.session_id", entry.session_id),
+        event_id=rules.identifier(f"{within}.event_id", entry.event_id),
+        metadata_json=rules.portable_object(f"{within}.metadata_json", entry.metadata_json),
+    )
+
+
+def query_of(request: pb.SearchMemoryRequest) -> MemoryQuery:
+    mode = mode_of(request.mode)
+    if mode is SearchMode.SUBSTRING:
+        refuse_ranking(request)
+    if request.top_k < 0:
+        raise InvalidField("top_k", "must not be negative")
+    return MemoryQuery(
+        scope=scope_of(request),
+        text=rules.term("query", request.query),
+        mode=mode,
+        top_k=request.top_k,
+        min_score=min_score_of(request.min_score, mode) if request.HasField("min_score") else None,
+        filter=memory_filter_of(request.filter),
+        recency=recency_of(request.recency) if request.HasField("recency") else None,
+        reference_time=time_of("reference_time", request.reference_time) if request.HasField("reference_time") else None,
+    )
+
+
+def memory_filter_of(wanted: memory_pb2.MemoryFilter) -> MemoryFilter:
+    return MemoryFilter(
+        session_ids=frozenset(_names("filter.session_ids", wanted.session_ids)),
+        authors=frozenset(_names("filter.authors", wanted.authors)),
+        from_time=time_of("filter.from_time", wanted.from_time) if wanted.HasField("from_time") else None,
+        to_time=time_of("filter.to_time", wanted.to_time) if wanted.HasField("to_time") else None,
+        metadata=_conditions(wanted.metadata),
+    )
+
+
+def _names(field: str, values: Sequence[str]) -> list[str]:
+    if len(values) > _MOST_FILTER_VALUES:
+        raise InvalidField(field, f"must have at most {_MOST_FILTER_VALUES:,} entries")
+    return [rules.identifier(f"{field}[{index}]", value) for index, value in enumerate(values)]
+
+
+def _conditions(metadata: Mapping[str, str]) -> dict[str, str]:
+    if len(metadata) > MOST_CONDITIONS:
+        raise InvalidField("filter.metadata", f"must have at most {MOST_CONDITIONS} entries")
+    for key, value in metadata.items():
+        rules.identifier("filter.metadata key", key, required=True)
+        field = f"filter.metadata[{key!r}]"
+        if "\0" in rules.term(field, value):
+            raise InvalidField(field, "must not hold U+0000")
+    return dict(metadata)
+
+
+def forget_of(request: pb.DeleteMemoriesRequest) -> Forget:
+    """Which to delete. Raises InvalidField: nothing is ever deleted because something was left out."""
+    what = request.WhichOneof("what")
+    if what == "ids":
+        if not request.ids.ids:
+            raise InvalidField("ids.ids", "must not be empty")
+        return Forget(ids=_ids("ids.ids", request.ids.ids))
+    if what == "session_id":
+        return Forget(session_id=rules.identifier("session_id", request.session_id, required=True))
+    if what == "all" and not request.all:
+        raise InvalidField("all", "must be true; to delete some name ids or session_id")
+    if what is None:
+        raise InvalidField("what", "is required: ids, session_id or all")
+    return Forget()
+
+
+def _ids(field: str, ids: Sequence[str]) -> tuple[str, ...]:
+    if len(ids) > MOST_IDS:
+        raise InvalidField(field, f"must have at most {MOST_IDS:,} entries")
+    return tuple(rules.identifier(f"{field}[{index}]", each, required=True) for index, each in enumerate(ids))
+
+
+# --- responses
+
+
+def entry_to(found: FoundMemory) -> memory_pb2.MemoryEntry:
+    """An entry that was found."""
+    result = memory_to(found.memory)
+    result.score = found.score
+    result.highlights.extend(highlights_to(found.highlights))
+    return result
+
+
+def memory_to(memory: Memory) -> memory_pb2.MemoryEntry:
+    draft, scope = memory.draft, memory.scope
+    result = memory_pb2.MemoryEntry(
+        id=draft.id,
+        author=draft.author,
+        session_id=draft.session_id,
+        event_id=draft.event_id,
+        metadata_json=draft.metadata_json,
+        scope=memory_pb2.MemoryScope(app=scope.app, user_id=scope.user_id),
+    )
+    result.content.ParseFromString(draft.content)
+    set_time(result.record_time, memory.record_time)
+    if draft.event_time is not None:
+        set_time(result.event_time, draft.event_time)
+    return result

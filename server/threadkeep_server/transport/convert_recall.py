@@ -1,0 +1,160 @@
+"""From requests to searches, and what searches of events and of memories have in common on the wire."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+from google.protobuf.duration_pb2 import Duration
+
+from threadkeep.v1 import memory_service_pb2, recall_pb2, session_pb2
+from threadkeep.v1 import recall_service_pb2 as pb
+
+from ..domain import rules
+from ..domain.errors import InvalidField
+from ..domain.filters import EventFilter
+from ..domain.model import SECOND_NS, SessionRef
+from ..domain.recall import ALL_FIELDS, FIELDS, Field, SearchMode
+from ..service.ranked import Grouping, RankedQuery
+from ..service.searches import MOST_WEIGHT, Highlights, Recency
+from ..store.base import AppScope, EventScope, UserScope
+from .convert import filter_of, ref_of, time_of
+
+MOST_NEIGHBORS = 10
+# What a Duration may be by its own rules.
+_MAX_DURATION_S = 315_576_000_000
+_FIELDS = dict(enumerate(FIELDS, start=1))
+_NUMBERS = {field: number for number, field in _FIELDS.items()}
+_GROUPINGS = {int(grouping): grouping for grouping in Grouping}
+_OF_SUBSTRING = "is not for SEARCH_MODE_SUBSTRING, which finds literal text; leave it out, or choose another mode"
+
+
+def mode_of(value: int) -> SearchMode | None:
+    """None is the call's default."""
+    if not value:
+        return None
+    try:
+        return SearchMode(value)
+    except ValueError:
+        names = ", ".join(f"SEARCH_MODE_{mode.name}" for mode in SearchMode)
+        raise InvalidField("mode", f"must be one of {names}") from None
+
+
+def scope_of(request: pb.SearchEventsRequest) -> EventScope:
+    """Where to look, as it is asked for. Raises InvalidField."""
+    scope = request.WhichOneof("scope")
+    if scope == "session":
+        return ref_of(request.session)
+    if scope == "user":
+        app = rules.identifier("user.app", request.user.app) if request.user.HasField("app") else None
+        return UserScope(rules.identifier("user.user_id", request.user.user_id), app)
+    if scope == "app":
+        return AppScope(rules.identifier("app.app", request.app.app))
+    raise InvalidField("scope", "is required: session, user or app")
+
+
+def check_substring(request: pb.SearchEventsRequest) -> None:
+    """Refuses what only makes sense where hits are ranked."""
+    if fields_of(request.fields) & ~Field.TEXT:
+        raise InvalidField("fields", "must be SEARCH_FIELD_TEXT with SEARCH_MODE_SUBSTRING, which looks at nothing else")
+    if grouping_of(request.grouping) is not Grouping.NONE:
+        raise InvalidField("grouping", _OF_SUBSTRING)
+    refuse_ranking(request)
+
+
+def refuse_ranking(request: pb.SearchEventsRequest | memory_service_pb2.SearchMemoryRequest) -> None:
+    """Refuses the fields of a search that only a mode which ranks takes."""
+    for name in ("recency", "min_score", "reference_time"):
+        if request.HasField(name):
+            raise InvalidField(name, _OF_SUBSTRING)
+
+
+def ranked_query_of(request: pb.SearchEventsRequest, mode: SearchMode, limit: int, offset: int) -> RankedQuery:
+    """The search, checked but for who may ask it. Raises InvalidField."""
+    text = rules.term("query", request.query)
+    if not text.strip():
+        raise InvalidField("query", "must not be blank with a mode that ranks")
+    return RankedQuery(
+        scope=scope_of(request),
+        text=text,
+        mode=mode,
+        filter=_without_window(filter_of(request.filter)),
+        fields=fields_of(request.fields) or ALL_FIELDS,
+        limit=limit,
+        offset=offset,
+        neighbors=neighbors_of(request.neighbors),
+        grouping=grouping_of(request.grouping),
+        recency=recency_of(request.recency) if request.HasField("recency") else None,
+        min_score=min_score_of(request.min_score, mode) if request.HasField("min_score") else None,
+        reference_time=time_of("reference_time", request.reference_time) if request.HasField("reference_time") else None,
+        include_synthetic=request.include_synthetic,
+    )
+
+
+def _without_window(wanted: EventFilter) -> EventFilter:
+    if wanted.last_n is not None:
+        raise InvalidField("filter.last_n", "is not for searches; use page_size and page_token")
+    if wanted.page_size is not None:
+        raise InvalidField("filter.page", "is for SEARCH_MODE_SUBSTRING only; use page_size and page_token")
+    return wanted
+
+
+def fields_of(values: Sequence[int]) -> Field:
+    """The fields together; none if none are named."""
+    fields = Field(0)
+    for index, value in enumerate(values):
+        if value not in _FIELDS:
+            raise InvalidField(f"fields[{index}]", "must be SEARCH_FIELD_TEXT, _TOOL_CALLS, _TOOL_RESULTS or _MEDIA")
+        fields |= _FIELDS[value]
+    return fields
+
+
+def grouping_of(value: int) -> Grouping:
+    if value not in _GROUPINGS:
+        raise InvalidField("grouping", "must be HIT_GROUPING_TURN or HIT_GROUPING_SESSION")
+    return _GROUPINGS[value]
+
+
+def neighbors_of(value: int) -> int:
+    if not 0 <= value <= MOST_NEIGHBORS:
+        raise InvalidField("neighbors", f"must be between 0 and {MOST_NEIGHBORS}")
+    return value
+
+
+def recency_of(recency: recall_pb2.Recency) -> Recency:
+    if not recency.HasField("half_life"):
+        raise InvalidField("recency.half_life", "is required")
+    if not (math.isfinite(recency.weight) and 0 <= recency.weight <= MOST_WEIGHT):
+        raise InvalidField("recency.weight", f"must be between 0 and {MOST_WEIGHT:g}; 0 means 1")
+    return Recency(_nanoseconds("recency.half_life", recency.half_life), recency.weight or 1.0)
+
+
+def _nanoseconds(field: str, value: Duration) -> int:
+    if abs(value.seconds) > _MAX_DURATION_S or abs(value.nanos) >= SECOND_NS or value.seconds * value.nanos < 0:
+        raise InvalidField(field, "must be a duration: seconds within 10,000 years, nanos of the same sign and below a second")
+    total = value.seconds * SECOND_NS + value.nanos
+    if total <= 0:
+        raise InvalidField(field, "must be above zero")
+    return total
+
+
+def min_score_of(value: float, mode: SearchMode | None) -> float:
+    if mode is not SearchMode.SEMANTIC:
+        raise InvalidField("min_score", "is for SEARCH_MODE_SEMANTIC only, whose scores are cosines")
+    if not -1 <= value <= 1:
+        raise InvalidField("min_score", "must be between -1 and 1")
+    return value
+
+
+def tool_ref_of(session: session_pb2.SessionRef) -> SessionRef:
+    """For whom a tool is run; it may name the user and the app alone."""
+    if session.session_id:
+        return ref_of(session)
+    return ref_of(session, creating=True)
+
+
+def highlights_to(highlights: Highlights) -> list[recall_pb2.Highlight]:
+    return [
+        recall_pb2.Highlight(field=recall_pb2.SearchField.ValueType(_NUMBERS[field]), start=span.start, end=span.end)
+        for field, span in highlights
+    ]

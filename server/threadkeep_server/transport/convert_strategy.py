@@ -1,0 +1,140 @@
+"""Between protobuf and the domain: triggers, strategies and policies."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from threadkeep.v1 import compaction_pb2 as pb
+
+from ..compaction.plan import Strategy
+from ..compaction.strategies.pipeline import MAX_STEPS, Pipeline
+from ..compaction.strategies.recursive_summary import RecursiveSummary
+from ..compaction.strategies.sliding_window import SlidingWindow
+from ..compaction.strategies.token_budget import TokenBudget
+from ..compaction.strategies.trim_tool_results import TrimToolResults
+from ..compaction.strategies.turn_window import TurnWindow
+from ..compaction.triggers import MAX_DEPTH, AllOf, AnyOf, ByteSize, EventCount, TokenCount, Trigger, TurnCount
+from ..domain.errors import InvalidField
+from ..service.policies import Policy
+from .json_codec import from_json
+
+_MAX_PROMPT_CHARACTERS = 32_768
+_MAX_TRIGGERS = 32
+# Of all triggers of a tree together, which are looked at after each append.
+_MAX_TRIGGER_BYTES = 4096
+# Two prompts of the longest, in the widest of scripts, and room for the rest.
+_MAX_POLICY_BYTES = 512 << 10
+
+
+def trigger_of(trigger: pb.CompactionTrigger, field: str = "trigger", depth: int = 0) -> Trigger:
+    """The trigger, validated. Raises InvalidField naming a field within `field`."""
+    if depth == 0 and trigger.ByteSize() > _MAX_TRIGGER_BYTES:
+        raise InvalidField(field, f"must have at most {_MAX_TRIGGER_BYTES} bytes")
+    kind = trigger.WhichOneof("kind")
+    if kind == "turns_over":
+        return TurnCount(trigger.turns_over, field=field)
+    if kind == "tokens":
+        return TokenCount(trigger.tokens, field=field)
+    if kind == "bytes":
+        return ByteSize(trigger.bytes, field=field)
+    if kind == "events":
+        return EventCount(trigger.events, field=field)
+    if kind == "any_of":
+        return AnyOf(_several(trigger.any_of, f"{field}.any_of", depth), field=field)
+    if kind == "all_of":
+        return AllOf(_several(trigger.all_of, f"{field}.all_of", depth), field=field)
+    raise InvalidField(field, "must say when: turns_over, tokens, bytes, events, any_of or all_of")
+
+
+def _several(triggers: pb.TriggerList, field: str, depth: int) -> tuple[Trigger, ...]:
+    if depth >= MAX_DEPTH:
+        raise InvalidField(field, f"must be nested at most {MAX_DEPTH} deep")
+    if not 1 <= len(triggers.triggers) <= _MAX_TRIGGERS:
+        raise InvalidField(f"{field}.triggers", f"must be 1 to {_MAX_TRIGGERS} triggers")
+    return tuple(trigger_of(each, f"{field}.triggers[{i}]", depth + 1) for i, each in enumerate(triggers.triggers))
+
+
+def strategy_of(strategy: pb.CompactionStrategy, field: str = "strategy") -> Strategy:
+    """The strategy with its defaults, validated. Raises InvalidField naming a field within `field`."""
+    kind = strategy.WhichOneof("kind")
+    if kind == "sliding_window":
+        return SlidingWindow(**_given(max_events=strategy.sliding_window.max_events), field=field)
+    if kind == "turn_window":
+        return TurnWindow(**_given(max_turns=strategy.turn_window.max_turns), field=field)
+    if kind == "token_budget":
+        return TokenBudget(**_given(max_tokens=strategy.token_budget.max_tokens), field=field)
+    if kind == "recursive_summary":
+        return _recursive_summary(strategy.recursive_summary, field)
+    if kind == "trim_tool_results":
+        return _trim_tool_results(strategy.trim_tool_results, field)
+    if kind == "pipeline":
+        at = f"{field}.pipeline.steps"
+        if len(strategy.pipeline.steps) > MAX_STEPS:
+            raise InvalidField(at, f"must be 1 to {MAX_STEPS} strategies")
+        return Pipeline(tuple(_step_of(step, f"{at}[{i}]") for i, step in enumerate(strategy.pipeline.steps)), field=field)
+    raise InvalidField(
+        field,
+        "must say how: sliding_window, turn_window, token_budget, recursive_summary, trim_tool_results or pipeline",
+    )
+
+
+def _step_of(step: pb.CompactionStrategy, field: str) -> Strategy:
+    if step.HasField("pipeline"):  # before it is read, for pipelines within pipelines have no end
+        raise InvalidField(f"{field}.pipeline", "must not be nested")
+    return strategy_of(step, field)
+
+
+def _recursive_summary(wanted: pb.RecursiveSummary, field: str) -> RecursiveSummary:
+    at = f"{field}.recursive_summary"
+    options = _given(
+        max_events_to_keep=wanted.max_events_to_keep,
+        system_prompt=_prompt(f"{at}.system_prompt", wanted.system_prompt),
+        shadow_prompt=_prompt(f"{at}.shadow_prompt", wanted.shadow_prompt),
+        max_summary_tokens=wanted.max_summary_tokens,
+        max_prompt_tokens=wanted.max_prompt_tokens,
+    )
+    if wanted.HasField("overlap"):
+        options["overlap"] = wanted.overlap
+    return RecursiveSummary(**options, field=field)
+
+
+def _trim_tool_results(wanted: pb.TrimToolResults, field: str) -> TrimToolResults:
+    options = _given(min_tokens=wanted.min_tokens)
+    if wanted.HasField("keep_turns"):
+        options["keep_turns"] = wanted.keep_turns
+    return TrimToolResults(**options, field=field)
+
+
+def _given(**options: Any) -> dict[str, Any]:
+    """What is set; the strategies have the defaults."""
+    return {name: value for name, value in options.items() if value}
+
+
+def _prompt(field: str, value: str) -> str:
+    if len(value) > _MAX_PROMPT_CHARACTERS:
+        raise InvalidField(field, f"must have at most {_MAX_PROMPT_CHARACTERS} characters")
+    return value
+
+
+def policy_of(policy: pb.CompactionPolicy, field: str = "policy") -> Policy | None:
+    """None: compaction is disabled. Raises InvalidField naming a field within `field`."""
+    if policy.ByteSize() > _MAX_POLICY_BYTES:
+        raise InvalidField(field, f"must have at most {_MAX_POLICY_BYTES} bytes")
+    if policy.disabled:
+        return None
+    return Policy(trigger_of(policy.trigger, f"{field}.trigger"), strategy_of(policy.strategy, f"{field}.strategy"))
+
+
+def stored_policy(body: bytes) -> Policy | None:
+    """service.policies.Decode."""
+    return policy_of(pb.CompactionPolicy.FromString(body))
+
+
+def policy_from_json(text: str) -> bytes:
+    """The stored encoding of a policy that is given as JSON. Raises InvalidField naming a field within the policy."""
+    policy = from_json(text.encode(errors="surrogatepass"), pb.CompactionPolicy)
+    try:
+        policy_of(policy)
+    except InvalidField as error:
+        raise InvalidField(error.metadata["field"].removeprefix("policy."), error.metadata["problem"]) from None
+    return policy.SerializeToString(deterministic=True)

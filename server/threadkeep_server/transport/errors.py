@@ -1,0 +1,65 @@
+"""From domain errors to google.rpc.Status. Nothing but what a domain error carries ever reaches a client."""
+
+from __future__ import annotations
+
+import logging
+import uuid
+
+from google.protobuf import any_pb2, duration_pb2
+from google.protobuf.message import Message
+from google.rpc import error_details_pb2, status_pb2
+
+from ..domain.errors import (
+    ConsumerNotFound,
+    EventNotFound,
+    Internal,
+    Kind,
+    RateLimited,
+    ThreadkeepError,
+    ServerDraining,
+    SessionAlreadyExists,
+    SessionNotFound,
+    StoreUnavailable,
+    WatchTooSlow,
+)
+
+DOMAIN = "threadkeep.dev"
+_RETRY_AFTER_S = 1
+# By what is missing or in the way: its type, and which of the error's metadata names it.
+_RESOURCES = {
+    ConsumerNotFound: ("threadkeep.v1.Consumer", "name"),
+    EventNotFound: ("threadkeep.v1.SessionEvent", "event_id"),
+    SessionAlreadyExists: ("threadkeep.v1.Session", "session_id"),
+    SessionNotFound: ("threadkeep.v1.Session", "session_id"),
+}
+_log = logging.getLogger(__name__)
+
+
+def as_domain_error(exc: Exception) -> ThreadkeepError:
+    """The error itself, or Internal with an id under which the log has the rest."""
+    if isinstance(exc, ThreadkeepError):
+        return exc
+    error = Internal(str(uuid.uuid4()))
+    _log.error("unhandled error, request_id=%s", error.metadata["request_id"], exc_info=exc)
+    return error
+
+
+def status_of(error: ThreadkeepError) -> status_pb2.Status:
+    """The status with exactly one ErrorInfo, and BadRequest, RetryInfo or ResourceInfo where apt."""
+    info = error_details_pb2.ErrorInfo(reason=error.reason, domain=DOMAIN, metadata=error.metadata)
+    details: list[Message] = [info]
+    if error.kind is Kind.INVALID_ARGUMENT and "field" in error.metadata:
+        violation = error_details_pb2.BadRequest.FieldViolation(field=error.metadata["field"], description=error.message)
+        details.append(error_details_pb2.BadRequest(field_violations=[violation]))
+    elif resource := _RESOURCES.get(type(error)):
+        kind, name = resource
+        details.append(error_details_pb2.ResourceInfo(resource_type=kind, resource_name=error.metadata[name]))
+    elif isinstance(error, ServerDraining | StoreUnavailable | RateLimited | WatchTooSlow):
+        details.append(error_details_pb2.RetryInfo(retry_delay=duration_pb2.Duration(seconds=_RETRY_AFTER_S)))
+    return status_pb2.Status(code=error.kind.value, message=error.message, details=[_packed(each) for each in details])
+
+
+def _packed(message: Message) -> any_pb2.Any:
+    packed = any_pb2.Any()
+    packed.Pack(message)
+    return packed

@@ -1,0 +1,168 @@
+"""Changes as subscribers and consumers get them, put together from stored bytes: no event is parsed.
+
+A test holds them equal to what protobuf writes.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Sequence
+from functools import lru_cache
+
+from threadkeep.v1 import session_pb2
+from threadkeep.v1 import subscription_pb2 as pb
+
+from ..domain.feed import Bookmark, Change, ChangeKind, FeedEvent, FeedScope, Position
+from ..domain.model import SessionRef
+from ..feed.frames import MOST_FRAME_BYTES, CheckpointKind
+from .codec import published
+from .convert import ref_to, session_to, set_time
+from .convert_compaction import compaction_to
+from .fields import delimited, repeated, single
+from .resume_tokens import ResumeTokens
+
+_SESSIONS_REMEMBERED = 16_384
+# WatchSessionResponse and WatchAllResponse: changes.
+_CHANGES = delimited(1)
+# Change.
+_SESSION, _BATCH, _COMPACTION, _SESSION_CHANGE, _RESUME_TOKEN = (delimited(field) for field in (1, 2, 3, 4, 6))
+# EventBatch and CompactionNotice.
+_EVENTS, _RECORD, _INSERTED = delimited(1), delimited(1), delimited(2)
+_BATCH_CONTINUES = pb.EventBatch(continues=True).SerializeToString()
+_NOTICE_CONTINUES = pb.CompactionNotice(continues=True).SerializeToString()
+
+_WITH_EVENTS = (ChangeKind.APPENDED, ChangeKind.COMPACTED)
+_SESSION_KINDS = {
+    ChangeKind.CREATED: pb.SESSION_CHANGE_KIND_CREATED,
+    ChangeKind.UPDATED: pb.SESSION_CHANGE_KIND_UPDATED,
+    ChangeKind.DELETED: pb.SESSION_CHANGE_KIND_DELETED,
+}
+
+
+class FeedRenderer:
+    """feed.frames.Renderer: encodings of WatchSessionResponse, which are those of WatchAllResponse."""
+
+    def __init__(self, tokens: ResumeTokens, digest: bytes) -> None:
+        self._token = tokens.maker(digest)
+
+    def change(self, change: Change, events: Sequence[FeedEvent], before: Position, skip_seq: int = 0) -> list[bytes]:
+        session, rest = _session(change.ref), _rest(change)
+        bodies = [published(event) for event in events]
+        kind = _kind(change, bodies)
+        messages: list[bytes] = []
+        if len(kind) > MOST_FRAME_BYTES:
+            *parts, last = _parts(bodies)
+            token = self._token(before, skip_seq)
+            messages = [self._message(session, _kind(change, part, continues=True), token, rest) for part in parts]
+            kind = _kind(change, last)
+        messages.append(self._message(session, kind, self._token(change.position), rest))
+        return messages
+
+    def checkpoint(self, kind: CheckpointKind, position: Position, skip_seq: int = 0) -> bytes:
+        checkpoint = pb.Checkpoint(kind=pb.CheckpointKind.ValueType(kind))
+        return self._message(b"", pb.Change(checkpoint=checkpoint).SerializeToString(), self._token(position, skip_seq))
+
+    def _message(self, session: bytes, kind: bytes, token: bytes, rest: bytes = b"") -> bytes:
+        change = b"".join((session, kind, _RESUME_TOKEN[len(token)], token, rest))
+        return _CHANGES[len(change)] + change
+
+
+class FeedDialect:
+    """service.subscriptions.Dialect: how the subscribers of one filter are spoken to. The filter's bytes are those of its
+    deterministic encoding."""
+
+    def __init__(self, tokens: ResumeTokens, filter_bytes: bytes) -> None:
+        self._tokens = tokens
+        self._filter_bytes = filter_bytes
+
+    def renderer(self, scope: FeedScope) -> FeedRenderer:
+        return FeedRenderer(self._tokens, self._digest(scope))
+
+    def token(self, scope: FeedScope, position: Position) -> str:
+        return self._tokens.make(self._digest(scope), position)
+
+    def read_token(self, scope: FeedScope, token: str) -> Bookmark:
+        return self._tokens.read(self._digest(scope), token)
+
+    def _digest(self, scope: FeedScope) -> bytes:
+        return self._tokens.digest(scope, self._filter_bytes)
+
+
+def delivery_change(change: Change, events: Sequence[FeedEvent]) -> bytes:
+    """The encoding of threadkeep.v1.Change as consumers get it: as a whole, however large, and without a resume token."""
+    return _session(change.ref) + _kind(change, [published(event) for event in events]) + _rest(change)
+
+
+@lru_cache(maxsize=_SESSIONS_REMEMBERED)
+def _session(ref: SessionRef) -> bytes:
+    return single(_SESSION, ref_to(ref).SerializeToString())
+
+
+def _parts(bodies: Sequence[bytes]) -> list[Sequence[bytes]]:
+    """The events of each message: at least one, and no more than MOST_FRAME_BYTES unless it is one."""
+    parts: list[Sequence[bytes]] = []
+    part: list[bytes] = []
+    size = 0
+    for body in bodies:
+        if part and size + len(body) > MOST_FRAME_BYTES:
+            parts.append(part)
+            part, size = [], 0
+        part.append(body)
+        size += len(body)
+    parts.append(part)
+    return parts
+
+
+def _kind(change: Change, bodies: Sequence[bytes], *, continues: bool = False) -> bytes:
+    """The field of Change.kind."""
+    if change.kind is ChangeKind.APPENDED:
+        return single(_BATCH, repeated(_EVENTS, bodies) + (_BATCH_CONTINUES if continues else b""))
+    if change.kind is ChangeKind.COMPACTED:
+        compaction = change.compaction
+        record = b"" if compaction is None else single(_RECORD, compaction_to(compaction).SerializeToString())
+        return single(_COMPACTION, record + repeated(_INSERTED, bodies) + (_NOTICE_CONTINUES if continues else b""))
+    return single(_SESSION_CHANGE, _session_change(change).SerializeToString(deterministic=True))
+
+
+def _session_change(change: Change) -> pb.SessionChange:
+    kind = pb.SESSION_CHANGE_KIND_EXPIRED if change.expired else _SESSION_KINDS[change.kind]
+    after = change.after
+    if after is None:
+        session = session_pb2.Session(ref=ref_to(change.ref), labels=change.labels)
+    elif change.kind == ChangeKind.DELETED:
+        session = session_pb2.Session(ref=ref_to(after.ref), uid=after.uid, labels=after.labels)
+    else:
+        session = session_to(after)
+    return pb.SessionChange(kind=kind, session=session)
+
+
+class _Rest(threading.local):
+    """The fields behind the resume token: versions and change_time. Messages are kept to be filled again: making one takes as
+    long as filling and writing it."""
+
+    def __init__(self) -> None:
+        self._timed = pb.Change()
+        self._time = self._timed.change_time
+        self._whole = pb.Change()
+        self._whole_time = self._whole.change_time
+        self._versions = self._whole.versions
+        self._window = self._versions.window
+        self._window.SetInParent()  # present, also where all counters are zero
+
+    def __call__(self, change: Change) -> bytes:
+        if change.kind not in _WITH_EVENTS:
+            set_time(self._time, change.time)
+            return self._timed.SerializeToString()
+        versions, window = self._versions, self._window
+        set_time(self._whole_time, change.time)
+        versions.log_version = change.log_version
+        versions.window_version = change.window_version
+        versions.last_seq = change.last_seq
+        window.events = change.window_events
+        window.turns = change.window_turns
+        window.bytes = change.window_bytes
+        window.tokens = change.window_tokens
+        return self._whole.SerializeToString()
+
+
+_rest = _Rest()

@@ -1,0 +1,59 @@
+"""Answers over HTTP that no RPC library writes."""
+
+from __future__ import annotations
+
+import base64
+import json
+from collections.abc import Iterable
+
+from google.protobuf import symbol_database
+
+from ..domain.errors import Kind, ThreadkeepError
+from .connect_adapter import Send
+from .errors import status_of
+from .json_codec import to_json
+
+JSON = b"application/json"
+TEXT = b"text/plain; charset=utf-8"
+Header = tuple[bytes, bytes]
+
+# As the Connect protocol has it, so that every path of the port tells the same failure by the same number.
+_STATUS = {
+    Kind.INVALID_ARGUMENT: 400,
+    Kind.DEADLINE_EXCEEDED: 504,
+    Kind.NOT_FOUND: 404,
+    Kind.ALREADY_EXISTS: 409,
+    Kind.PERMISSION_DENIED: 403,
+    Kind.RESOURCE_EXHAUSTED: 429,
+    Kind.FAILED_PRECONDITION: 400,
+    Kind.ABORTED: 409,
+    Kind.OUT_OF_RANGE: 400,
+    Kind.INTERNAL: 500,
+    Kind.UNAVAILABLE: 503,
+    Kind.UNAUTHENTICATED: 401,
+}
+
+
+async def answer(send: Send, status: int, content_type: bytes, body: bytes, headers: Iterable[Header] = ()) -> None:
+    """A whole answer."""
+    own = [(b"content-type", content_type), (b"content-length", str(len(body)).encode())]
+    await send({"type": "http.response.start", "status": status, "headers": [*own, *headers]})
+    await send({"type": "http.response.body", "body": body, "more_body": False})
+
+
+async def answer_json(send: Send, status: int, value: object, headers: Iterable[Header] = ()) -> None:
+    """The value as JSON on a line of its own."""
+    await answer(send, status, JSON, json.dumps(value, ensure_ascii=False).encode() + b"\n", headers)
+
+
+async def answer_error(send: Send, error: ThreadkeepError) -> None:
+    """What an RPC that failed so is told, in the form of the Connect protocol."""
+    status = status_of(error)
+    details = []
+    for detail in status.details:
+        unpacked = symbol_database.Default().GetSymbol(detail.TypeName())()
+        detail.Unpack(unpacked)
+        value = base64.b64encode(detail.value).decode().rstrip("=")
+        details.append({"type": detail.TypeName(), "value": value, "debug": json.loads(to_json(unpacked))})
+    body = {"code": error.kind.name.lower(), "message": status.message, "details": details}
+    await answer_json(send, _STATUS[error.kind], body)

@@ -1,0 +1,127 @@
+"""PATCH /apps/{app}/users/{user}/memory: taking a session into long-term memory by plain HTTP, as agent frameworks do."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict
+from urllib.parse import unquote
+
+from ..domain import rules
+from ..domain.errors import InvalidField, ThreadkeepError
+from ..domain.model import SessionRef
+from ..service.memory import MemoryService
+from .auth import Authenticator
+from .connect_adapter import Receive, Scope, Send
+from .errors import as_domain_error
+from .http_answers import answer_error, answer_json
+
+PATTERN = "/apps/{app}/users/{user}/memory"
+SHOWN = f'{PATTERN} with {{"sessionId": "..."}}'
+_METHOD = "PATCH"
+_SEGMENTS = 6
+_MOST_BYTES = 64 << 10
+_LONGEST_NAME = 100
+_NAMES = ("sessionId", "session_id")
+
+
+class _TooLarge(Exception):
+    """The body."""
+
+
+class MemoryRoute:
+    """Answers like AddSessionToMemory for the session's text: its counts, or the error that the RPC would give."""
+
+    def __init__(self, memory: MemoryService, authenticator: Authenticator) -> None:
+        self._memory = memory
+        self._authenticator = authenticator
+
+    @staticmethod
+    def matches(scope: Scope) -> bool:
+        """Whether the path is one of these, whatever the method."""
+        parts = _parts(scope)
+        return len(parts) == _SEGMENTS and (parts[0], parts[1], parts[3], parts[5]) == (b"", b"apps", b"users", b"memory")
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["method"] != _METHOD:
+            message = f"this path is called by {_METHOD}: {SHOWN}"
+            await answer_json(send, 405, {"code": "unimplemented", "message": message}, [(b"allow", _METHOD.encode())])
+            return
+        try:
+            authorization = dict(scope["headers"]).get(b"authorization")
+            caller = self._authenticator.caller(None if authorization is None else authorization.decode("latin-1"))
+            done = await self._memory.add_session(caller, _named(scope, await _body(receive)))
+        except _TooLarge:
+            message = f"the body must have at most {_MOST_BYTES:,} bytes"
+            await answer_json(send, 413, {"code": "resource_exhausted", "message": message}, [(b"connection", b"close")])
+        except Exception as exc:
+            error: ThreadkeepError = as_domain_error(exc)
+            await answer_error(send, error)
+        else:
+            await answer_json(send, 200, asdict(done))
+
+
+def _parts(scope: Scope) -> list[bytes]:
+    """Segments as they were sent: an encoded slash does not part them."""
+    raw: bytes = scope.get("raw_path") or scope["path"].encode()
+    return raw.partition(b"?")[0].split(b"/")
+
+
+def _named(scope: Scope, body: bytes) -> SessionRef:
+    """The session that path and body name. Raises InvalidField."""
+    _, _, app, _, user, _ = _parts(scope)
+    return SessionRef(
+        app=rules.identifier("app", _decoded("app", app)),
+        user_id=rules.identifier("user", _decoded("user", user), required=True),
+        session_id=rules.identifier("sessionId", _session_id(body), required=True),
+    )
+
+
+def _decoded(field: str, segment: bytes) -> str:
+    try:
+        return unquote(segment.decode("ascii"), errors="strict")
+    except UnicodeDecodeError:
+        raise InvalidField(field, "must be UTF-8, percent-encoded") from None
+
+
+def _session_id(body: bytes) -> str:
+    try:
+        value = json.loads(body)
+    except (ValueError, RecursionError):
+        raise InvalidField("body", 'must be JSON, as in {"sessionId": "..."}') from None
+    if not isinstance(value, dict):
+        raise InvalidField("body", 'must be a JSON object, as in {"sessionId": "..."}')
+    if unknown := sorted(value.keys() - set(_NAMES)):
+        name = unknown[0][:_LONGEST_NAME].encode("utf-8", "replace").decode()  # JSON can write half of a surrogate pair
+        raise InvalidField(name, "is not a field; the only one here is sessionId")
+    given = [value[name] for name in _NAMES if name in value]
+    if len(given) > 1:
+        raise InvalidField("sessionId", "and session_id are the same field; keep one")
+    if not given:
+        raise InvalidField("sessionId", "is required")
+    if not isinstance(given[0], str):
+        raise InvalidField("sessionId", "must be a string")
+    return _without_surrogates(given[0])
+
+
+def _without_surrogates(session_id: str) -> str:
+    try:
+        session_id.encode()
+    except UnicodeEncodeError:
+        raise InvalidField("sessionId", "must be text that has a UTF-8 form") from None
+    return session_id
+
+
+async def _body(receive: Receive) -> bytes:
+    pieces: list[bytes] = []
+    size = 0
+    more = True
+    while more:
+        event = await receive()
+        if event["type"] != "http.request":
+            break  # the client is gone, and nobody hears the answer
+        pieces.append(event.get("body", b""))
+        size += len(pieces[-1])
+        if size > _MOST_BYTES:
+            raise _TooLarge
+        more = event.get("more_body", False)
+    return b"".join(pieces)

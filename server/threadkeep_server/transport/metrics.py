@@ -1,0 +1,144 @@
+"""The /metrics page: numbers about the server in the text format that Prometheus reads.
+
+Whoever reaches the HTTP port may read it, so it holds counts only: no tenant, no user and no session, not even as a label.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import time
+from collections.abc import Awaitable, Callable, Iterable, Iterator
+from dataclasses import dataclass
+
+from prometheus_client import CONTENT_TYPE_PLAIN_0_0_4, CollectorRegistry, generate_latest
+from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metric
+from prometheus_client.registry import Collector
+
+from ..domain.errors import ThreadkeepError
+from ..domain.feed import FeedState, Position
+from ..domain.model import SECOND_NS
+from ..feed.tail import TailStats
+from ..store.base import StoreInfo
+
+_log = logging.getLogger(__name__)
+
+CONTENT_TYPE = CONTENT_TYPE_PLAIN_0_0_4
+_TIMEOUT_S = 5.0
+# However many ask, the database is asked this often at most.
+_FRESH_S = 1.0
+
+
+@dataclass(frozen=True, slots=True)
+class EmbeddingStats:
+    """`waiting`: documents without an embedding, as last counted; `failures`: requests that the embedder did not answer."""
+
+    waiting: int
+    failures: int
+
+
+@dataclass(frozen=True, slots=True)
+class Sources:
+    """Where the numbers come from. `feed` and `store` ask the database; the others know by themselves, and None is unknown."""
+
+    feed: Callable[[], Awaitable[FeedState]]
+    store: Callable[[], Awaitable[StoreInfo]]
+    tail: Callable[[], TailStats] | None = None
+    consumer_members: Callable[[], int] | None = None
+    embedding: Callable[[], EmbeddingStats | None] = lambda: None
+
+
+class Metrics:
+    """Writes the page anew for who asks, at most once a second. `clock` in nanoseconds, as the times of changes are."""
+
+    def __init__(
+        self, sources: Sources, *, clock: Callable[[], int] = time.time_ns, monotonic: Callable[[], float] = time.monotonic
+    ) -> None:
+        self._sources = sources
+        self._clock = clock
+        self._monotonic = monotonic
+        self._one_at_a_time = asyncio.Lock()
+        self._page = b""
+        self._fresh_until = float("-inf")
+
+    async def page(self) -> bytes:
+        """Never raises for a database that does not answer: `threadkeep_up` is 0 then, and what only it knows is left out."""
+        async with self._one_at_a_time:
+            if self._monotonic() >= self._fresh_until:
+                self._page = await self._written()
+                self._fresh_until = self._monotonic() + _FRESH_S
+            return self._page
+
+    async def _written(self) -> bytes:
+        facts = await self._asked()
+        registry = CollectorRegistry()
+        registry.register(_Once(self._families(facts)))
+        return generate_latest(registry)
+
+    async def _asked(self) -> tuple[FeedState, StoreInfo] | None:
+        try:
+            async with asyncio.timeout(_TIMEOUT_S):
+                return await self._sources.feed(), await self._sources.store()
+        except (ThreadkeepError, TimeoutError, asyncio.CancelledError):  # cancelled: the server is leaving
+            return None
+        except Exception as exc:
+            _log.warning("metrics lack what the database knows: %s", type(exc).__name__)
+            return None
+
+    def _families(self, facts: tuple[FeedState, StoreInfo] | None) -> Iterator[Metric]:
+        yield _gauge("up", "Whether the database answers.", facts is not None)
+        if facts is not None:
+            feed, store = facts
+            yield from self._of_feed(feed)
+            if store.indexed:
+                yield _gauge("search_index_lag_batches", "Changes that the search index has yet to take in.", store.index_lag)
+        if self._sources.tail is not None:
+            yield from _of_tail(self._sources.tail(), None if facts is None else facts[0].head)
+        if self._sources.consumer_members is not None:
+            yield _gauge("consumer_members", "Members of consumers on this server.", self._sources.consumer_members())
+        if (embedding := self._sources.embedding()) is not None:
+            yield from _of_embedding(embedding)
+
+    def _of_feed(self, feed: FeedState) -> Iterator[Metric]:
+        yield _gauge("feed_head", "Number of the last change that can be told.", feed.head.change)
+        yield _gauge(
+            "feed_unsettled_changes",
+            "Changes that are committed and cannot be told yet, because one that sorts before them may still come.",
+            feed.unsettled,
+        )
+        age = 0 if feed.oldest_time is None else max(0, self._clock() - feed.oldest_time)
+        yield _gauge("feed_oldest_change_age_seconds", "Age of the oldest change kept; 0 if there is none.", age / SECOND_NS)
+
+
+def _of_tail(tail: TailStats, head: Position | None) -> Iterator[Metric]:
+    states = GaugeMetricFamily("threadkeep_subscriptions", "Subscriptions on this server.", labels=["state"])
+    states.add_metric(["live"], max(0, tail.subscribers - tail.behind))
+    states.add_metric(["catching_up"], tail.behind)
+    yield states
+    told = "How often a live subscription fell behind and went on from the log."
+    yield CounterMetricFamily("threadkeep_subscription_fell_behind_total", told, value=tail.fell_behind)
+    yield _gauge("subscription_channels", "Scopes and filters that subscriptions of this server share.", tail.channels)
+    yield _gauge("subscription_kept_bytes", "Messages kept for live subscriptions, in bytes.", tail.kept_bytes)
+    if head is not None and tail.subscribers:  # where nobody follows the tail rests, and lags behind nothing
+        lag = max(0, head.change - tail.position.change) if tail.position < head else 0
+        yield _gauge("feed_tail_lag_changes", "Changes that could be told, and this server has yet to read, about.", lag)
+
+
+def _of_embedding(stats: EmbeddingStats) -> Iterator[Metric]:
+    yield _gauge("embedding_waiting", "Events and memories that wait for their embedding, as last counted.", stats.waiting)
+    told = "Requests that the embedder did not answer with vectors."
+    yield CounterMetricFamily("threadkeep_embedding_failures_total", told, value=stats.failures)
+
+
+def _gauge(name: str, told: str, value: float) -> GaugeMetricFamily:
+    return GaugeMetricFamily(f"threadkeep_{name}", told, value=value)
+
+
+class _Once(Collector):
+    """What is true of one moment: a page is written of it, and nothing is kept from one page to the next."""
+
+    def __init__(self, families: Iterable[Metric]) -> None:
+        self._families = list(families)
+
+    def collect(self) -> Iterable[Metric]:
+        return self._families

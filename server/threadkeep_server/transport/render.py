@@ -1,0 +1,69 @@
+"""What a model would be shown of a message: the line of a prompt that tokens are counted on, and its size."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from threadkeep.v1 import message_pb2
+
+from ..domain.model import Tools
+from ..domain.text import prompt_line
+
+
+class Measured(NamedTuple):
+    """What is kept of a message beside its bytes; see domain.model.WindowEvent."""
+
+    prompt_text: str
+    content_bytes: int
+    tools: Tools
+
+
+def measured(message: message_pb2.ChatMessage) -> Measured:
+    """Goes through the parts once; on the path of every append."""
+    texts: list[str] = []
+    calls: list[str] = []
+    results: list[str] = []
+    size = 0
+    for part in message.parts:
+        kind = part.WhichOneof("content")
+        if kind == "text":
+            text = part.text.text
+            texts.append(text)
+            size += _utf8(text)
+        elif kind == "tool_call":
+            call = part.tool_call
+            calls.append(f"{call.name}({call.arguments_json})")
+            size += _utf8(call.name) + _utf8(call.arguments_json)
+        elif kind == "tool_result":
+            result, told = part.tool_result, _result(part.tool_result)
+            results.append(f"{result.name} -> {told.prompt_text}")
+            size += _utf8(result.name) + told.content_bytes
+        elif kind == "data":
+            texts.append(part.data.json)
+            size += _utf8(part.data.json)
+        elif kind == "reasoning":
+            size += _utf8(part.reasoning.text)
+        elif kind == "media":
+            size += _utf8(part.media.uri)
+    tools = _TOOLS[bool(calls), bool(results)]
+    return Measured(prompt_line(message.role, "\n".join(texts), calls, results), size, tools)
+
+
+_TOOLS = {
+    (False, False): Tools.NONE,
+    (True, False): Tools.CALLS,
+    (False, True): Tools.RESULTS,
+    (True, True): Tools.CALLS | Tools.RESULTS,
+}
+
+
+def _result(result: message_pb2.ToolResultPart) -> Measured:
+    """A result's own text, and its size without its name."""
+    texts = [part.text.text if part.HasField("text") else part.data.json for part in result.parts]
+    uris = [part.media.uri for part in result.parts]
+    size = sum(map(_utf8, (*texts, *uris, result.structured_json)))
+    return Measured("\n".join(filter(None, texts)) or result.structured_json, size, Tools.NONE)
+
+
+def _utf8(text: str) -> int:
+    return len(text) if text.isascii() else len(text.encode())

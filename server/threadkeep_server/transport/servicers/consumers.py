@@ -1,0 +1,127 @@
+"""threadkeep.v1.ConsumerService."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import suppress
+
+from threadkeep.v1 import consumer_service_pb2 as pb
+
+from ...domain import rules
+from ...domain.errors import InvalidField
+from ...domain.model import Caller
+from ...feed.membership import Membership
+from ...service.consumers import ConsumerService, shown_id
+from ..convert_consumer import (
+    NAME_NUMBERS,
+    RenderChange,
+    consume_response,
+    consumer_to,
+    delivery_ids_of,
+    fitting,
+    join_of,
+    name_of,
+    numbers_of,
+    parked_ids_of,
+    parked_response,
+    read_filter,
+    reason_of,
+    standing_to,
+)
+from ..tokens import PageTokens
+
+_JOIN_WITHIN_S = 30.0
+
+
+class ConsumerServicer:
+    def __init__(self, consumers: ConsumerService, limits: rules.Limits, tokens: PageTokens, render: RenderChange) -> None:
+        self._consumers = consumers
+        self._limits = limits
+        self._tokens = tokens
+        self._render = render
+
+    async def Consume(
+        self, requests: AsyncIterator[pb.ConsumeRequest], caller: Caller
+    ) -> AsyncIterator[pb.ConsumeResponse | bytes]:
+        join = await _join(requests)
+        async with self._consumers.consume(caller, join_of(join)) as member:
+            listening = asyncio.create_task(_listen(requests, member))
+            try:
+                joined = pb.Joined(consumer=consumer_to(member.consumer), member_id=shown_id(member.member_id))
+                yield pb.ConsumeResponse(joined=joined)
+                async for told in member.told():
+                    yield consume_response(told, self._render)
+            finally:
+                listening.cancel()
+                await asyncio.wait([listening])
+
+    async def ListConsumers(self, request: pb.ListConsumersRequest, caller: Caller) -> pb.ListConsumersResponse:
+        token = request.page_token
+        after = name_of(self._tokens.read(request, caller, token, NAME_NUMBERS)) if token else ""
+        consumers, more = await self._consumers.list(caller, self._page_size(request.page_size), after)
+        shown = fitting([consumer_to(each) for each in consumers], self._limits.max_response_bytes)
+        more = more or len(shown) < len(consumers)
+        return pb.ListConsumersResponse(
+            consumers=shown, next_page_token=self._tokens.make(request, caller, *numbers_of(shown[-1].name)) if more else ""
+        )
+
+    async def GetConsumer(self, request: pb.GetConsumerRequest, caller: Caller) -> pb.GetConsumerResponse:
+        return standing_to(await self._consumers.get(caller, _name(request.name)))
+
+    async def DeleteConsumer(self, request: pb.DeleteConsumerRequest, caller: Caller) -> pb.DeleteConsumerResponse:
+        return pb.DeleteConsumerResponse(deleted=await self._consumers.delete(caller, _name(request.name)))
+
+    async def ListParkedChanges(self, request: pb.ListParkedChangesRequest, caller: Caller) -> bytes:
+        name, size = _name(request.name), self._page_size(request.page_size)
+        after = self._tokens.read(request, caller, request.page_token, 1)[0] if request.page_token else None
+        page = await self._consumers.parked(caller, name, size, self._limits.max_response_bytes, after or 0, read_filter)
+        token = "" if page.cursor is None else self._tokens.make(request, caller, page.cursor)
+        return parked_response(page, token, self._render)
+
+    async def ReplayParkedChanges(
+        self, request: pb.ReplayParkedChangesRequest, caller: Caller
+    ) -> pb.ReplayParkedChangesResponse:
+        ids = parked_ids_of(request.parked_ids)
+        return pb.ReplayParkedChangesResponse(replayed=await self._consumers.replay_parked(caller, _name(request.name), ids))
+
+    async def DeleteParkedChanges(
+        self, request: pb.DeleteParkedChangesRequest, caller: Caller
+    ) -> pb.DeleteParkedChangesResponse:
+        ids = parked_ids_of(request.parked_ids)
+        return pb.DeleteParkedChangesResponse(deleted=await self._consumers.delete_parked(caller, _name(request.name), ids))
+
+    def _page_size(self, value: int) -> int:
+        return rules.page_size("page_size", value, default=rules.DEFAULT_PAGE_SIZE, most=self._limits.max_page_size)
+
+
+async def _join(requests: AsyncIterator[pb.ConsumeRequest]) -> pb.JoinConsumer:
+    """Not waited for without end: until it has joined, a stream counts towards no quota."""
+    first = None
+    with suppress(TimeoutError):
+        async with asyncio.timeout(_JOIN_WITHIN_S):
+            first = await anext(requests, None)
+    if first is None or first.WhichOneof("request") != "join":
+        raise InvalidField("join", "is required in the first request")
+    return first.join
+
+
+async def _listen(requests: AsyncIterator[pb.ConsumeRequest], member: Membership) -> None:
+    """Hands on what the client says. The half-close, or its going away, ends the membership; so does what is wrong."""
+    try:
+        async for request in requests:
+            kind = request.WhichOneof("request")
+            if kind == "acknowledge":
+                member.acknowledge(delivery_ids_of(request.acknowledge))
+            elif kind == "reject":
+                member.reject(request.reject.delivery_id, reason_of(request.reject), park=request.reject.park)
+            else:
+                raise InvalidField("request", "must be acknowledge or reject after the first, which joins")
+    except Exception as exc:  # told to the client, if it still listens
+        member.end(exc)
+    finally:
+        member.leave()
+
+
+def _name(name: str) -> str:
+    return rules.identifier("name", name, required=True)

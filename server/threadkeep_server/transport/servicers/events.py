@@ -1,0 +1,117 @@
+"""threadkeep.v1.EventService."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Awaitable, Callable
+
+from threadkeep.v1 import event_service_pb2 as pb
+from threadkeep.v1 import session_pb2
+
+from ...domain import rules
+from ...domain.errors import InvalidField
+from ...domain.model import Caller, SessionRef
+from ...service.events import Append, EventService
+from ...service.sessions import SessionDraft
+from ...store.base import Appended, Cursor, EventQuery
+from ..append_stream import AppendStream
+from ..convert import expiry_of, filter_of, ref_of
+from ..convert_context import spec_of
+from ..convert_event import DraftMaker, drafts_of, set_appended
+from ..tokens import PageTokens
+from ..wire import get_context_response, get_event_response, list_events_response
+
+_IF_EXISTS = frozenset(pb.IfExists.values())
+_SORT_ORDERS = frozenset(pb.SortOrder.values())
+_ReadRef = Callable[[session_pb2.SessionRef], SessionRef]
+
+
+class EventServicer:
+    def __init__(self, events: EventService, limits: rules.Limits, tokens: PageTokens, make_draft: DraftMaker) -> None:
+        self._events = events
+        self._limits = limits
+        self._tokens = tokens
+        self._make_draft = make_draft
+
+    async def AppendEvents(self, request: pb.AppendEventsRequest, caller: Caller) -> pb.AppendEventsResponse:
+        response = pb.AppendEventsResponse()
+        set_appended(response, await self._events.append(caller, self._append_of(request, request.session, ref_of)))
+        return response
+
+    def _append_of(self, request: pb.AppendEventsRequest, session: session_pb2.SessionRef, read: _ReadRef) -> Append:
+        if request.if_exists not in _IF_EXISTS:
+            raise InvalidField("if_exists", "must be IF_EXISTS_REPLAY or IF_EXISTS_IGNORE")
+        expected = request.WhichOneof("precondition")
+        last_id = rules.identifier("expected_last_event_id", request.expected_last_event_id)
+        return Append(
+            ref=read(session),
+            drafts=drafts_of(request.events, self._limits, self._make_draft),
+            expected_log_version=request.expected_log_version if expected == "expected_log_version" else None,
+            expected_last_event_id=last_id if expected == "expected_last_event_id" else None,
+            ignore_existing=request.if_exists == pb.IF_EXISTS_IGNORE,
+            create=_create_of(request.create_if_missing) if request.HasField("create_if_missing") else None,
+        )
+
+    def AppendStream(
+        self, requests: AsyncIterator[pb.AppendStreamRequest], caller: Caller
+    ) -> AsyncIterator[pb.AppendStreamResponse]:
+        read = _LastRef().of
+
+        def append(request: pb.AppendEventsRequest, session: session_pb2.SessionRef) -> Awaitable[Appended]:
+            return self._events.append(caller, self._append_of(request, session, read))
+
+        return AppendStream(append).responses(requests)
+
+    async def GetEvent(self, request: pb.GetEventRequest, caller: Caller) -> bytes:
+        event_id = rules.identifier("event_id", request.event_id, required=True)
+        return get_event_response(await self._events.get(caller, ref_of(request.session), event_id))
+
+    async def ListEvents(self, request: pb.ListEventsRequest, caller: Caller) -> bytes:
+        page = await self._events.list(caller, ref_of(request.session), self._query_of(request, caller))
+        cursor = page.cursor
+        token = "" if cursor is None else self._tokens.make(request, caller, cursor.position, cursor.stop)
+        return list_events_response(page, token)
+
+    async def GetContext(self, request: pb.GetContextRequest, caller: Caller) -> bytes:
+        return get_context_response(await self._events.context(caller, ref_of(request.session), spec_of(request.spec)))
+
+    def _query_of(self, request: pb.ListEventsRequest, caller: Caller) -> EventQuery:
+        if request.order not in _SORT_ORDERS:
+            raise InvalidField("order", "must be SORT_ORDER_ASCENDING or SORT_ORDER_DESCENDING")
+        wanted = filter_of(request.filter)
+        if wanted.has_window and request.page_size:
+            raise InvalidField("page_size", "and a window in filter are mutually exclusive")
+        cursor = None
+        if request.page_token:
+            position, stop = self._tokens.read(request, caller, request.page_token, 2)
+            cursor = Cursor(position or 0, stop)
+        default = self._limits.max_page_size if wanted.has_window else rules.DEFAULT_PAGE_SIZE
+        return EventQuery(
+            filter=wanted,
+            descending=request.order == pb.SORT_ORDER_DESCENDING,
+            limit=rules.page_size("page_size", request.page_size, default=default, most=self._limits.max_page_size),
+            max_bytes=self._limits.max_response_bytes,
+            cursor=cursor,
+        )
+
+
+class _LastRef:
+    """Reads a stream's session once, not with each of its messages. Whether the caller may name it is asked each time."""
+
+    def __init__(self) -> None:
+        self._session: session_pb2.SessionRef | None = None
+        self._ref = SessionRef("", "", "")
+
+    def of(self, session: session_pb2.SessionRef) -> SessionRef:
+        """Raises InvalidField, each time anew."""
+        if session is not self._session:
+            self._ref = ref_of(session)
+            self._session = session
+        return self._ref
+
+
+def _create_of(create: pb.CreateIfMissing) -> SessionDraft:
+    return SessionDraft(
+        expiry=expiry_of(create.expiry, "create_if_missing.expiry"),
+        metadata_json=rules.json_object("create_if_missing.metadata_json", create.metadata_json),
+        labels=rules.labels("create_if_missing.labels", create.labels),
+    )

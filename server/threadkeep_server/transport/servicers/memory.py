@@ -1,0 +1,62 @@
+"""threadkeep.v1.MemoryService."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from threadkeep.v1 import memory_service_pb2 as pb
+from threadkeep.v1 import recall_pb2
+
+from ...domain import rules
+from ...domain.model import Caller
+from ...service.memory import MemoryService
+from ..convert import ref_of, set_time
+from ..convert_memory import drafts_of, entry_to, forget_of, memory_filter_of, memory_to, query_of, remembering_of, scope_of
+from ..tokens import PageTokens
+
+
+class MemoryServicer:
+    """`new_id` makes the ids that callers leave out."""
+
+    def __init__(self, memory: MemoryService, limits: rules.Limits, tokens: PageTokens, new_id: Callable[[], str]) -> None:
+        self._memory = memory
+        self._limits = limits
+        self._tokens = tokens
+        self._new_id = new_id
+
+    async def AddSessionToMemory(self, request: pb.AddSessionToMemoryRequest, caller: Caller) -> pb.AddSessionToMemoryResponse:
+        done = await self._memory.add_session(caller, ref_of(request.session), remembering_of(request))
+        return pb.AddSessionToMemoryResponse(
+            added=done.added, existing=done.existing, skipped=done.skipped, deleted=done.deleted
+        )
+
+    async def AddMemories(self, request: pb.AddMemoriesRequest, caller: Caller) -> pb.AddMemoriesResponse:
+        scope = scope_of(request)
+        added = await self._memory.add(caller, scope, drafts_of(request.memories, self._limits, self._new_id))
+        return pb.AddMemoriesResponse(memories=[pb.AddedMemory(id=each.id, replayed=each.replayed) for each in added])
+
+    async def SearchMemory(self, request: pb.SearchMemoryRequest, caller: Caller) -> pb.SearchMemoryResponse:
+        found = await self._memory.search(caller, query_of(request))
+        return pb.SearchMemoryResponse(
+            entries=map(entry_to, found.entries),
+            mode=recall_pb2.SearchMode.ValueType(found.mode),
+            semantic_lag=found.semantic_lag,
+        )
+
+    async def ListMemories(self, request: pb.ListMemoriesRequest, caller: Caller) -> pb.ListMemoriesResponse:
+        size = rules.page_size("page_size", request.page_size, default=rules.DEFAULT_PAGE_SIZE, most=self._limits.max_page_size)
+        scope, wanted = scope_of(request), memory_filter_of(request.filter)
+        cursor = self._tokens.read(request, caller, request.page_token, 1)[0] if request.page_token else None
+        page = await self._memory.list(caller, scope, wanted, size, cursor)
+        return pb.ListMemoriesResponse(
+            entries=map(memory_to, page.memories),
+            next_page_token="" if page.cursor is None else self._tokens.make(request, caller, page.cursor),
+        )
+
+    async def DeleteMemories(self, request: pb.DeleteMemoriesRequest, caller: Caller) -> pb.DeleteMemoriesResponse:
+        receipt = await self._memory.forget(caller, scope_of(request), forget_of(request))
+        response = pb.DeleteMemoriesResponse(
+            deleted=receipt.deleted, embeddings_deleted=receipt.embeddings, not_found=receipt.not_found
+        )
+        set_time(response.delete_time, receipt.time)
+        return response

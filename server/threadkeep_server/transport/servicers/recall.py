@@ -1,0 +1,75 @@
+"""threadkeep.v1.RecallService."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from threadkeep.v1 import recall_service_pb2 as pb
+
+from ...domain import rules
+from ...domain.errors import InvalidField, InvalidPageToken
+from ...domain.filters import EventFilter
+from ...domain.model import Caller
+from ...domain.recall import SearchMode
+from ...domain.text import fold
+from ...service.ranked import RankedSearch
+from ...service.recall import RecallService
+from ...store.base import SearchCursor, SearchQuery
+from ..convert import filter_of
+from ..convert_recall import check_substring, mode_of, neighbors_of, ranked_query_of, scope_of
+from ..tokens import PageTokens
+from ..wire import literal_events_response, ranked_events_response
+
+
+class RecallServicer:
+    def __init__(self, recall: RecallService, ranked: RankedSearch, limits: rules.Limits, tokens: PageTokens) -> None:
+        self._recall = recall
+        self._ranked = ranked
+        self._limits = limits
+        self._tokens = tokens
+
+    async def SearchEvents(self, request: pb.SearchEventsRequest, caller: Caller) -> bytes:
+        mode = mode_of(request.mode) or SearchMode.SUBSTRING
+        if mode is not SearchMode.SUBSTRING:
+            return await self._search_ranked(request, caller, mode)
+        check_substring(request)
+        page = await self._recall.search(caller, self._query_of(request, caller), neighbors_of(request.neighbors))
+        cursor = page.cursor
+        numbers = () if cursor is None else (cursor.time, cursor.session, cursor.position, cursor.left)
+        token = self._tokens.make(request, caller, *numbers) if numbers else ""
+        return literal_events_response(page, token)
+
+    async def _search_ranked(self, request: pb.SearchEventsRequest, caller: Caller, mode: SearchMode) -> bytes:
+        offset = 0
+        if request.page_token:
+            offset = self._tokens.read(request, caller, request.page_token, 1)[0] or 0
+            if offset < 0:
+                raise InvalidPageToken("is not a page token of this server")
+        query = ranked_query_of(request, mode, self._page_size(request.page_size), offset)
+        page = await self._ranked.search(caller, query)
+        token = "" if page.next_offset is None else self._tokens.make(request, caller, page.next_offset)
+        return ranked_events_response(page, token)
+
+    def _query_of(self, request: pb.SearchEventsRequest, caller: Caller) -> SearchQuery:
+        wanted = _with_query(filter_of(request.filter), rules.term("query", request.query))
+        if wanted.has_window and request.page_size:
+            raise InvalidField("page_size", "and a window in filter are mutually exclusive")
+        cursor = None
+        if request.page_token:
+            time, session, position, left = self._tokens.read(request, caller, request.page_token, 4)
+            cursor = SearchCursor(time or 0, session or 0, position or 0, left)
+        return SearchQuery(scope=scope_of(request), filter=wanted, limit=self._page_size(request.page_size), cursor=cursor)
+
+    def _page_size(self, value: int) -> int:
+        return rules.page_size("page_size", value, default=rules.DEFAULT_HITS, most=self._limits.max_page_size)
+
+
+def _with_query(wanted: EventFilter, query: str) -> EventFilter:
+    """The filter with the query as one more condition beside the filter's own."""
+    if not query.strip():
+        return wanted
+    if not wanted.keyword:
+        return replace(wanted, keyword=query)
+    if not wanted.keywords:
+        return replace(wanted, keywords=(fold(query),))
+    raise InvalidField("query", "cannot be combined with both filter.keyword and filter.keywords")

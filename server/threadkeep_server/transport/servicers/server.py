@@ -1,0 +1,72 @@
+"""threadkeep.v1.ServerService."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from threadkeep.v1 import server_service_pb2 as pb
+
+from ...domain.model import SECOND_NS, Caller
+from ...domain.rules import Limits
+from ...service.server import ServerService
+
+
+@dataclass(frozen=True, slots=True)
+class About:
+    """What the server is; empty where there is none of it."""
+
+    version: str
+    token_counter: str
+    summarizer_model: str
+    memory: bool = False
+    semantic: bool = False
+    """Events can be searched by meaning."""
+
+
+class ServerServicer:
+    def __init__(self, server: ServerService, limits: Limits, about: About) -> None:
+        self._server = server
+        self._limits = limits
+        self._about = about
+
+    async def GetServerInfo(self, request: pb.GetServerInfoRequest, caller: Caller) -> pb.GetServerInfoResponse:
+        info = await self._server.info(caller, totals=request.include_totals)
+        model = self._server.embedder_model
+        return pb.GetServerInfoResponse(
+            version=self._about.version,
+            engine=info.engine,
+            durability=info.durability,
+            limits=limits_to(self._limits),
+            capabilities=self._capabilities(indexed=info.indexed),
+            schema_version=info.schema_version,
+            search_index=pb.SearchIndexStatus(enabled=info.indexed, lag_batches=info.index_lag),
+            total_sessions=info.totals.sessions if info.totals else 0,
+            total_events=info.totals.events if info.totals else 0,
+            store_id=info.store_id,
+            token_counter=self._about.token_counter,
+            summarizer_model=self._about.summarizer_model,
+            embedder_model=model,
+            embeddings=pb.EmbeddingStatus(enabled=bool(model), waiting=await self._server.waiting(caller)),
+        )
+
+    def _capabilities(self, *, indexed: bool) -> list[str]:
+        has = {
+            "search-index": indexed,
+            "ranked-search": True,
+            "semantic-search": self._about.semantic,
+            "memory": self._about.memory,
+            "tools": True,
+        }
+        return [name for name, there in has.items() if there]
+
+
+def limits_to(limits: Limits) -> pb.ServerLimits:
+    return pb.ServerLimits(
+        max_event_bytes=limits.max_event_bytes,
+        max_batch_events=limits.max_batch_events,
+        max_batch_bytes=limits.max_batch_bytes,
+        max_page_size=limits.max_page_size,
+        max_response_bytes=limits.max_response_bytes,
+        default_session_ttl_seconds=(limits.default_ttl or 0) // SECOND_NS,
+        default_context_bytes=limits.context_bytes,
+    )

@@ -1,0 +1,65 @@
+"""threadkeep.v1.SessionService."""
+
+from __future__ import annotations
+
+from threadkeep.v1 import session_service_pb2 as pb
+
+from ...domain import rules
+from ...domain.errors import InvalidField
+from ...domain.model import Caller
+from ...service.sessions import SWEEP_AT_MOST, SessionService
+from ...store.base import SessionQuery
+from ..convert import ref_of, session_draft, session_to
+from ..tokens import PageTokens
+
+_MUTABLE = tuple(
+    field.name for field in pb.UpdateSessionRequest.DESCRIPTOR.fields if field.name not in ("session", "update_mask")
+)
+
+
+class SessionServicer:
+    def __init__(self, sessions: SessionService, limits: rules.Limits, tokens: PageTokens) -> None:
+        self._sessions = sessions
+        self._limits = limits
+        self._tokens = tokens
+
+    async def CreateSession(self, request: pb.CreateSessionRequest, caller: Caller) -> pb.CreateSessionResponse:
+        ref = ref_of(request.session, creating=True)
+        session, created = await self._sessions.create(
+            caller, ref, session_draft(request), return_existing=request.return_existing
+        )
+        return pb.CreateSessionResponse(session=session_to(session), created=created)
+
+    async def GetSession(self, request: pb.GetSessionRequest, caller: Caller) -> pb.GetSessionResponse:
+        session = await self._sessions.get(caller, ref_of(request.session))
+        return pb.GetSessionResponse(session=session_to(session))
+
+    async def ListSessions(self, request: pb.ListSessionsRequest, caller: Caller) -> pb.ListSessionsResponse:
+        size = rules.page_size("page_size", request.page_size, default=rules.DEFAULT_PAGE_SIZE, most=self._limits.max_page_size)
+        query = SessionQuery(
+            app=rules.identifier("app", request.app) if request.HasField("app") else None,
+            user_id=rules.identifier("user_id", request.user_id) or None,
+            labels=rules.labels("labels", request.labels),
+            limit=size,
+            cursor=self._tokens.read(request, caller, request.page_token, 1)[0] if request.page_token else None,
+        )
+        page = await self._sessions.list(caller, query)
+        token = "" if page.cursor is None else self._tokens.make(request, caller, page.cursor)
+        return pb.ListSessionsResponse(sessions=[session_to(each) for each in page.sessions], next_page_token=token)
+
+    async def UpdateSession(self, request: pb.UpdateSessionRequest, caller: Caller) -> pb.UpdateSessionResponse:
+        fields = frozenset(request.update_mask.paths)
+        if not fields or not fields.issubset(_MUTABLE):
+            raise InvalidField("update_mask", f"must name one or more of {', '.join(_MUTABLE)}")
+        session = await self._sessions.update(caller, ref_of(request.session), fields, session_draft(request))
+        return pb.UpdateSessionResponse(session=session_to(session))
+
+    async def DeleteSession(self, request: pb.DeleteSessionRequest, caller: Caller) -> pb.DeleteSessionResponse:
+        deleted = await self._sessions.delete(caller, ref_of(request.session))
+        return pb.DeleteSessionResponse(deleted=deleted is not None, deleted_events=deleted or 0)
+
+    async def DeleteExpiredSessions(
+        self, request: pb.DeleteExpiredSessionsRequest, caller: Caller
+    ) -> pb.DeleteExpiredSessionsResponse:
+        deleted = await self._sessions.delete_expired(caller)
+        return pb.DeleteExpiredSessionsResponse(deleted_sessions=deleted, more=deleted == SWEEP_AT_MOST)

@@ -1,0 +1,38 @@
+"""threadkeep.v1.ToolService."""
+
+from __future__ import annotations
+
+from threadkeep.v1 import tool_service_pb2 as pb
+
+from ...domain import rules
+from ...domain.errors import InvalidField
+from ...domain.model import Caller
+from ...service.tools import RecallTools
+from ..convert_recall import tool_ref_of
+
+
+class ToolServicer:
+    def __init__(self, tools: RecallTools) -> None:
+        self._tools = tools
+
+    async def ListTools(self, _: pb.ListToolsRequest, __: Caller) -> pb.ListToolsResponse:
+        return pb.ListToolsResponse(
+            tools=[
+                pb.ToolDefinition(
+                    name=each.name,
+                    description=each.description,
+                    parameters_json_schema=each.parameters_json_schema,
+                    declared=each.declared,
+                )
+                for each in self._tools.definitions()
+            ]
+        )
+
+    async def CallTool(self, request: pb.CallToolRequest, caller: Caller) -> pb.CallToolResponse:
+        if not request.HasField("session"):
+            raise InvalidField("session", "is required")
+        name = rules.identifier("name", request.name, required=True)
+        if len(request.arguments_json.encode()) > rules.MAX_JSON_BYTES:
+            raise InvalidField("arguments_json", f"must have at most {rules.MAX_JSON_BYTES} bytes")
+        result = await self._tools.call(caller, tool_ref_of(request.session), name, request.arguments_json)
+        return pb.CallToolResponse(result_json=result.result_json, is_error=result.is_error)

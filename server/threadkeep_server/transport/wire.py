@@ -1,0 +1,88 @@
+"""Responses put together from stored bytes, so that reading an event costs no parsing.
+
+Each function writes the encoding of one message; a test holds them equal to what protobuf writes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from threadkeep.v1 import event_service_pb2, recall_pb2, recall_service_pb2
+
+from ..domain.model import SessionRef, StoredEvent
+from ..service.ranked import RankedHit, RankedPage
+from ..service.recall import LiteralPage
+from ..service.searches import Highlights
+from ..store.base import EventPage
+from ..store.windows import ContextPage
+from .codec import published
+from .convert import counters_to, ref_to
+from .convert_recall import highlights_to
+from .fields import delimited, repeated, single
+
+_FIELD_1, _FIELD_2, _FIELD_5, _FIELD_6 = map(delimited, (1, 2, 5, 6))
+
+
+def get_event_response(event: StoredEvent) -> bytes:
+    return single(_FIELD_1, published(event))
+
+
+def list_events_response(page: EventPage, next_page_token: str) -> bytes:
+    rest = event_service_pb2.ListEventsResponse(
+        next_page_token=next_page_token, log_version=page.log_version, last_seq=page.last_seq
+    )
+    return repeated(_FIELD_1, map(published, page.events)) + rest.SerializeToString()
+
+
+def get_context_response(page: ContextPage) -> bytes:
+    rest = event_service_pb2.GetContextResponse(
+        truncated=page.truncated,
+        first_seq=page.first_seq,
+        last_seq=page.last_seq,
+        over_budget=page.over_budget,
+        context=counters_to(page.context),
+        window=counters_to(page.versions.window),
+        log_version=page.versions.log_version,
+        window_version=page.versions.window_version,
+        session_last_seq=page.versions.last_seq,
+    )
+    return repeated(_FIELD_1, map(published, page.events)) + rest.SerializeToString()
+
+
+def literal_events_response(page: LiteralPage, next_page_token: str) -> bytes:
+    """Of a search by SUBSTRING."""
+    hits = (_hit(hit.ref, hit.event, hit.before, hit.after, _ranked(0.0, hit.highlights)) for hit in page.hits)
+    rest = recall_service_pb2.SearchEventsResponse(next_page_token=next_page_token, mode=recall_pb2.SEARCH_MODE_SUBSTRING)
+    return repeated(_FIELD_1, hits) + rest.SerializeToString()
+
+
+def ranked_events_response(page: RankedPage, next_page_token: str) -> bytes:
+    hits = (_ranked_hit(hit) for hit in page.hits)
+    rest = recall_service_pb2.SearchEventsResponse(
+        next_page_token=next_page_token,
+        mode=recall_pb2.SearchMode.ValueType(page.mode),
+        truncated=page.truncated,
+        semantic_lag=page.semantic_lag,
+    )
+    return repeated(_FIELD_1, hits) + rest.SerializeToString()
+
+
+def _ranked_hit(hit: RankedHit) -> bytes:
+    found = hit.found
+    grouped = recall_service_pb2.SearchHit(group_hits=hit.group_hits)
+    ranked = _ranked(hit.score, hit.highlights)
+    return _hit(found.ref, found.event, found.before, found.after, ranked) + grouped.SerializeToString()
+
+
+def _ranked(score: float, highlights: Highlights) -> bytes:
+    """Fields 3 and 4 of a SearchHit."""
+    return recall_service_pb2.SearchHit(score=score, highlights=highlights_to(highlights)).SerializeToString()
+
+
+def _hit(
+    ref: SessionRef, event: StoredEvent, before: Sequence[StoredEvent], after: Sequence[StoredEvent], ranked: bytes
+) -> bytes:
+    """A SearchHit; `ranked` are its fields 3 and 4."""
+    found = single(_FIELD_1, ref_to(ref).SerializeToString()) + single(_FIELD_2, published(event))
+    around = repeated(_FIELD_5, map(published, before)) + repeated(_FIELD_6, map(published, after))
+    return found + ranked + around
