@@ -1,0 +1,761 @@
+package dev.threadkeep.v1;
+
+import static io.grpc.MethodDescriptor.generateFullMethodName;
+
+/**
+ * <pre>
+ * The event log.
+ * </pre>
+ */
+@io.grpc.stub.annotations.GrpcGenerated
+public final class EventServiceGrpc {
+
+  private EventServiceGrpc() {}
+
+  public static final java.lang.String SERVICE_NAME = "threadkeep.v1.EventService";
+
+  // Static method descriptors that strictly reflect the proto.
+  private static volatile io.grpc.MethodDescriptor<dev.threadkeep.v1.AppendEventsRequest,
+      dev.threadkeep.v1.AppendEventsResponse> getAppendEventsMethod;
+
+  @io.grpc.stub.annotations.RpcMethod(
+      fullMethodName = SERVICE_NAME + '/' + "AppendEvents",
+      requestType = dev.threadkeep.v1.AppendEventsRequest.class,
+      responseType = dev.threadkeep.v1.AppendEventsResponse.class,
+      methodType = io.grpc.MethodDescriptor.MethodType.UNARY)
+  public static io.grpc.MethodDescriptor<dev.threadkeep.v1.AppendEventsRequest,
+      dev.threadkeep.v1.AppendEventsResponse> getAppendEventsMethod() {
+    io.grpc.MethodDescriptor<dev.threadkeep.v1.AppendEventsRequest, dev.threadkeep.v1.AppendEventsResponse> getAppendEventsMethod;
+    if ((getAppendEventsMethod = EventServiceGrpc.getAppendEventsMethod) == null) {
+      synchronized (EventServiceGrpc.class) {
+        if ((getAppendEventsMethod = EventServiceGrpc.getAppendEventsMethod) == null) {
+          EventServiceGrpc.getAppendEventsMethod = getAppendEventsMethod =
+              io.grpc.MethodDescriptor.<dev.threadkeep.v1.AppendEventsRequest, dev.threadkeep.v1.AppendEventsResponse>newBuilder()
+              .setType(io.grpc.MethodDescriptor.MethodType.UNARY)
+              .setFullMethodName(generateFullMethodName(SERVICE_NAME, "AppendEvents"))
+              .setIdempotent(true)
+              .setSampledToLocalTracing(true)
+              .setRequestMarshaller(io.grpc.protobuf.ProtoUtils.marshaller(
+                  dev.threadkeep.v1.AppendEventsRequest.getDefaultInstance()))
+              .setResponseMarshaller(io.grpc.protobuf.ProtoUtils.marshaller(
+                  dev.threadkeep.v1.AppendEventsResponse.getDefaultInstance()))
+              .setSchemaDescriptor(new EventServiceMethodDescriptorSupplier("AppendEvents"))
+              .build();
+        }
+      }
+    }
+    return getAppendEventsMethod;
+  }
+
+  private static volatile io.grpc.MethodDescriptor<dev.threadkeep.v1.AppendStreamRequest,
+      dev.threadkeep.v1.AppendStreamResponse> getAppendStreamMethod;
+
+  @io.grpc.stub.annotations.RpcMethod(
+      fullMethodName = SERVICE_NAME + '/' + "AppendStream",
+      requestType = dev.threadkeep.v1.AppendStreamRequest.class,
+      responseType = dev.threadkeep.v1.AppendStreamResponse.class,
+      methodType = io.grpc.MethodDescriptor.MethodType.BIDI_STREAMING)
+  public static io.grpc.MethodDescriptor<dev.threadkeep.v1.AppendStreamRequest,
+      dev.threadkeep.v1.AppendStreamResponse> getAppendStreamMethod() {
+    io.grpc.MethodDescriptor<dev.threadkeep.v1.AppendStreamRequest, dev.threadkeep.v1.AppendStreamResponse> getAppendStreamMethod;
+    if ((getAppendStreamMethod = EventServiceGrpc.getAppendStreamMethod) == null) {
+      synchronized (EventServiceGrpc.class) {
+        if ((getAppendStreamMethod = EventServiceGrpc.getAppendStreamMethod) == null) {
+          EventServiceGrpc.getAppendStreamMethod = getAppendStreamMethod =
+              io.grpc.MethodDescriptor.<dev.threadkeep.v1.AppendStreamRequest, dev.threadkeep.v1.AppendStreamResponse>newBuilder()
+              .setType(io.grpc.MethodDescriptor.MethodType.BIDI_STREAMING)
+              .setFullMethodName(generateFullMethodName(SERVICE_NAME, "AppendStream"))
+              .setSampledToLocalTracing(true)
+              .setRequestMarshaller(io.grpc.protobuf.ProtoUtils.marshaller(
+                  dev.threadkeep.v1.AppendStreamRequest.getDefaultInstance()))
+              .setResponseMarshaller(io.grpc.protobuf.ProtoUtils.marshaller(
+                  dev.threadkeep.v1.AppendStreamResponse.getDefaultInstance()))
+              .setSchemaDescriptor(new EventServiceMethodDescriptorSupplier("AppendStream"))
+              .build();
+        }
+      }
+    }
+    return getAppendStreamMethod;
+  }
+
+  private static volatile io.grpc.MethodDescriptor<dev.threadkeep.v1.GetEventRequest,
+      dev.threadkeep.v1.GetEventResponse> getGetEventMethod;
+
+  @io.grpc.stub.annotations.RpcMethod(
+      fullMethodName = SERVICE_NAME + '/' + "GetEvent",
+      requestType = dev.threadkeep.v1.GetEventRequest.class,
+      responseType = dev.threadkeep.v1.GetEventResponse.class,
+      methodType = io.grpc.MethodDescriptor.MethodType.UNARY)
+  public static io.grpc.MethodDescriptor<dev.threadkeep.v1.GetEventRequest,
+      dev.threadkeep.v1.GetEventResponse> getGetEventMethod() {
+    io.grpc.MethodDescriptor<dev.threadkeep.v1.GetEventRequest, dev.threadkeep.v1.GetEventResponse> getGetEventMethod;
+    if ((getGetEventMethod = EventServiceGrpc.getGetEventMethod) == null) {
+      synchronized (EventServiceGrpc.class) {
+        if ((getGetEventMethod = EventServiceGrpc.getGetEventMethod) == null) {
+          EventServiceGrpc.getGetEventMethod = getGetEventMethod =
+              io.grpc.MethodDescriptor.<dev.threadkeep.v1.GetEventRequest, dev.threadkeep.v1.GetEventResponse>newBuilder()
+              .setType(io.grpc.MethodDescriptor.MethodType.UNARY)
+              .setFullMethodName(generateFullMethodName(SERVICE_NAME, "GetEvent"))
+              .setSafe(true)
+              .setSampledToLocalTracing(true)
+              .setRequestMarshaller(io.grpc.protobuf.ProtoUtils.marshaller(
+                  dev.threadkeep.v1.GetEventRequest.getDefaultInstance()))
+              .setResponseMarshaller(io.grpc.protobuf.ProtoUtils.marshaller(
+                  dev.threadkeep.v1.GetEventResponse.getDefaultInstance()))
+              .setSchemaDescriptor(new EventServiceMethodDescriptorSupplier("GetEvent"))
+              .build();
+        }
+      }
+    }
+    return getGetEventMethod;
+  }
+
+  private static volatile io.grpc.MethodDescriptor<dev.threadkeep.v1.ListEventsRequest,
+      dev.threadkeep.v1.ListEventsResponse> getListEventsMethod;
+
+  @io.grpc.stub.annotations.RpcMethod(
+      fullMethodName = SERVICE_NAME + '/' + "ListEvents",
+      requestType = dev.threadkeep.v1.ListEventsRequest.class,
+      responseType = dev.threadkeep.v1.ListEventsResponse.class,
+      methodType = io.grpc.MethodDescriptor.MethodType.UNARY)
+  public static io.grpc.MethodDescriptor<dev.threadkeep.v1.ListEventsRequest,
+      dev.threadkeep.v1.ListEventsResponse> getListEventsMethod() {
+    io.grpc.MethodDescriptor<dev.threadkeep.v1.ListEventsRequest, dev.threadkeep.v1.ListEventsResponse> getListEventsMethod;
+    if ((getListEventsMethod = EventServiceGrpc.getListEventsMethod) == null) {
+      synchronized (EventServiceGrpc.class) {
+        if ((getListEventsMethod = EventServiceGrpc.getListEventsMethod) == null) {
+          EventServiceGrpc.getListEventsMethod = getListEventsMethod =
+              io.grpc.MethodDescriptor.<dev.threadkeep.v1.ListEventsRequest, dev.threadkeep.v1.ListEventsResponse>newBuilder()
+              .setType(io.grpc.MethodDescriptor.MethodType.UNARY)
+              .setFullMethodName(generateFullMethodName(SERVICE_NAME, "ListEvents"))
+              .setSafe(true)
+              .setSampledToLocalTracing(true)
+              .setRequestMarshaller(io.grpc.protobuf.ProtoUtils.marshaller(
+                  dev.threadkeep.v1.ListEventsRequest.getDefaultInstance()))
+              .setResponseMarshaller(io.grpc.protobuf.ProtoUtils.marshaller(
+                  dev.threadkeep.v1.ListEventsResponse.getDefaultInstance()))
+              .setSchemaDescriptor(new EventServiceMethodDescriptorSupplier("ListEvents"))
+              .build();
+        }
+      }
+    }
+    return getListEventsMethod;
+  }
+
+  private static volatile io.grpc.MethodDescriptor<dev.threadkeep.v1.GetContextRequest,
+      dev.threadkeep.v1.GetContextResponse> getGetContextMethod;
+
+  @io.grpc.stub.annotations.RpcMethod(
+      fullMethodName = SERVICE_NAME + '/' + "GetContext",
+      requestType = dev.threadkeep.v1.GetContextRequest.class,
+      responseType = dev.threadkeep.v1.GetContextResponse.class,
+      methodType = io.grpc.MethodDescriptor.MethodType.UNARY)
+  public static io.grpc.MethodDescriptor<dev.threadkeep.v1.GetContextRequest,
+      dev.threadkeep.v1.GetContextResponse> getGetContextMethod() {
+    io.grpc.MethodDescriptor<dev.threadkeep.v1.GetContextRequest, dev.threadkeep.v1.GetContextResponse> getGetContextMethod;
+    if ((getGetContextMethod = EventServiceGrpc.getGetContextMethod) == null) {
+      synchronized (EventServiceGrpc.class) {
+        if ((getGetContextMethod = EventServiceGrpc.getGetContextMethod) == null) {
+          EventServiceGrpc.getGetContextMethod = getGetContextMethod =
+              io.grpc.MethodDescriptor.<dev.threadkeep.v1.GetContextRequest, dev.threadkeep.v1.GetContextResponse>newBuilder()
+              .setType(io.grpc.MethodDescriptor.MethodType.UNARY)
+              .setFullMethodName(generateFullMethodName(SERVICE_NAME, "GetContext"))
+              .setSafe(true)
+              .setSampledToLocalTracing(true)
+              .setRequestMarshaller(io.grpc.protobuf.ProtoUtils.marshaller(
+                  dev.threadkeep.v1.GetContextRequest.getDefaultInstance()))
+              .setResponseMarshaller(io.grpc.protobuf.ProtoUtils.marshaller(
+                  dev.threadkeep.v1.GetContextResponse.getDefaultInstance()))
+              .setSchemaDescriptor(new EventServiceMethodDescriptorSupplier("GetContext"))
+              .build();
+        }
+      }
+    }
+    return getGetContextMethod;
+  }
+
+  /**
+   * Creates a new async stub that supports all call types for the service
+   */
+  public static EventServiceStub newStub(io.grpc.Channel channel) {
+    io.grpc.stub.AbstractStub.StubFactory<EventServiceStub> factory =
+      new io.grpc.stub.AbstractStub.StubFactory<EventServiceStub>() {
+        @java.lang.Override
+        public EventServiceStub newStub(io.grpc.Channel channel, io.grpc.CallOptions callOptions) {
+          return new EventServiceStub(channel, callOptions);
+        }
+      };
+    return EventServiceStub.newStub(factory, channel);
+  }
+
+  /**
+   * Creates a new blocking-style stub that supports all types of calls on the service
+   */
+  public static EventServiceBlockingV2Stub newBlockingV2Stub(
+      io.grpc.Channel channel) {
+    io.grpc.stub.AbstractStub.StubFactory<EventServiceBlockingV2Stub> factory =
+      new io.grpc.stub.AbstractStub.StubFactory<EventServiceBlockingV2Stub>() {
+        @java.lang.Override
+        public EventServiceBlockingV2Stub newStub(io.grpc.Channel channel, io.grpc.CallOptions callOptions) {
+          return new EventServiceBlockingV2Stub(channel, callOptions);
+        }
+      };
+    return EventServiceBlockingV2Stub.newStub(factory, channel);
+  }
+
+  /**
+   * Creates a new blocking-style stub that supports unary and streaming output calls on the service
+   */
+  public static EventServiceBlockingStub newBlockingStub(
+      io.grpc.Channel channel) {
+    io.grpc.stub.AbstractStub.StubFactory<EventServiceBlockingStub> factory =
+      new io.grpc.stub.AbstractStub.StubFactory<EventServiceBlockingStub>() {
+        @java.lang.Override
+        public EventServiceBlockingStub newStub(io.grpc.Channel channel, io.grpc.CallOptions callOptions) {
+          return new EventServiceBlockingStub(channel, callOptions);
+        }
+      };
+    return EventServiceBlockingStub.newStub(factory, channel);
+  }
+
+  /**
+   * Creates a new ListenableFuture-style stub that supports unary calls on the service
+   */
+  public static EventServiceFutureStub newFutureStub(
+      io.grpc.Channel channel) {
+    io.grpc.stub.AbstractStub.StubFactory<EventServiceFutureStub> factory =
+      new io.grpc.stub.AbstractStub.StubFactory<EventServiceFutureStub>() {
+        @java.lang.Override
+        public EventServiceFutureStub newStub(io.grpc.Channel channel, io.grpc.CallOptions callOptions) {
+          return new EventServiceFutureStub(channel, callOptions);
+        }
+      };
+    return EventServiceFutureStub.newStub(factory, channel);
+  }
+
+  /**
+   * <pre>
+   * The event log.
+   * </pre>
+   */
+  public interface AsyncService {
+
+    /**
+     * <pre>
+     * Appends 1 to N events, all or none. When it returns they are committed to durable storage. Retrying with the same event
+     * ids stores nothing twice and returns the original seqs. Errors: SESSION_NOT_FOUND, VERSION_MISMATCH, EVENT_ID_CONFLICT,
+     * EVENT_TOO_LARGE, BATCH_TOO_LARGE, INVALID_FIELD, STORE_UNAVAILABLE.
+     * </pre>
+     */
+    default void appendEvents(dev.threadkeep.v1.AppendEventsRequest request,
+        io.grpc.stub.StreamObserver<dev.threadkeep.v1.AppendEventsResponse> responseObserver) {
+      io.grpc.stub.ServerCalls.asyncUnimplementedUnaryCall(getAppendEventsMethod(), responseObserver);
+    }
+
+    /**
+     * <pre>
+     * Appends batch after batch without waiting for each answer. Every request is one atomic append; results come in request
+     * order, grouped. A batch that fails is told in its result and does not end the stream.
+     * </pre>
+     */
+    default io.grpc.stub.StreamObserver<dev.threadkeep.v1.AppendStreamRequest> appendStream(
+        io.grpc.stub.StreamObserver<dev.threadkeep.v1.AppendStreamResponse> responseObserver) {
+      return io.grpc.stub.ServerCalls.asyncUnimplementedStreamingCall(getAppendStreamMethod(), responseObserver);
+    }
+
+    /**
+     * <pre>
+     * Returns one event by its id. Errors: SESSION_NOT_FOUND, EVENT_NOT_FOUND.
+     * </pre>
+     */
+    default void getEvent(dev.threadkeep.v1.GetEventRequest request,
+        io.grpc.stub.StreamObserver<dev.threadkeep.v1.GetEventResponse> responseObserver) {
+      io.grpc.stub.ServerCalls.asyncUnimplementedUnaryCall(getGetEventMethod(), responseObserver);
+    }
+
+    /**
+     * <pre>
+     * Returns a page of the events that match, in window order. An unknown session gives an empty list.
+     * Errors: INVALID_FIELD, INVALID_PAGE_TOKEN, AMBIGUOUS_SESSION.
+     * </pre>
+     */
+    default void listEvents(dev.threadkeep.v1.ListEventsRequest request,
+        io.grpc.stub.StreamObserver<dev.threadkeep.v1.ListEventsResponse> responseObserver) {
+      io.grpc.stub.ServerCalls.asyncUnimplementedUnaryCall(getListEventsMethod(), responseObserver);
+    }
+
+    /**
+     * <pre>
+     * Returns what an agent should see now: whole turns of the active window within its budget, the latest SYSTEM event and the
+     * summaries first. One indexed read, whatever the log's length. An unknown session gives an empty context.
+     * Errors: INVALID_FIELD, AMBIGUOUS_SESSION.
+     * </pre>
+     */
+    default void getContext(dev.threadkeep.v1.GetContextRequest request,
+        io.grpc.stub.StreamObserver<dev.threadkeep.v1.GetContextResponse> responseObserver) {
+      io.grpc.stub.ServerCalls.asyncUnimplementedUnaryCall(getGetContextMethod(), responseObserver);
+    }
+  }
+
+  /**
+   * Base class for the server implementation of the service EventService.
+   * <pre>
+   * The event log.
+   * </pre>
+   */
+  public static abstract class EventServiceImplBase
+      implements io.grpc.BindableService, AsyncService {
+
+    @java.lang.Override public final io.grpc.ServerServiceDefinition bindService() {
+      return EventServiceGrpc.bindService(this);
+    }
+  }
+
+  /**
+   * A stub to allow clients to do asynchronous rpc calls to service EventService.
+   * <pre>
+   * The event log.
+   * </pre>
+   */
+  public static final class EventServiceStub
+      extends io.grpc.stub.AbstractAsyncStub<EventServiceStub> {
+    private EventServiceStub(
+        io.grpc.Channel channel, io.grpc.CallOptions callOptions) {
+      super(channel, callOptions);
+    }
+
+    @java.lang.Override
+    protected EventServiceStub build(
+        io.grpc.Channel channel, io.grpc.CallOptions callOptions) {
+      return new EventServiceStub(channel, callOptions);
+    }
+
+    /**
+     * <pre>
+     * Appends 1 to N events, all or none. When it returns they are committed to durable storage. Retrying with the same event
+     * ids stores nothing twice and returns the original seqs. Errors: SESSION_NOT_FOUND, VERSION_MISMATCH, EVENT_ID_CONFLICT,
+     * EVENT_TOO_LARGE, BATCH_TOO_LARGE, INVALID_FIELD, STORE_UNAVAILABLE.
+     * </pre>
+     */
+    public void appendEvents(dev.threadkeep.v1.AppendEventsRequest request,
+        io.grpc.stub.StreamObserver<dev.threadkeep.v1.AppendEventsResponse> responseObserver) {
+      io.grpc.stub.ClientCalls.asyncUnaryCall(
+          getChannel().newCall(getAppendEventsMethod(), getCallOptions()), request, responseObserver);
+    }
+
+    /**
+     * <pre>
+     * Appends batch after batch without waiting for each answer. Every request is one atomic append; results come in request
+     * order, grouped. A batch that fails is told in its result and does not end the stream.
+     * </pre>
+     */
+    public io.grpc.stub.StreamObserver<dev.threadkeep.v1.AppendStreamRequest> appendStream(
+        io.grpc.stub.StreamObserver<dev.threadkeep.v1.AppendStreamResponse> responseObserver) {
+      return io.grpc.stub.ClientCalls.asyncBidiStreamingCall(
+          getChannel().newCall(getAppendStreamMethod(), getCallOptions()), responseObserver);
+    }
+
+    /**
+     * <pre>
+     * Returns one event by its id. Errors: SESSION_NOT_FOUND, EVENT_NOT_FOUND.
+     * </pre>
+     */
+    public void getEvent(dev.threadkeep.v1.GetEventRequest request,
+        io.grpc.stub.StreamObserver<dev.threadkeep.v1.GetEventResponse> responseObserver) {
+      io.grpc.stub.ClientCalls.asyncUnaryCall(
+          getChannel().newCall(getGetEventMethod(), getCallOptions()), request, responseObserver);
+    }
+
+    /**
+     * <pre>
+     * Returns a page of the events that match, in window order. An unknown session gives an empty list.
+     * Errors: INVALID_FIELD, INVALID_PAGE_TOKEN, AMBIGUOUS_SESSION.
+     * </pre>
+     */
+    public void listEvents(dev.threadkeep.v1.ListEventsRequest request,
+        io.grpc.stub.StreamObserver<dev.threadkeep.v1.ListEventsResponse> responseObserver) {
+      io.grpc.stub.ClientCalls.asyncUnaryCall(
+          getChannel().newCall(getListEventsMethod(), getCallOptions()), request, responseObserver);
+    }
+
+    /**
+     * <pre>
+     * Returns what an agent should see now: whole turns of the active window within its budget, the latest SYSTEM event and the
+     * summaries first. One indexed read, whatever the log's length. An unknown session gives an empty context.
+     * Errors: INVALID_FIELD, AMBIGUOUS_SESSION.
+     * </pre>
+     */
+    public void getContext(dev.threadkeep.v1.GetContextRequest request,
+        io.grpc.stub.StreamObserver<dev.threadkeep.v1.GetContextResponse> responseObserver) {
+      io.grpc.stub.ClientCalls.asyncUnaryCall(
+          getChannel().newCall(getGetContextMethod(), getCallOptions()), request, responseObserver);
+    }
+  }
+
+  /**
+   * A stub to allow clients to do synchronous rpc calls to service EventService.
+   * <pre>
+   * The event log.
+   * </pre>
+   */
+  public static final class EventServiceBlockingV2Stub
+      extends io.grpc.stub.AbstractBlockingStub<EventServiceBlockingV2Stub> {
+    private EventServiceBlockingV2Stub(
+        io.grpc.Channel channel, io.grpc.CallOptions callOptions) {
+      super(channel, callOptions);
+    }
+
+    @java.lang.Override
+    protected EventServiceBlockingV2Stub build(
+        io.grpc.Channel channel, io.grpc.CallOptions callOptions) {
+      return new EventServiceBlockingV2Stub(channel, callOptions);
+    }
+
+    /**
+     * <pre>
+     * Appends 1 to N events, all or none. When it returns they are committed to durable storage. Retrying with the same event
+     * ids stores nothing twice and returns the original seqs. Errors: SESSION_NOT_FOUND, VERSION_MISMATCH, EVENT_ID_CONFLICT,
+     * EVENT_TOO_LARGE, BATCH_TOO_LARGE, INVALID_FIELD, STORE_UNAVAILABLE.
+     * </pre>
+     */
+    public dev.threadkeep.v1.AppendEventsResponse appendEvents(dev.threadkeep.v1.AppendEventsRequest request) throws io.grpc.StatusException {
+      return io.grpc.stub.ClientCalls.blockingV2UnaryCall(
+          getChannel(), getAppendEventsMethod(), getCallOptions(), request);
+    }
+
+    /**
+     * <pre>
+     * Appends batch after batch without waiting for each answer. Every request is one atomic append; results come in request
+     * order, grouped. A batch that fails is told in its result and does not end the stream.
+     * </pre>
+     */
+    @io.grpc.ExperimentalApi("https://github.com/grpc/grpc-java/issues/10918")
+    public io.grpc.stub.BlockingClientCall<dev.threadkeep.v1.AppendStreamRequest, dev.threadkeep.v1.AppendStreamResponse>
+        appendStream() {
+      return io.grpc.stub.ClientCalls.blockingBidiStreamingCall(
+          getChannel(), getAppendStreamMethod(), getCallOptions());
+    }
+
+    /**
+     * <pre>
+     * Returns one event by its id. Errors: SESSION_NOT_FOUND, EVENT_NOT_FOUND.
+     * </pre>
+     */
+    public dev.threadkeep.v1.GetEventResponse getEvent(dev.threadkeep.v1.GetEventRequest request) throws io.grpc.StatusException {
+      return io.grpc.stub.ClientCalls.blockingV2UnaryCall(
+          getChannel(), getGetEventMethod(), getCallOptions(), request);
+    }
+
+    /**
+     * <pre>
+     * Returns a page of the events that match, in window order. An unknown session gives an empty list.
+     * Errors: INVALID_FIELD, INVALID_PAGE_TOKEN, AMBIGUOUS_SESSION.
+     * </pre>
+     */
+    public dev.threadkeep.v1.ListEventsResponse listEvents(dev.threadkeep.v1.ListEventsRequest request) throws io.grpc.StatusException {
+      return io.grpc.stub.ClientCalls.blockingV2UnaryCall(
+          getChannel(), getListEventsMethod(), getCallOptions(), request);
+    }
+
+    /**
+     * <pre>
+     * Returns what an agent should see now: whole turns of the active window within its budget, the latest SYSTEM event and the
+     * summaries first. One indexed read, whatever the log's length. An unknown session gives an empty context.
+     * Errors: INVALID_FIELD, AMBIGUOUS_SESSION.
+     * </pre>
+     */
+    public dev.threadkeep.v1.GetContextResponse getContext(dev.threadkeep.v1.GetContextRequest request) throws io.grpc.StatusException {
+      return io.grpc.stub.ClientCalls.blockingV2UnaryCall(
+          getChannel(), getGetContextMethod(), getCallOptions(), request);
+    }
+  }
+
+  /**
+   * A stub to allow clients to do limited synchronous rpc calls to service EventService.
+   * <pre>
+   * The event log.
+   * </pre>
+   */
+  public static final class EventServiceBlockingStub
+      extends io.grpc.stub.AbstractBlockingStub<EventServiceBlockingStub> {
+    private EventServiceBlockingStub(
+        io.grpc.Channel channel, io.grpc.CallOptions callOptions) {
+      super(channel, callOptions);
+    }
+
+    @java.lang.Override
+    protected EventServiceBlockingStub build(
+        io.grpc.Channel channel, io.grpc.CallOptions callOptions) {
+      return new EventServiceBlockingStub(channel, callOptions);
+    }
+
+    /**
+     * <pre>
+     * Appends 1 to N events, all or none. When it returns they are committed to durable storage. Retrying with the same event
+     * ids stores nothing twice and returns the original seqs. Errors: SESSION_NOT_FOUND, VERSION_MISMATCH, EVENT_ID_CONFLICT,
+     * EVENT_TOO_LARGE, BATCH_TOO_LARGE, INVALID_FIELD, STORE_UNAVAILABLE.
+     * </pre>
+     */
+    public dev.threadkeep.v1.AppendEventsResponse appendEvents(dev.threadkeep.v1.AppendEventsRequest request) {
+      return io.grpc.stub.ClientCalls.blockingUnaryCall(
+          getChannel(), getAppendEventsMethod(), getCallOptions(), request);
+    }
+
+    /**
+     * <pre>
+     * Returns one event by its id. Errors: SESSION_NOT_FOUND, EVENT_NOT_FOUND.
+     * </pre>
+     */
+    public dev.threadkeep.v1.GetEventResponse getEvent(dev.threadkeep.v1.GetEventRequest request) {
+      return io.grpc.stub.ClientCalls.blockingUnaryCall(
+          getChannel(), getGetEventMethod(), getCallOptions(), request);
+    }
+
+    /**
+     * <pre>
+     * Returns a page of the events that match, in window order. An unknown session gives an empty list.
+     * Errors: INVALID_FIELD, INVALID_PAGE_TOKEN, AMBIGUOUS_SESSION.
+     * </pre>
+     */
+    public dev.threadkeep.v1.ListEventsResponse listEvents(dev.threadkeep.v1.ListEventsRequest request) {
+      return io.grpc.stub.ClientCalls.blockingUnaryCall(
+          getChannel(), getListEventsMethod(), getCallOptions(), request);
+    }
+
+    /**
+     * <pre>
+     * Returns what an agent should see now: whole turns of the active window within its budget, the latest SYSTEM event and the
+     * summaries first. One indexed read, whatever the log's length. An unknown session gives an empty context.
+     * Errors: INVALID_FIELD, AMBIGUOUS_SESSION.
+     * </pre>
+     */
+    public dev.threadkeep.v1.GetContextResponse getContext(dev.threadkeep.v1.GetContextRequest request) {
+      return io.grpc.stub.ClientCalls.blockingUnaryCall(
+          getChannel(), getGetContextMethod(), getCallOptions(), request);
+    }
+  }
+
+  /**
+   * A stub to allow clients to do ListenableFuture-style rpc calls to service EventService.
+   * <pre>
+   * The event log.
+   * </pre>
+   */
+  public static final class EventServiceFutureStub
+      extends io.grpc.stub.AbstractFutureStub<EventServiceFutureStub> {
+    private EventServiceFutureStub(
+        io.grpc.Channel channel, io.grpc.CallOptions callOptions) {
+      super(channel, callOptions);
+    }
+
+    @java.lang.Override
+    protected EventServiceFutureStub build(
+        io.grpc.Channel channel, io.grpc.CallOptions callOptions) {
+      return new EventServiceFutureStub(channel, callOptions);
+    }
+
+    /**
+     * <pre>
+     * Appends 1 to N events, all or none. When it returns they are committed to durable storage. Retrying with the same event
+     * ids stores nothing twice and returns the original seqs. Errors: SESSION_NOT_FOUND, VERSION_MISMATCH, EVENT_ID_CONFLICT,
+     * EVENT_TOO_LARGE, BATCH_TOO_LARGE, INVALID_FIELD, STORE_UNAVAILABLE.
+     * </pre>
+     */
+    public com.google.common.util.concurrent.ListenableFuture<dev.threadkeep.v1.AppendEventsResponse> appendEvents(
+        dev.threadkeep.v1.AppendEventsRequest request) {
+      return io.grpc.stub.ClientCalls.futureUnaryCall(
+          getChannel().newCall(getAppendEventsMethod(), getCallOptions()), request);
+    }
+
+    /**
+     * <pre>
+     * Returns one event by its id. Errors: SESSION_NOT_FOUND, EVENT_NOT_FOUND.
+     * </pre>
+     */
+    public com.google.common.util.concurrent.ListenableFuture<dev.threadkeep.v1.GetEventResponse> getEvent(
+        dev.threadkeep.v1.GetEventRequest request) {
+      return io.grpc.stub.ClientCalls.futureUnaryCall(
+          getChannel().newCall(getGetEventMethod(), getCallOptions()), request);
+    }
+
+    /**
+     * <pre>
+     * Returns a page of the events that match, in window order. An unknown session gives an empty list.
+     * Errors: INVALID_FIELD, INVALID_PAGE_TOKEN, AMBIGUOUS_SESSION.
+     * </pre>
+     */
+    public com.google.common.util.concurrent.ListenableFuture<dev.threadkeep.v1.ListEventsResponse> listEvents(
+        dev.threadkeep.v1.ListEventsRequest request) {
+      return io.grpc.stub.ClientCalls.futureUnaryCall(
+          getChannel().newCall(getListEventsMethod(), getCallOptions()), request);
+    }
+
+    /**
+     * <pre>
+     * Returns what an agent should see now: whole turns of the active window within its budget, the latest SYSTEM event and the
+     * summaries first. One indexed read, whatever the log's length. An unknown session gives an empty context.
+     * Errors: INVALID_FIELD, AMBIGUOUS_SESSION.
+     * </pre>
+     */
+    public com.google.common.util.concurrent.ListenableFuture<dev.threadkeep.v1.GetContextResponse> getContext(
+        dev.threadkeep.v1.GetContextRequest request) {
+      return io.grpc.stub.ClientCalls.futureUnaryCall(
+          getChannel().newCall(getGetContextMethod(), getCallOptions()), request);
+    }
+  }
+
+  private static final int METHODID_APPEND_EVENTS = 0;
+  private static final int METHODID_GET_EVENT = 1;
+  private static final int METHODID_LIST_EVENTS = 2;
+  private static final int METHODID_GET_CONTEXT = 3;
+  private static final int METHODID_APPEND_STREAM = 4;
+
+  private static final class MethodHandlers<Req, Resp> implements
+      io.grpc.stub.ServerCalls.UnaryMethod<Req, Resp>,
+      io.grpc.stub.ServerCalls.ServerStreamingMethod<Req, Resp>,
+      io.grpc.stub.ServerCalls.ClientStreamingMethod<Req, Resp>,
+      io.grpc.stub.ServerCalls.BidiStreamingMethod<Req, Resp> {
+    private final AsyncService serviceImpl;
+    private final int methodId;
+
+    MethodHandlers(AsyncService serviceImpl, int methodId) {
+      this.serviceImpl = serviceImpl;
+      this.methodId = methodId;
+    }
+
+    @java.lang.Override
+    @java.lang.SuppressWarnings("unchecked")
+    public void invoke(Req request, io.grpc.stub.StreamObserver<Resp> responseObserver) {
+      switch (methodId) {
+        case METHODID_APPEND_EVENTS:
+          serviceImpl.appendEvents((dev.threadkeep.v1.AppendEventsRequest) request,
+              (io.grpc.stub.StreamObserver<dev.threadkeep.v1.AppendEventsResponse>) responseObserver);
+          break;
+        case METHODID_GET_EVENT:
+          serviceImpl.getEvent((dev.threadkeep.v1.GetEventRequest) request,
+              (io.grpc.stub.StreamObserver<dev.threadkeep.v1.GetEventResponse>) responseObserver);
+          break;
+        case METHODID_LIST_EVENTS:
+          serviceImpl.listEvents((dev.threadkeep.v1.ListEventsRequest) request,
+              (io.grpc.stub.StreamObserver<dev.threadkeep.v1.ListEventsResponse>) responseObserver);
+          break;
+        case METHODID_GET_CONTEXT:
+          serviceImpl.getContext((dev.threadkeep.v1.GetContextRequest) request,
+              (io.grpc.stub.StreamObserver<dev.threadkeep.v1.GetContextResponse>) responseObserver);
+          break;
+        default:
+          throw new AssertionError();
+      }
+    }
+
+    @java.lang.Override
+    @java.lang.SuppressWarnings("unchecked")
+    public io.grpc.stub.StreamObserver<Req> invoke(
+        io.grpc.stub.StreamObserver<Resp> responseObserver) {
+      switch (methodId) {
+        case METHODID_APPEND_STREAM:
+          return (io.grpc.stub.StreamObserver<Req>) serviceImpl.appendStream(
+              (io.grpc.stub.StreamObserver<dev.threadkeep.v1.AppendStreamResponse>) responseObserver);
+        default:
+          throw new AssertionError();
+      }
+    }
+  }
+
+  public static final io.grpc.ServerServiceDefinition bindService(AsyncService service) {
+    return io.grpc.ServerServiceDefinition.builder(getServiceDescriptor())
+        .addMethod(
+          getAppendEventsMethod(),
+          io.grpc.stub.ServerCalls.asyncUnaryCall(
+            new MethodHandlers<
+              dev.threadkeep.v1.AppendEventsRequest,
+              dev.threadkeep.v1.AppendEventsResponse>(
+                service, METHODID_APPEND_EVENTS)))
+        .addMethod(
+          getAppendStreamMethod(),
+          io.grpc.stub.ServerCalls.asyncBidiStreamingCall(
+            new MethodHandlers<
+              dev.threadkeep.v1.AppendStreamRequest,
+              dev.threadkeep.v1.AppendStreamResponse>(
+                service, METHODID_APPEND_STREAM)))
+        .addMethod(
+          getGetEventMethod(),
+          io.grpc.stub.ServerCalls.asyncUnaryCall(
+            new MethodHandlers<
+              dev.threadkeep.v1.GetEventRequest,
+              dev.threadkeep.v1.GetEventResponse>(
+                service, METHODID_GET_EVENT)))
+        .addMethod(
+          getListEventsMethod(),
+          io.grpc.stub.ServerCalls.asyncUnaryCall(
+            new MethodHandlers<
+              dev.threadkeep.v1.ListEventsRequest,
+              dev.threadkeep.v1.ListEventsResponse>(
+                service, METHODID_LIST_EVENTS)))
+        .addMethod(
+          getGetContextMethod(),
+          io.grpc.stub.ServerCalls.asyncUnaryCall(
+            new MethodHandlers<
+              dev.threadkeep.v1.GetContextRequest,
+              dev.threadkeep.v1.GetContextResponse>(
+                service, METHODID_GET_CONTEXT)))
+        .build();
+  }
+
+  private static abstract class EventServiceBaseDescriptorSupplier
+      implements io.grpc.protobuf.ProtoFileDescriptorSupplier, io.grpc.protobuf.ProtoServiceDescriptorSupplier {
+    EventServiceBaseDescriptorSupplier() {}
+
+    @java.lang.Override
+    public com.google.protobuf.Descriptors.FileDescriptor getFileDescriptor() {
+      return dev.threadkeep.v1.EventServiceOuterClass.getDescriptor();
+    }
+
+    @java.lang.Override
+    public com.google.protobuf.Descriptors.ServiceDescriptor getServiceDescriptor() {
+      return getFileDescriptor().findServiceByName("EventService");
+    }
+  }
+
+  private static final class EventServiceFileDescriptorSupplier
+      extends EventServiceBaseDescriptorSupplier {
+    EventServiceFileDescriptorSupplier() {}
+  }
+
+  private static final class EventServiceMethodDescriptorSupplier
+      extends EventServiceBaseDescriptorSupplier
+      implements io.grpc.protobuf.ProtoMethodDescriptorSupplier {
+    private final java.lang.String methodName;
+
+    EventServiceMethodDescriptorSupplier(java.lang.String methodName) {
+      this.methodName = methodName;
+    }
+
+    @java.lang.Override
+    public com.google.protobuf.Descriptors.MethodDescriptor getMethodDescriptor() {
+      return getServiceDescriptor().findMethodByName(methodName);
+    }
+  }
+
+  private static volatile io.grpc.ServiceDescriptor serviceDescriptor;
+
+  public static io.grpc.ServiceDescriptor getServiceDescriptor() {
+    io.grpc.ServiceDescriptor result = serviceDescriptor;
+    if (result == null) {
+      synchronized (EventServiceGrpc.class) {
+        result = serviceDescriptor;
+        if (result == null) {
+          serviceDescriptor = result = io.grpc.ServiceDescriptor.newBuilder(SERVICE_NAME)
+              .setSchemaDescriptor(new EventServiceFileDescriptorSupplier())
+              .addMethod(getAppendEventsMethod())
+              .addMethod(getAppendStreamMethod())
+              .addMethod(getGetEventMethod())
+              .addMethod(getListEventsMethod())
+              .addMethod(getGetContextMethod())
+              .build();
+        }
+      }
+    }
+    return result;
+  }
+}

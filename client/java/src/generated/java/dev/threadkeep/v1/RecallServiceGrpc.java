@@ -1,0 +1,376 @@
+package dev.threadkeep.v1;
+
+import static io.grpc.MethodDescriptor.generateFullMethodName;
+
+/**
+ * <pre>
+ * Search over everything ever said.
+ * </pre>
+ */
+@io.grpc.stub.annotations.GrpcGenerated
+public final class RecallServiceGrpc {
+
+  private RecallServiceGrpc() {}
+
+  public static final java.lang.String SERVICE_NAME = "threadkeep.v1.RecallService";
+
+  // Static method descriptors that strictly reflect the proto.
+  private static volatile io.grpc.MethodDescriptor<dev.threadkeep.v1.SearchEventsRequest,
+      dev.threadkeep.v1.SearchEventsResponse> getSearchEventsMethod;
+
+  @io.grpc.stub.annotations.RpcMethod(
+      fullMethodName = SERVICE_NAME + '/' + "SearchEvents",
+      requestType = dev.threadkeep.v1.SearchEventsRequest.class,
+      responseType = dev.threadkeep.v1.SearchEventsResponse.class,
+      methodType = io.grpc.MethodDescriptor.MethodType.UNARY)
+  public static io.grpc.MethodDescriptor<dev.threadkeep.v1.SearchEventsRequest,
+      dev.threadkeep.v1.SearchEventsResponse> getSearchEventsMethod() {
+    io.grpc.MethodDescriptor<dev.threadkeep.v1.SearchEventsRequest, dev.threadkeep.v1.SearchEventsResponse> getSearchEventsMethod;
+    if ((getSearchEventsMethod = RecallServiceGrpc.getSearchEventsMethod) == null) {
+      synchronized (RecallServiceGrpc.class) {
+        if ((getSearchEventsMethod = RecallServiceGrpc.getSearchEventsMethod) == null) {
+          RecallServiceGrpc.getSearchEventsMethod = getSearchEventsMethod =
+              io.grpc.MethodDescriptor.<dev.threadkeep.v1.SearchEventsRequest, dev.threadkeep.v1.SearchEventsResponse>newBuilder()
+              .setType(io.grpc.MethodDescriptor.MethodType.UNARY)
+              .setFullMethodName(generateFullMethodName(SERVICE_NAME, "SearchEvents"))
+              .setSafe(true)
+              .setSampledToLocalTracing(true)
+              .setRequestMarshaller(io.grpc.protobuf.ProtoUtils.marshaller(
+                  dev.threadkeep.v1.SearchEventsRequest.getDefaultInstance()))
+              .setResponseMarshaller(io.grpc.protobuf.ProtoUtils.marshaller(
+                  dev.threadkeep.v1.SearchEventsResponse.getDefaultInstance()))
+              .setSchemaDescriptor(new RecallServiceMethodDescriptorSupplier("SearchEvents"))
+              .build();
+        }
+      }
+    }
+    return getSearchEventsMethod;
+  }
+
+  /**
+   * Creates a new async stub that supports all call types for the service
+   */
+  public static RecallServiceStub newStub(io.grpc.Channel channel) {
+    io.grpc.stub.AbstractStub.StubFactory<RecallServiceStub> factory =
+      new io.grpc.stub.AbstractStub.StubFactory<RecallServiceStub>() {
+        @java.lang.Override
+        public RecallServiceStub newStub(io.grpc.Channel channel, io.grpc.CallOptions callOptions) {
+          return new RecallServiceStub(channel, callOptions);
+        }
+      };
+    return RecallServiceStub.newStub(factory, channel);
+  }
+
+  /**
+   * Creates a new blocking-style stub that supports all types of calls on the service
+   */
+  public static RecallServiceBlockingV2Stub newBlockingV2Stub(
+      io.grpc.Channel channel) {
+    io.grpc.stub.AbstractStub.StubFactory<RecallServiceBlockingV2Stub> factory =
+      new io.grpc.stub.AbstractStub.StubFactory<RecallServiceBlockingV2Stub>() {
+        @java.lang.Override
+        public RecallServiceBlockingV2Stub newStub(io.grpc.Channel channel, io.grpc.CallOptions callOptions) {
+          return new RecallServiceBlockingV2Stub(channel, callOptions);
+        }
+      };
+    return RecallServiceBlockingV2Stub.newStub(factory, channel);
+  }
+
+  /**
+   * Creates a new blocking-style stub that supports unary and streaming output calls on the service
+   */
+  public static RecallServiceBlockingStub newBlockingStub(
+      io.grpc.Channel channel) {
+    io.grpc.stub.AbstractStub.StubFactory<RecallServiceBlockingStub> factory =
+      new io.grpc.stub.AbstractStub.StubFactory<RecallServiceBlockingStub>() {
+        @java.lang.Override
+        public RecallServiceBlockingStub newStub(io.grpc.Channel channel, io.grpc.CallOptions callOptions) {
+          return new RecallServiceBlockingStub(channel, callOptions);
+        }
+      };
+    return RecallServiceBlockingStub.newStub(factory, channel);
+  }
+
+  /**
+   * Creates a new ListenableFuture-style stub that supports unary calls on the service
+   */
+  public static RecallServiceFutureStub newFutureStub(
+      io.grpc.Channel channel) {
+    io.grpc.stub.AbstractStub.StubFactory<RecallServiceFutureStub> factory =
+      new io.grpc.stub.AbstractStub.StubFactory<RecallServiceFutureStub>() {
+        @java.lang.Override
+        public RecallServiceFutureStub newStub(io.grpc.Channel channel, io.grpc.CallOptions callOptions) {
+          return new RecallServiceFutureStub(channel, callOptions);
+        }
+      };
+    return RecallServiceFutureStub.newStub(factory, channel);
+  }
+
+  /**
+   * <pre>
+   * Search over everything ever said.
+   * </pre>
+   */
+  public interface AsyncService {
+
+    /**
+     * <pre>
+     * Returns the events that answer the query. Everything committed before the call is searched (SEMANTIC: once it is embedded),
+     * archived events included unless the filter says otherwise. Errors: INVALID_FIELD, INVALID_PAGE_TOKEN, SESSION_NOT_FOUND,
+     * AMBIGUOUS_SESSION, PERMISSION_DENIED, EMBEDDER_NOT_CONFIGURED, EMBEDDER_FAILED.
+     * </pre>
+     */
+    default void searchEvents(dev.threadkeep.v1.SearchEventsRequest request,
+        io.grpc.stub.StreamObserver<dev.threadkeep.v1.SearchEventsResponse> responseObserver) {
+      io.grpc.stub.ServerCalls.asyncUnimplementedUnaryCall(getSearchEventsMethod(), responseObserver);
+    }
+  }
+
+  /**
+   * Base class for the server implementation of the service RecallService.
+   * <pre>
+   * Search over everything ever said.
+   * </pre>
+   */
+  public static abstract class RecallServiceImplBase
+      implements io.grpc.BindableService, AsyncService {
+
+    @java.lang.Override public final io.grpc.ServerServiceDefinition bindService() {
+      return RecallServiceGrpc.bindService(this);
+    }
+  }
+
+  /**
+   * A stub to allow clients to do asynchronous rpc calls to service RecallService.
+   * <pre>
+   * Search over everything ever said.
+   * </pre>
+   */
+  public static final class RecallServiceStub
+      extends io.grpc.stub.AbstractAsyncStub<RecallServiceStub> {
+    private RecallServiceStub(
+        io.grpc.Channel channel, io.grpc.CallOptions callOptions) {
+      super(channel, callOptions);
+    }
+
+    @java.lang.Override
+    protected RecallServiceStub build(
+        io.grpc.Channel channel, io.grpc.CallOptions callOptions) {
+      return new RecallServiceStub(channel, callOptions);
+    }
+
+    /**
+     * <pre>
+     * Returns the events that answer the query. Everything committed before the call is searched (SEMANTIC: once it is embedded),
+     * archived events included unless the filter says otherwise. Errors: INVALID_FIELD, INVALID_PAGE_TOKEN, SESSION_NOT_FOUND,
+     * AMBIGUOUS_SESSION, PERMISSION_DENIED, EMBEDDER_NOT_CONFIGURED, EMBEDDER_FAILED.
+     * </pre>
+     */
+    public void searchEvents(dev.threadkeep.v1.SearchEventsRequest request,
+        io.grpc.stub.StreamObserver<dev.threadkeep.v1.SearchEventsResponse> responseObserver) {
+      io.grpc.stub.ClientCalls.asyncUnaryCall(
+          getChannel().newCall(getSearchEventsMethod(), getCallOptions()), request, responseObserver);
+    }
+  }
+
+  /**
+   * A stub to allow clients to do synchronous rpc calls to service RecallService.
+   * <pre>
+   * Search over everything ever said.
+   * </pre>
+   */
+  public static final class RecallServiceBlockingV2Stub
+      extends io.grpc.stub.AbstractBlockingStub<RecallServiceBlockingV2Stub> {
+    private RecallServiceBlockingV2Stub(
+        io.grpc.Channel channel, io.grpc.CallOptions callOptions) {
+      super(channel, callOptions);
+    }
+
+    @java.lang.Override
+    protected RecallServiceBlockingV2Stub build(
+        io.grpc.Channel channel, io.grpc.CallOptions callOptions) {
+      return new RecallServiceBlockingV2Stub(channel, callOptions);
+    }
+
+    /**
+     * <pre>
+     * Returns the events that answer the query. Everything committed before the call is searched (SEMANTIC: once it is embedded),
+     * archived events included unless the filter says otherwise. Errors: INVALID_FIELD, INVALID_PAGE_TOKEN, SESSION_NOT_FOUND,
+     * AMBIGUOUS_SESSION, PERMISSION_DENIED, EMBEDDER_NOT_CONFIGURED, EMBEDDER_FAILED.
+     * </pre>
+     */
+    public dev.threadkeep.v1.SearchEventsResponse searchEvents(dev.threadkeep.v1.SearchEventsRequest request) throws io.grpc.StatusException {
+      return io.grpc.stub.ClientCalls.blockingV2UnaryCall(
+          getChannel(), getSearchEventsMethod(), getCallOptions(), request);
+    }
+  }
+
+  /**
+   * A stub to allow clients to do limited synchronous rpc calls to service RecallService.
+   * <pre>
+   * Search over everything ever said.
+   * </pre>
+   */
+  public static final class RecallServiceBlockingStub
+      extends io.grpc.stub.AbstractBlockingStub<RecallServiceBlockingStub> {
+    private RecallServiceBlockingStub(
+        io.grpc.Channel channel, io.grpc.CallOptions callOptions) {
+      super(channel, callOptions);
+    }
+
+    @java.lang.Override
+    protected RecallServiceBlockingStub build(
+        io.grpc.Channel channel, io.grpc.CallOptions callOptions) {
+      return new RecallServiceBlockingStub(channel, callOptions);
+    }
+
+    /**
+     * <pre>
+     * Returns the events that answer the query. Everything committed before the call is searched (SEMANTIC: once it is embedded),
+     * archived events included unless the filter says otherwise. Errors: INVALID_FIELD, INVALID_PAGE_TOKEN, SESSION_NOT_FOUND,
+     * AMBIGUOUS_SESSION, PERMISSION_DENIED, EMBEDDER_NOT_CONFIGURED, EMBEDDER_FAILED.
+     * </pre>
+     */
+    public dev.threadkeep.v1.SearchEventsResponse searchEvents(dev.threadkeep.v1.SearchEventsRequest request) {
+      return io.grpc.stub.ClientCalls.blockingUnaryCall(
+          getChannel(), getSearchEventsMethod(), getCallOptions(), request);
+    }
+  }
+
+  /**
+   * A stub to allow clients to do ListenableFuture-style rpc calls to service RecallService.
+   * <pre>
+   * Search over everything ever said.
+   * </pre>
+   */
+  public static final class RecallServiceFutureStub
+      extends io.grpc.stub.AbstractFutureStub<RecallServiceFutureStub> {
+    private RecallServiceFutureStub(
+        io.grpc.Channel channel, io.grpc.CallOptions callOptions) {
+      super(channel, callOptions);
+    }
+
+    @java.lang.Override
+    protected RecallServiceFutureStub build(
+        io.grpc.Channel channel, io.grpc.CallOptions callOptions) {
+      return new RecallServiceFutureStub(channel, callOptions);
+    }
+
+    /**
+     * <pre>
+     * Returns the events that answer the query. Everything committed before the call is searched (SEMANTIC: once it is embedded),
+     * archived events included unless the filter says otherwise. Errors: INVALID_FIELD, INVALID_PAGE_TOKEN, SESSION_NOT_FOUND,
+     * AMBIGUOUS_SESSION, PERMISSION_DENIED, EMBEDDER_NOT_CONFIGURED, EMBEDDER_FAILED.
+     * </pre>
+     */
+    public com.google.common.util.concurrent.ListenableFuture<dev.threadkeep.v1.SearchEventsResponse> searchEvents(
+        dev.threadkeep.v1.SearchEventsRequest request) {
+      return io.grpc.stub.ClientCalls.futureUnaryCall(
+          getChannel().newCall(getSearchEventsMethod(), getCallOptions()), request);
+    }
+  }
+
+  private static final int METHODID_SEARCH_EVENTS = 0;
+
+  private static final class MethodHandlers<Req, Resp> implements
+      io.grpc.stub.ServerCalls.UnaryMethod<Req, Resp>,
+      io.grpc.stub.ServerCalls.ServerStreamingMethod<Req, Resp>,
+      io.grpc.stub.ServerCalls.ClientStreamingMethod<Req, Resp>,
+      io.grpc.stub.ServerCalls.BidiStreamingMethod<Req, Resp> {
+    private final AsyncService serviceImpl;
+    private final int methodId;
+
+    MethodHandlers(AsyncService serviceImpl, int methodId) {
+      this.serviceImpl = serviceImpl;
+      this.methodId = methodId;
+    }
+
+    @java.lang.Override
+    @java.lang.SuppressWarnings("unchecked")
+    public void invoke(Req request, io.grpc.stub.StreamObserver<Resp> responseObserver) {
+      switch (methodId) {
+        case METHODID_SEARCH_EVENTS:
+          serviceImpl.searchEvents((dev.threadkeep.v1.SearchEventsRequest) request,
+              (io.grpc.stub.StreamObserver<dev.threadkeep.v1.SearchEventsResponse>) responseObserver);
+          break;
+        default:
+          throw new AssertionError();
+      }
+    }
+
+    @java.lang.Override
+    @java.lang.SuppressWarnings("unchecked")
+    public io.grpc.stub.StreamObserver<Req> invoke(
+        io.grpc.stub.StreamObserver<Resp> responseObserver) {
+      switch (methodId) {
+        default:
+          throw new AssertionError();
+      }
+    }
+  }
+
+  public static final io.grpc.ServerServiceDefinition bindService(AsyncService service) {
+    return io.grpc.ServerServiceDefinition.builder(getServiceDescriptor())
+        .addMethod(
+          getSearchEventsMethod(),
+          io.grpc.stub.ServerCalls.asyncUnaryCall(
+            new MethodHandlers<
+              dev.threadkeep.v1.SearchEventsRequest,
+              dev.threadkeep.v1.SearchEventsResponse>(
+                service, METHODID_SEARCH_EVENTS)))
+        .build();
+  }
+
+  private static abstract class RecallServiceBaseDescriptorSupplier
+      implements io.grpc.protobuf.ProtoFileDescriptorSupplier, io.grpc.protobuf.ProtoServiceDescriptorSupplier {
+    RecallServiceBaseDescriptorSupplier() {}
+
+    @java.lang.Override
+    public com.google.protobuf.Descriptors.FileDescriptor getFileDescriptor() {
+      return dev.threadkeep.v1.RecallServiceOuterClass.getDescriptor();
+    }
+
+    @java.lang.Override
+    public com.google.protobuf.Descriptors.ServiceDescriptor getServiceDescriptor() {
+      return getFileDescriptor().findServiceByName("RecallService");
+    }
+  }
+
+  private static final class RecallServiceFileDescriptorSupplier
+      extends RecallServiceBaseDescriptorSupplier {
+    RecallServiceFileDescriptorSupplier() {}
+  }
+
+  private static final class RecallServiceMethodDescriptorSupplier
+      extends RecallServiceBaseDescriptorSupplier
+      implements io.grpc.protobuf.ProtoMethodDescriptorSupplier {
+    private final java.lang.String methodName;
+
+    RecallServiceMethodDescriptorSupplier(java.lang.String methodName) {
+      this.methodName = methodName;
+    }
+
+    @java.lang.Override
+    public com.google.protobuf.Descriptors.MethodDescriptor getMethodDescriptor() {
+      return getServiceDescriptor().findMethodByName(methodName);
+    }
+  }
+
+  private static volatile io.grpc.ServiceDescriptor serviceDescriptor;
+
+  public static io.grpc.ServiceDescriptor getServiceDescriptor() {
+    io.grpc.ServiceDescriptor result = serviceDescriptor;
+    if (result == null) {
+      synchronized (RecallServiceGrpc.class) {
+        result = serviceDescriptor;
+        if (result == null) {
+          serviceDescriptor = result = io.grpc.ServiceDescriptor.newBuilder(SERVICE_NAME)
+              .setSchemaDescriptor(new RecallServiceFileDescriptorSupplier())
+              .addMethod(getSearchEventsMethod())
+              .build();
+        }
+      }
+    }
+    return result;
+  }
+}

@@ -1,0 +1,855 @@
+package dev.threadkeep.v1;
+
+import static io.grpc.MethodDescriptor.generateFullMethodName;
+
+/**
+ * <pre>
+ * Sessions' lifecycle.
+ * </pre>
+ */
+@io.grpc.stub.annotations.GrpcGenerated
+public final class SessionServiceGrpc {
+
+  private SessionServiceGrpc() {}
+
+  public static final java.lang.String SERVICE_NAME = "threadkeep.v1.SessionService";
+
+  // Static method descriptors that strictly reflect the proto.
+  private static volatile io.grpc.MethodDescriptor<dev.threadkeep.v1.CreateSessionRequest,
+      dev.threadkeep.v1.CreateSessionResponse> getCreateSessionMethod;
+
+  @io.grpc.stub.annotations.RpcMethod(
+      fullMethodName = SERVICE_NAME + '/' + "CreateSession",
+      requestType = dev.threadkeep.v1.CreateSessionRequest.class,
+      responseType = dev.threadkeep.v1.CreateSessionResponse.class,
+      methodType = io.grpc.MethodDescriptor.MethodType.UNARY)
+  public static io.grpc.MethodDescriptor<dev.threadkeep.v1.CreateSessionRequest,
+      dev.threadkeep.v1.CreateSessionResponse> getCreateSessionMethod() {
+    io.grpc.MethodDescriptor<dev.threadkeep.v1.CreateSessionRequest, dev.threadkeep.v1.CreateSessionResponse> getCreateSessionMethod;
+    if ((getCreateSessionMethod = SessionServiceGrpc.getCreateSessionMethod) == null) {
+      synchronized (SessionServiceGrpc.class) {
+        if ((getCreateSessionMethod = SessionServiceGrpc.getCreateSessionMethod) == null) {
+          SessionServiceGrpc.getCreateSessionMethod = getCreateSessionMethod =
+              io.grpc.MethodDescriptor.<dev.threadkeep.v1.CreateSessionRequest, dev.threadkeep.v1.CreateSessionResponse>newBuilder()
+              .setType(io.grpc.MethodDescriptor.MethodType.UNARY)
+              .setFullMethodName(generateFullMethodName(SERVICE_NAME, "CreateSession"))
+              .setSampledToLocalTracing(true)
+              .setRequestMarshaller(io.grpc.protobuf.ProtoUtils.marshaller(
+                  dev.threadkeep.v1.CreateSessionRequest.getDefaultInstance()))
+              .setResponseMarshaller(io.grpc.protobuf.ProtoUtils.marshaller(
+                  dev.threadkeep.v1.CreateSessionResponse.getDefaultInstance()))
+              .setSchemaDescriptor(new SessionServiceMethodDescriptorSupplier("CreateSession"))
+              .build();
+        }
+      }
+    }
+    return getCreateSessionMethod;
+  }
+
+  private static volatile io.grpc.MethodDescriptor<dev.threadkeep.v1.GetSessionRequest,
+      dev.threadkeep.v1.GetSessionResponse> getGetSessionMethod;
+
+  @io.grpc.stub.annotations.RpcMethod(
+      fullMethodName = SERVICE_NAME + '/' + "GetSession",
+      requestType = dev.threadkeep.v1.GetSessionRequest.class,
+      responseType = dev.threadkeep.v1.GetSessionResponse.class,
+      methodType = io.grpc.MethodDescriptor.MethodType.UNARY)
+  public static io.grpc.MethodDescriptor<dev.threadkeep.v1.GetSessionRequest,
+      dev.threadkeep.v1.GetSessionResponse> getGetSessionMethod() {
+    io.grpc.MethodDescriptor<dev.threadkeep.v1.GetSessionRequest, dev.threadkeep.v1.GetSessionResponse> getGetSessionMethod;
+    if ((getGetSessionMethod = SessionServiceGrpc.getGetSessionMethod) == null) {
+      synchronized (SessionServiceGrpc.class) {
+        if ((getGetSessionMethod = SessionServiceGrpc.getGetSessionMethod) == null) {
+          SessionServiceGrpc.getGetSessionMethod = getGetSessionMethod =
+              io.grpc.MethodDescriptor.<dev.threadkeep.v1.GetSessionRequest, dev.threadkeep.v1.GetSessionResponse>newBuilder()
+              .setType(io.grpc.MethodDescriptor.MethodType.UNARY)
+              .setFullMethodName(generateFullMethodName(SERVICE_NAME, "GetSession"))
+              .setSafe(true)
+              .setSampledToLocalTracing(true)
+              .setRequestMarshaller(io.grpc.protobuf.ProtoUtils.marshaller(
+                  dev.threadkeep.v1.GetSessionRequest.getDefaultInstance()))
+              .setResponseMarshaller(io.grpc.protobuf.ProtoUtils.marshaller(
+                  dev.threadkeep.v1.GetSessionResponse.getDefaultInstance()))
+              .setSchemaDescriptor(new SessionServiceMethodDescriptorSupplier("GetSession"))
+              .build();
+        }
+      }
+    }
+    return getGetSessionMethod;
+  }
+
+  private static volatile io.grpc.MethodDescriptor<dev.threadkeep.v1.ListSessionsRequest,
+      dev.threadkeep.v1.ListSessionsResponse> getListSessionsMethod;
+
+  @io.grpc.stub.annotations.RpcMethod(
+      fullMethodName = SERVICE_NAME + '/' + "ListSessions",
+      requestType = dev.threadkeep.v1.ListSessionsRequest.class,
+      responseType = dev.threadkeep.v1.ListSessionsResponse.class,
+      methodType = io.grpc.MethodDescriptor.MethodType.UNARY)
+  public static io.grpc.MethodDescriptor<dev.threadkeep.v1.ListSessionsRequest,
+      dev.threadkeep.v1.ListSessionsResponse> getListSessionsMethod() {
+    io.grpc.MethodDescriptor<dev.threadkeep.v1.ListSessionsRequest, dev.threadkeep.v1.ListSessionsResponse> getListSessionsMethod;
+    if ((getListSessionsMethod = SessionServiceGrpc.getListSessionsMethod) == null) {
+      synchronized (SessionServiceGrpc.class) {
+        if ((getListSessionsMethod = SessionServiceGrpc.getListSessionsMethod) == null) {
+          SessionServiceGrpc.getListSessionsMethod = getListSessionsMethod =
+              io.grpc.MethodDescriptor.<dev.threadkeep.v1.ListSessionsRequest, dev.threadkeep.v1.ListSessionsResponse>newBuilder()
+              .setType(io.grpc.MethodDescriptor.MethodType.UNARY)
+              .setFullMethodName(generateFullMethodName(SERVICE_NAME, "ListSessions"))
+              .setSafe(true)
+              .setSampledToLocalTracing(true)
+              .setRequestMarshaller(io.grpc.protobuf.ProtoUtils.marshaller(
+                  dev.threadkeep.v1.ListSessionsRequest.getDefaultInstance()))
+              .setResponseMarshaller(io.grpc.protobuf.ProtoUtils.marshaller(
+                  dev.threadkeep.v1.ListSessionsResponse.getDefaultInstance()))
+              .setSchemaDescriptor(new SessionServiceMethodDescriptorSupplier("ListSessions"))
+              .build();
+        }
+      }
+    }
+    return getListSessionsMethod;
+  }
+
+  private static volatile io.grpc.MethodDescriptor<dev.threadkeep.v1.UpdateSessionRequest,
+      dev.threadkeep.v1.UpdateSessionResponse> getUpdateSessionMethod;
+
+  @io.grpc.stub.annotations.RpcMethod(
+      fullMethodName = SERVICE_NAME + '/' + "UpdateSession",
+      requestType = dev.threadkeep.v1.UpdateSessionRequest.class,
+      responseType = dev.threadkeep.v1.UpdateSessionResponse.class,
+      methodType = io.grpc.MethodDescriptor.MethodType.UNARY)
+  public static io.grpc.MethodDescriptor<dev.threadkeep.v1.UpdateSessionRequest,
+      dev.threadkeep.v1.UpdateSessionResponse> getUpdateSessionMethod() {
+    io.grpc.MethodDescriptor<dev.threadkeep.v1.UpdateSessionRequest, dev.threadkeep.v1.UpdateSessionResponse> getUpdateSessionMethod;
+    if ((getUpdateSessionMethod = SessionServiceGrpc.getUpdateSessionMethod) == null) {
+      synchronized (SessionServiceGrpc.class) {
+        if ((getUpdateSessionMethod = SessionServiceGrpc.getUpdateSessionMethod) == null) {
+          SessionServiceGrpc.getUpdateSessionMethod = getUpdateSessionMethod =
+              io.grpc.MethodDescriptor.<dev.threadkeep.v1.UpdateSessionRequest, dev.threadkeep.v1.UpdateSessionResponse>newBuilder()
+              .setType(io.grpc.MethodDescriptor.MethodType.UNARY)
+              .setFullMethodName(generateFullMethodName(SERVICE_NAME, "UpdateSession"))
+              .setIdempotent(true)
+              .setSampledToLocalTracing(true)
+              .setRequestMarshaller(io.grpc.protobuf.ProtoUtils.marshaller(
+                  dev.threadkeep.v1.UpdateSessionRequest.getDefaultInstance()))
+              .setResponseMarshaller(io.grpc.protobuf.ProtoUtils.marshaller(
+                  dev.threadkeep.v1.UpdateSessionResponse.getDefaultInstance()))
+              .setSchemaDescriptor(new SessionServiceMethodDescriptorSupplier("UpdateSession"))
+              .build();
+        }
+      }
+    }
+    return getUpdateSessionMethod;
+  }
+
+  private static volatile io.grpc.MethodDescriptor<dev.threadkeep.v1.DeleteSessionRequest,
+      dev.threadkeep.v1.DeleteSessionResponse> getDeleteSessionMethod;
+
+  @io.grpc.stub.annotations.RpcMethod(
+      fullMethodName = SERVICE_NAME + '/' + "DeleteSession",
+      requestType = dev.threadkeep.v1.DeleteSessionRequest.class,
+      responseType = dev.threadkeep.v1.DeleteSessionResponse.class,
+      methodType = io.grpc.MethodDescriptor.MethodType.UNARY)
+  public static io.grpc.MethodDescriptor<dev.threadkeep.v1.DeleteSessionRequest,
+      dev.threadkeep.v1.DeleteSessionResponse> getDeleteSessionMethod() {
+    io.grpc.MethodDescriptor<dev.threadkeep.v1.DeleteSessionRequest, dev.threadkeep.v1.DeleteSessionResponse> getDeleteSessionMethod;
+    if ((getDeleteSessionMethod = SessionServiceGrpc.getDeleteSessionMethod) == null) {
+      synchronized (SessionServiceGrpc.class) {
+        if ((getDeleteSessionMethod = SessionServiceGrpc.getDeleteSessionMethod) == null) {
+          SessionServiceGrpc.getDeleteSessionMethod = getDeleteSessionMethod =
+              io.grpc.MethodDescriptor.<dev.threadkeep.v1.DeleteSessionRequest, dev.threadkeep.v1.DeleteSessionResponse>newBuilder()
+              .setType(io.grpc.MethodDescriptor.MethodType.UNARY)
+              .setFullMethodName(generateFullMethodName(SERVICE_NAME, "DeleteSession"))
+              .setIdempotent(true)
+              .setSampledToLocalTracing(true)
+              .setRequestMarshaller(io.grpc.protobuf.ProtoUtils.marshaller(
+                  dev.threadkeep.v1.DeleteSessionRequest.getDefaultInstance()))
+              .setResponseMarshaller(io.grpc.protobuf.ProtoUtils.marshaller(
+                  dev.threadkeep.v1.DeleteSessionResponse.getDefaultInstance()))
+              .setSchemaDescriptor(new SessionServiceMethodDescriptorSupplier("DeleteSession"))
+              .build();
+        }
+      }
+    }
+    return getDeleteSessionMethod;
+  }
+
+  private static volatile io.grpc.MethodDescriptor<dev.threadkeep.v1.DeleteExpiredSessionsRequest,
+      dev.threadkeep.v1.DeleteExpiredSessionsResponse> getDeleteExpiredSessionsMethod;
+
+  @io.grpc.stub.annotations.RpcMethod(
+      fullMethodName = SERVICE_NAME + '/' + "DeleteExpiredSessions",
+      requestType = dev.threadkeep.v1.DeleteExpiredSessionsRequest.class,
+      responseType = dev.threadkeep.v1.DeleteExpiredSessionsResponse.class,
+      methodType = io.grpc.MethodDescriptor.MethodType.UNARY)
+  public static io.grpc.MethodDescriptor<dev.threadkeep.v1.DeleteExpiredSessionsRequest,
+      dev.threadkeep.v1.DeleteExpiredSessionsResponse> getDeleteExpiredSessionsMethod() {
+    io.grpc.MethodDescriptor<dev.threadkeep.v1.DeleteExpiredSessionsRequest, dev.threadkeep.v1.DeleteExpiredSessionsResponse> getDeleteExpiredSessionsMethod;
+    if ((getDeleteExpiredSessionsMethod = SessionServiceGrpc.getDeleteExpiredSessionsMethod) == null) {
+      synchronized (SessionServiceGrpc.class) {
+        if ((getDeleteExpiredSessionsMethod = SessionServiceGrpc.getDeleteExpiredSessionsMethod) == null) {
+          SessionServiceGrpc.getDeleteExpiredSessionsMethod = getDeleteExpiredSessionsMethod =
+              io.grpc.MethodDescriptor.<dev.threadkeep.v1.DeleteExpiredSessionsRequest, dev.threadkeep.v1.DeleteExpiredSessionsResponse>newBuilder()
+              .setType(io.grpc.MethodDescriptor.MethodType.UNARY)
+              .setFullMethodName(generateFullMethodName(SERVICE_NAME, "DeleteExpiredSessions"))
+              .setIdempotent(true)
+              .setSampledToLocalTracing(true)
+              .setRequestMarshaller(io.grpc.protobuf.ProtoUtils.marshaller(
+                  dev.threadkeep.v1.DeleteExpiredSessionsRequest.getDefaultInstance()))
+              .setResponseMarshaller(io.grpc.protobuf.ProtoUtils.marshaller(
+                  dev.threadkeep.v1.DeleteExpiredSessionsResponse.getDefaultInstance()))
+              .setSchemaDescriptor(new SessionServiceMethodDescriptorSupplier("DeleteExpiredSessions"))
+              .build();
+        }
+      }
+    }
+    return getDeleteExpiredSessionsMethod;
+  }
+
+  /**
+   * Creates a new async stub that supports all call types for the service
+   */
+  public static SessionServiceStub newStub(io.grpc.Channel channel) {
+    io.grpc.stub.AbstractStub.StubFactory<SessionServiceStub> factory =
+      new io.grpc.stub.AbstractStub.StubFactory<SessionServiceStub>() {
+        @java.lang.Override
+        public SessionServiceStub newStub(io.grpc.Channel channel, io.grpc.CallOptions callOptions) {
+          return new SessionServiceStub(channel, callOptions);
+        }
+      };
+    return SessionServiceStub.newStub(factory, channel);
+  }
+
+  /**
+   * Creates a new blocking-style stub that supports all types of calls on the service
+   */
+  public static SessionServiceBlockingV2Stub newBlockingV2Stub(
+      io.grpc.Channel channel) {
+    io.grpc.stub.AbstractStub.StubFactory<SessionServiceBlockingV2Stub> factory =
+      new io.grpc.stub.AbstractStub.StubFactory<SessionServiceBlockingV2Stub>() {
+        @java.lang.Override
+        public SessionServiceBlockingV2Stub newStub(io.grpc.Channel channel, io.grpc.CallOptions callOptions) {
+          return new SessionServiceBlockingV2Stub(channel, callOptions);
+        }
+      };
+    return SessionServiceBlockingV2Stub.newStub(factory, channel);
+  }
+
+  /**
+   * Creates a new blocking-style stub that supports unary and streaming output calls on the service
+   */
+  public static SessionServiceBlockingStub newBlockingStub(
+      io.grpc.Channel channel) {
+    io.grpc.stub.AbstractStub.StubFactory<SessionServiceBlockingStub> factory =
+      new io.grpc.stub.AbstractStub.StubFactory<SessionServiceBlockingStub>() {
+        @java.lang.Override
+        public SessionServiceBlockingStub newStub(io.grpc.Channel channel, io.grpc.CallOptions callOptions) {
+          return new SessionServiceBlockingStub(channel, callOptions);
+        }
+      };
+    return SessionServiceBlockingStub.newStub(factory, channel);
+  }
+
+  /**
+   * Creates a new ListenableFuture-style stub that supports unary calls on the service
+   */
+  public static SessionServiceFutureStub newFutureStub(
+      io.grpc.Channel channel) {
+    io.grpc.stub.AbstractStub.StubFactory<SessionServiceFutureStub> factory =
+      new io.grpc.stub.AbstractStub.StubFactory<SessionServiceFutureStub>() {
+        @java.lang.Override
+        public SessionServiceFutureStub newStub(io.grpc.Channel channel, io.grpc.CallOptions callOptions) {
+          return new SessionServiceFutureStub(channel, callOptions);
+        }
+      };
+    return SessionServiceFutureStub.newStub(factory, channel);
+  }
+
+  /**
+   * <pre>
+   * Sessions' lifecycle.
+   * </pre>
+   */
+  public interface AsyncService {
+
+    /**
+     * <pre>
+     * Creates a session. Errors: SESSION_ALREADY_EXISTS (unless return_existing), INVALID_FIELD.
+     * </pre>
+     */
+    default void createSession(dev.threadkeep.v1.CreateSessionRequest request,
+        io.grpc.stub.StreamObserver<dev.threadkeep.v1.CreateSessionResponse> responseObserver) {
+      io.grpc.stub.ServerCalls.asyncUnimplementedUnaryCall(getCreateSessionMethod(), responseObserver);
+    }
+
+    /**
+     * <pre>
+     * Returns a session's metadata. Errors: SESSION_NOT_FOUND, AMBIGUOUS_SESSION.
+     * </pre>
+     */
+    default void getSession(dev.threadkeep.v1.GetSessionRequest request,
+        io.grpc.stub.StreamObserver<dev.threadkeep.v1.GetSessionResponse> responseObserver) {
+      io.grpc.stub.ServerCalls.asyncUnimplementedUnaryCall(getGetSessionMethod(), responseObserver);
+    }
+
+    /**
+     * <pre>
+     * Lists sessions, newest created first. The cost of a page does not grow with the number of sessions.
+     * Errors: INVALID_FIELD, INVALID_PAGE_TOKEN.
+     * </pre>
+     */
+    default void listSessions(dev.threadkeep.v1.ListSessionsRequest request,
+        io.grpc.stub.StreamObserver<dev.threadkeep.v1.ListSessionsResponse> responseObserver) {
+      io.grpc.stub.ServerCalls.asyncUnimplementedUnaryCall(getListSessionsMethod(), responseObserver);
+    }
+
+    /**
+     * <pre>
+     * Changes the fields named by the mask. Errors: SESSION_NOT_FOUND, INVALID_FIELD.
+     * </pre>
+     */
+    default void updateSession(dev.threadkeep.v1.UpdateSessionRequest request,
+        io.grpc.stub.StreamObserver<dev.threadkeep.v1.UpdateSessionResponse> responseObserver) {
+      io.grpc.stub.ServerCalls.asyncUnimplementedUnaryCall(getUpdateSessionMethod(), responseObserver);
+    }
+
+    /**
+     * <pre>
+     * Deletes a session and its events. Deleting what does not exist succeeds. No tombstone is left: the id can be used again.
+     * </pre>
+     */
+    default void deleteSession(dev.threadkeep.v1.DeleteSessionRequest request,
+        io.grpc.stub.StreamObserver<dev.threadkeep.v1.DeleteSessionResponse> responseObserver) {
+      io.grpc.stub.ServerCalls.asyncUnimplementedUnaryCall(getDeleteSessionMethod(), responseObserver);
+    }
+
+    /**
+     * <pre>
+     * Deletes sessions whose expire_time has passed, at most 1,000 a call. The server does it by itself too.
+     * </pre>
+     */
+    default void deleteExpiredSessions(dev.threadkeep.v1.DeleteExpiredSessionsRequest request,
+        io.grpc.stub.StreamObserver<dev.threadkeep.v1.DeleteExpiredSessionsResponse> responseObserver) {
+      io.grpc.stub.ServerCalls.asyncUnimplementedUnaryCall(getDeleteExpiredSessionsMethod(), responseObserver);
+    }
+  }
+
+  /**
+   * Base class for the server implementation of the service SessionService.
+   * <pre>
+   * Sessions' lifecycle.
+   * </pre>
+   */
+  public static abstract class SessionServiceImplBase
+      implements io.grpc.BindableService, AsyncService {
+
+    @java.lang.Override public final io.grpc.ServerServiceDefinition bindService() {
+      return SessionServiceGrpc.bindService(this);
+    }
+  }
+
+  /**
+   * A stub to allow clients to do asynchronous rpc calls to service SessionService.
+   * <pre>
+   * Sessions' lifecycle.
+   * </pre>
+   */
+  public static final class SessionServiceStub
+      extends io.grpc.stub.AbstractAsyncStub<SessionServiceStub> {
+    private SessionServiceStub(
+        io.grpc.Channel channel, io.grpc.CallOptions callOptions) {
+      super(channel, callOptions);
+    }
+
+    @java.lang.Override
+    protected SessionServiceStub build(
+        io.grpc.Channel channel, io.grpc.CallOptions callOptions) {
+      return new SessionServiceStub(channel, callOptions);
+    }
+
+    /**
+     * <pre>
+     * Creates a session. Errors: SESSION_ALREADY_EXISTS (unless return_existing), INVALID_FIELD.
+     * </pre>
+     */
+    public void createSession(dev.threadkeep.v1.CreateSessionRequest request,
+        io.grpc.stub.StreamObserver<dev.threadkeep.v1.CreateSessionResponse> responseObserver) {
+      io.grpc.stub.ClientCalls.asyncUnaryCall(
+          getChannel().newCall(getCreateSessionMethod(), getCallOptions()), request, responseObserver);
+    }
+
+    /**
+     * <pre>
+     * Returns a session's metadata. Errors: SESSION_NOT_FOUND, AMBIGUOUS_SESSION.
+     * </pre>
+     */
+    public void getSession(dev.threadkeep.v1.GetSessionRequest request,
+        io.grpc.stub.StreamObserver<dev.threadkeep.v1.GetSessionResponse> responseObserver) {
+      io.grpc.stub.ClientCalls.asyncUnaryCall(
+          getChannel().newCall(getGetSessionMethod(), getCallOptions()), request, responseObserver);
+    }
+
+    /**
+     * <pre>
+     * Lists sessions, newest created first. The cost of a page does not grow with the number of sessions.
+     * Errors: INVALID_FIELD, INVALID_PAGE_TOKEN.
+     * </pre>
+     */
+    public void listSessions(dev.threadkeep.v1.ListSessionsRequest request,
+        io.grpc.stub.StreamObserver<dev.threadkeep.v1.ListSessionsResponse> responseObserver) {
+      io.grpc.stub.ClientCalls.asyncUnaryCall(
+          getChannel().newCall(getListSessionsMethod(), getCallOptions()), request, responseObserver);
+    }
+
+    /**
+     * <pre>
+     * Changes the fields named by the mask. Errors: SESSION_NOT_FOUND, INVALID_FIELD.
+     * </pre>
+     */
+    public void updateSession(dev.threadkeep.v1.UpdateSessionRequest request,
+        io.grpc.stub.StreamObserver<dev.threadkeep.v1.UpdateSessionResponse> responseObserver) {
+      io.grpc.stub.ClientCalls.asyncUnaryCall(
+          getChannel().newCall(getUpdateSessionMethod(), getCallOptions()), request, responseObserver);
+    }
+
+    /**
+     * <pre>
+     * Deletes a session and its events. Deleting what does not exist succeeds. No tombstone is left: the id can be used again.
+     * </pre>
+     */
+    public void deleteSession(dev.threadkeep.v1.DeleteSessionRequest request,
+        io.grpc.stub.StreamObserver<dev.threadkeep.v1.DeleteSessionResponse> responseObserver) {
+      io.grpc.stub.ClientCalls.asyncUnaryCall(
+          getChannel().newCall(getDeleteSessionMethod(), getCallOptions()), request, responseObserver);
+    }
+
+    /**
+     * <pre>
+     * Deletes sessions whose expire_time has passed, at most 1,000 a call. The server does it by itself too.
+     * </pre>
+     */
+    public void deleteExpiredSessions(dev.threadkeep.v1.DeleteExpiredSessionsRequest request,
+        io.grpc.stub.StreamObserver<dev.threadkeep.v1.DeleteExpiredSessionsResponse> responseObserver) {
+      io.grpc.stub.ClientCalls.asyncUnaryCall(
+          getChannel().newCall(getDeleteExpiredSessionsMethod(), getCallOptions()), request, responseObserver);
+    }
+  }
+
+  /**
+   * A stub to allow clients to do synchronous rpc calls to service SessionService.
+   * <pre>
+   * Sessions' lifecycle.
+   * </pre>
+   */
+  public static final class SessionServiceBlockingV2Stub
+      extends io.grpc.stub.AbstractBlockingStub<SessionServiceBlockingV2Stub> {
+    private SessionServiceBlockingV2Stub(
+        io.grpc.Channel channel, io.grpc.CallOptions callOptions) {
+      super(channel, callOptions);
+    }
+
+    @java.lang.Override
+    protected SessionServiceBlockingV2Stub build(
+        io.grpc.Channel channel, io.grpc.CallOptions callOptions) {
+      return new SessionServiceBlockingV2Stub(channel, callOptions);
+    }
+
+    /**
+     * <pre>
+     * Creates a session. Errors: SESSION_ALREADY_EXISTS (unless return_existing), INVALID_FIELD.
+     * </pre>
+     */
+    public dev.threadkeep.v1.CreateSessionResponse createSession(dev.threadkeep.v1.CreateSessionRequest request) throws io.grpc.StatusException {
+      return io.grpc.stub.ClientCalls.blockingV2UnaryCall(
+          getChannel(), getCreateSessionMethod(), getCallOptions(), request);
+    }
+
+    /**
+     * <pre>
+     * Returns a session's metadata. Errors: SESSION_NOT_FOUND, AMBIGUOUS_SESSION.
+     * </pre>
+     */
+    public dev.threadkeep.v1.GetSessionResponse getSession(dev.threadkeep.v1.GetSessionRequest request) throws io.grpc.StatusException {
+      return io.grpc.stub.ClientCalls.blockingV2UnaryCall(
+          getChannel(), getGetSessionMethod(), getCallOptions(), request);
+    }
+
+    /**
+     * <pre>
+     * Lists sessions, newest created first. The cost of a page does not grow with the number of sessions.
+     * Errors: INVALID_FIELD, INVALID_PAGE_TOKEN.
+     * </pre>
+     */
+    public dev.threadkeep.v1.ListSessionsResponse listSessions(dev.threadkeep.v1.ListSessionsRequest request) throws io.grpc.StatusException {
+      return io.grpc.stub.ClientCalls.blockingV2UnaryCall(
+          getChannel(), getListSessionsMethod(), getCallOptions(), request);
+    }
+
+    /**
+     * <pre>
+     * Changes the fields named by the mask. Errors: SESSION_NOT_FOUND, INVALID_FIELD.
+     * </pre>
+     */
+    public dev.threadkeep.v1.UpdateSessionResponse updateSession(dev.threadkeep.v1.UpdateSessionRequest request) throws io.grpc.StatusException {
+      return io.grpc.stub.ClientCalls.blockingV2UnaryCall(
+          getChannel(), getUpdateSessionMethod(), getCallOptions(), request);
+    }
+
+    /**
+     * <pre>
+     * Deletes a session and its events. Deleting what does not exist succeeds. No tombstone is left: the id can be used again.
+     * </pre>
+     */
+    public dev.threadkeep.v1.DeleteSessionResponse deleteSession(dev.threadkeep.v1.DeleteSessionRequest request) throws io.grpc.StatusException {
+      return io.grpc.stub.ClientCalls.blockingV2UnaryCall(
+          getChannel(), getDeleteSessionMethod(), getCallOptions(), request);
+    }
+
+    /**
+     * <pre>
+     * Deletes sessions whose expire_time has passed, at most 1,000 a call. The server does it by itself too.
+     * </pre>
+     */
+    public dev.threadkeep.v1.DeleteExpiredSessionsResponse deleteExpiredSessions(dev.threadkeep.v1.DeleteExpiredSessionsRequest request) throws io.grpc.StatusException {
+      return io.grpc.stub.ClientCalls.blockingV2UnaryCall(
+          getChannel(), getDeleteExpiredSessionsMethod(), getCallOptions(), request);
+    }
+  }
+
+  /**
+   * A stub to allow clients to do limited synchronous rpc calls to service SessionService.
+   * <pre>
+   * Sessions' lifecycle.
+   * </pre>
+   */
+  public static final class SessionServiceBlockingStub
+      extends io.grpc.stub.AbstractBlockingStub<SessionServiceBlockingStub> {
+    private SessionServiceBlockingStub(
+        io.grpc.Channel channel, io.grpc.CallOptions callOptions) {
+      super(channel, callOptions);
+    }
+
+    @java.lang.Override
+    protected SessionServiceBlockingStub build(
+        io.grpc.Channel channel, io.grpc.CallOptions callOptions) {
+      return new SessionServiceBlockingStub(channel, callOptions);
+    }
+
+    /**
+     * <pre>
+     * Creates a session. Errors: SESSION_ALREADY_EXISTS (unless return_existing), INVALID_FIELD.
+     * </pre>
+     */
+    public dev.threadkeep.v1.CreateSessionResponse createSession(dev.threadkeep.v1.CreateSessionRequest request) {
+      return io.grpc.stub.ClientCalls.blockingUnaryCall(
+          getChannel(), getCreateSessionMethod(), getCallOptions(), request);
+    }
+
+    /**
+     * <pre>
+     * Returns a session's metadata. Errors: SESSION_NOT_FOUND, AMBIGUOUS_SESSION.
+     * </pre>
+     */
+    public dev.threadkeep.v1.GetSessionResponse getSession(dev.threadkeep.v1.GetSessionRequest request) {
+      return io.grpc.stub.ClientCalls.blockingUnaryCall(
+          getChannel(), getGetSessionMethod(), getCallOptions(), request);
+    }
+
+    /**
+     * <pre>
+     * Lists sessions, newest created first. The cost of a page does not grow with the number of sessions.
+     * Errors: INVALID_FIELD, INVALID_PAGE_TOKEN.
+     * </pre>
+     */
+    public dev.threadkeep.v1.ListSessionsResponse listSessions(dev.threadkeep.v1.ListSessionsRequest request) {
+      return io.grpc.stub.ClientCalls.blockingUnaryCall(
+          getChannel(), getListSessionsMethod(), getCallOptions(), request);
+    }
+
+    /**
+     * <pre>
+     * Changes the fields named by the mask. Errors: SESSION_NOT_FOUND, INVALID_FIELD.
+     * </pre>
+     */
+    public dev.threadkeep.v1.UpdateSessionResponse updateSession(dev.threadkeep.v1.UpdateSessionRequest request) {
+      return io.grpc.stub.ClientCalls.blockingUnaryCall(
+          getChannel(), getUpdateSessionMethod(), getCallOptions(), request);
+    }
+
+    /**
+     * <pre>
+     * Deletes a session and its events. Deleting what does not exist succeeds. No tombstone is left: the id can be used again.
+     * </pre>
+     */
+    public dev.threadkeep.v1.DeleteSessionResponse deleteSession(dev.threadkeep.v1.DeleteSessionRequest request) {
+      return io.grpc.stub.ClientCalls.blockingUnaryCall(
+          getChannel(), getDeleteSessionMethod(), getCallOptions(), request);
+    }
+
+    /**
+     * <pre>
+     * Deletes sessions whose expire_time has passed, at most 1,000 a call. The server does it by itself too.
+     * </pre>
+     */
+    public dev.threadkeep.v1.DeleteExpiredSessionsResponse deleteExpiredSessions(dev.threadkeep.v1.DeleteExpiredSessionsRequest request) {
+      return io.grpc.stub.ClientCalls.blockingUnaryCall(
+          getChannel(), getDeleteExpiredSessionsMethod(), getCallOptions(), request);
+    }
+  }
+
+  /**
+   * A stub to allow clients to do ListenableFuture-style rpc calls to service SessionService.
+   * <pre>
+   * Sessions' lifecycle.
+   * </pre>
+   */
+  public static final class SessionServiceFutureStub
+      extends io.grpc.stub.AbstractFutureStub<SessionServiceFutureStub> {
+    private SessionServiceFutureStub(
+        io.grpc.Channel channel, io.grpc.CallOptions callOptions) {
+      super(channel, callOptions);
+    }
+
+    @java.lang.Override
+    protected SessionServiceFutureStub build(
+        io.grpc.Channel channel, io.grpc.CallOptions callOptions) {
+      return new SessionServiceFutureStub(channel, callOptions);
+    }
+
+    /**
+     * <pre>
+     * Creates a session. Errors: SESSION_ALREADY_EXISTS (unless return_existing), INVALID_FIELD.
+     * </pre>
+     */
+    public com.google.common.util.concurrent.ListenableFuture<dev.threadkeep.v1.CreateSessionResponse> createSession(
+        dev.threadkeep.v1.CreateSessionRequest request) {
+      return io.grpc.stub.ClientCalls.futureUnaryCall(
+          getChannel().newCall(getCreateSessionMethod(), getCallOptions()), request);
+    }
+
+    /**
+     * <pre>
+     * Returns a session's metadata. Errors: SESSION_NOT_FOUND, AMBIGUOUS_SESSION.
+     * </pre>
+     */
+    public com.google.common.util.concurrent.ListenableFuture<dev.threadkeep.v1.GetSessionResponse> getSession(
+        dev.threadkeep.v1.GetSessionRequest request) {
+      return io.grpc.stub.ClientCalls.futureUnaryCall(
+          getChannel().newCall(getGetSessionMethod(), getCallOptions()), request);
+    }
+
+    /**
+     * <pre>
+     * Lists sessions, newest created first. The cost of a page does not grow with the number of sessions.
+     * Errors: INVALID_FIELD, INVALID_PAGE_TOKEN.
+     * </pre>
+     */
+    public com.google.common.util.concurrent.ListenableFuture<dev.threadkeep.v1.ListSessionsResponse> listSessions(
+        dev.threadkeep.v1.ListSessionsRequest request) {
+      return io.grpc.stub.ClientCalls.futureUnaryCall(
+          getChannel().newCall(getListSessionsMethod(), getCallOptions()), request);
+    }
+
+    /**
+     * <pre>
+     * Changes the fields named by the mask. Errors: SESSION_NOT_FOUND, INVALID_FIELD.
+     * </pre>
+     */
+    public com.google.common.util.concurrent.ListenableFuture<dev.threadkeep.v1.UpdateSessionResponse> updateSession(
+        dev.threadkeep.v1.UpdateSessionRequest request) {
+      return io.grpc.stub.ClientCalls.futureUnaryCall(
+          getChannel().newCall(getUpdateSessionMethod(), getCallOptions()), request);
+    }
+
+    /**
+     * <pre>
+     * Deletes a session and its events. Deleting what does not exist succeeds. No tombstone is left: the id can be used again.
+     * </pre>
+     */
+    public com.google.common.util.concurrent.ListenableFuture<dev.threadkeep.v1.DeleteSessionResponse> deleteSession(
+        dev.threadkeep.v1.DeleteSessionRequest request) {
+      return io.grpc.stub.ClientCalls.futureUnaryCall(
+          getChannel().newCall(getDeleteSessionMethod(), getCallOptions()), request);
+    }
+
+    /**
+     * <pre>
+     * Deletes sessions whose expire_time has passed, at most 1,000 a call. The server does it by itself too.
+     * </pre>
+     */
+    public com.google.common.util.concurrent.ListenableFuture<dev.threadkeep.v1.DeleteExpiredSessionsResponse> deleteExpiredSessions(
+        dev.threadkeep.v1.DeleteExpiredSessionsRequest request) {
+      return io.grpc.stub.ClientCalls.futureUnaryCall(
+          getChannel().newCall(getDeleteExpiredSessionsMethod(), getCallOptions()), request);
+    }
+  }
+
+  private static final int METHODID_CREATE_SESSION = 0;
+  private static final int METHODID_GET_SESSION = 1;
+  private static final int METHODID_LIST_SESSIONS = 2;
+  private static final int METHODID_UPDATE_SESSION = 3;
+  private static final int METHODID_DELETE_SESSION = 4;
+  private static final int METHODID_DELETE_EXPIRED_SESSIONS = 5;
+
+  private static final class MethodHandlers<Req, Resp> implements
+      io.grpc.stub.ServerCalls.UnaryMethod<Req, Resp>,
+      io.grpc.stub.ServerCalls.ServerStreamingMethod<Req, Resp>,
+      io.grpc.stub.ServerCalls.ClientStreamingMethod<Req, Resp>,
+      io.grpc.stub.ServerCalls.BidiStreamingMethod<Req, Resp> {
+    private final AsyncService serviceImpl;
+    private final int methodId;
+
+    MethodHandlers(AsyncService serviceImpl, int methodId) {
+      this.serviceImpl = serviceImpl;
+      this.methodId = methodId;
+    }
+
+    @java.lang.Override
+    @java.lang.SuppressWarnings("unchecked")
+    public void invoke(Req request, io.grpc.stub.StreamObserver<Resp> responseObserver) {
+      switch (methodId) {
+        case METHODID_CREATE_SESSION:
+          serviceImpl.createSession((dev.threadkeep.v1.CreateSessionRequest) request,
+              (io.grpc.stub.StreamObserver<dev.threadkeep.v1.CreateSessionResponse>) responseObserver);
+          break;
+        case METHODID_GET_SESSION:
+          serviceImpl.getSession((dev.threadkeep.v1.GetSessionRequest) request,
+              (io.grpc.stub.StreamObserver<dev.threadkeep.v1.GetSessionResponse>) responseObserver);
+          break;
+        case METHODID_LIST_SESSIONS:
+          serviceImpl.listSessions((dev.threadkeep.v1.ListSessionsRequest) request,
+              (io.grpc.stub.StreamObserver<dev.threadkeep.v1.ListSessionsResponse>) responseObserver);
+          break;
+        case METHODID_UPDATE_SESSION:
+          serviceImpl.updateSession((dev.threadkeep.v1.UpdateSessionRequest) request,
+              (io.grpc.stub.StreamObserver<dev.threadkeep.v1.UpdateSessionResponse>) responseObserver);
+          break;
+        case METHODID_DELETE_SESSION:
+          serviceImpl.deleteSession((dev.threadkeep.v1.DeleteSessionRequest) request,
+              (io.grpc.stub.StreamObserver<dev.threadkeep.v1.DeleteSessionResponse>) responseObserver);
+          break;
+        case METHODID_DELETE_EXPIRED_SESSIONS:
+          serviceImpl.deleteExpiredSessions((dev.threadkeep.v1.DeleteExpiredSessionsRequest) request,
+              (io.grpc.stub.StreamObserver<dev.threadkeep.v1.DeleteExpiredSessionsResponse>) responseObserver);
+          break;
+        default:
+          throw new AssertionError();
+      }
+    }
+
+    @java.lang.Override
+    @java.lang.SuppressWarnings("unchecked")
+    public io.grpc.stub.StreamObserver<Req> invoke(
+        io.grpc.stub.StreamObserver<Resp> responseObserver) {
+      switch (methodId) {
+        default:
+          throw new AssertionError();
+      }
+    }
+  }
+
+  public static final io.grpc.ServerServiceDefinition bindService(AsyncService service) {
+    return io.grpc.ServerServiceDefinition.builder(getServiceDescriptor())
+        .addMethod(
+          getCreateSessionMethod(),
+          io.grpc.stub.ServerCalls.asyncUnaryCall(
+            new MethodHandlers<
+              dev.threadkeep.v1.CreateSessionRequest,
+              dev.threadkeep.v1.CreateSessionResponse>(
+                service, METHODID_CREATE_SESSION)))
+        .addMethod(
+          getGetSessionMethod(),
+          io.grpc.stub.ServerCalls.asyncUnaryCall(
+            new MethodHandlers<
+              dev.threadkeep.v1.GetSessionRequest,
+              dev.threadkeep.v1.GetSessionResponse>(
+                service, METHODID_GET_SESSION)))
+        .addMethod(
+          getListSessionsMethod(),
+          io.grpc.stub.ServerCalls.asyncUnaryCall(
+            new MethodHandlers<
+              dev.threadkeep.v1.ListSessionsRequest,
+              dev.threadkeep.v1.ListSessionsResponse>(
+                service, METHODID_LIST_SESSIONS)))
+        .addMethod(
+          getUpdateSessionMethod(),
+          io.grpc.stub.ServerCalls.asyncUnaryCall(
+            new MethodHandlers<
+              dev.threadkeep.v1.UpdateSessionRequest,
+              dev.threadkeep.v1.UpdateSessionResponse>(
+                service, METHODID_UPDATE_SESSION)))
+        .addMethod(
+          getDeleteSessionMethod(),
+          io.grpc.stub.ServerCalls.asyncUnaryCall(
+            new MethodHandlers<
+              dev.threadkeep.v1.DeleteSessionRequest,
+              dev.threadkeep.v1.DeleteSessionResponse>(
+                service, METHODID_DELETE_SESSION)))
+        .addMethod(
+          getDeleteExpiredSessionsMethod(),
+          io.grpc.stub.ServerCalls.asyncUnaryCall(
+            new MethodHandlers<
+              dev.threadkeep.v1.DeleteExpiredSessionsRequest,
+              dev.threadkeep.v1.DeleteExpiredSessionsResponse>(
+                service, METHODID_DELETE_EXPIRED_SESSIONS)))
+        .build();
+  }
+
+  private static abstract class SessionServiceBaseDescriptorSupplier
+      implements io.grpc.protobuf.ProtoFileDescriptorSupplier, io.grpc.protobuf.ProtoServiceDescriptorSupplier {
+    SessionServiceBaseDescriptorSupplier() {}
+
+    @java.lang.Override
+    public com.google.protobuf.Descriptors.FileDescriptor getFileDescriptor() {
+      return dev.threadkeep.v1.SessionServiceOuterClass.getDescriptor();
+    }
+
+    @java.lang.Override
+    public com.google.protobuf.Descriptors.ServiceDescriptor getServiceDescriptor() {
+      return getFileDescriptor().findServiceByName("SessionService");
+    }
+  }
+
+  private static final class SessionServiceFileDescriptorSupplier
+      extends SessionServiceBaseDescriptorSupplier {
+    SessionServiceFileDescriptorSupplier() {}
+  }
+
+  private static final class SessionServiceMethodDescriptorSupplier
+      extends SessionServiceBaseDescriptorSupplier
+      implements io.grpc.protobuf.ProtoMethodDescriptorSupplier {
+    private final java.lang.String methodName;
+
+    SessionServiceMethodDescriptorSupplier(java.lang.String methodName) {
+      this.methodName = methodName;
+    }
+
+    @java.lang.Override
+    public com.google.protobuf.Descriptors.MethodDescriptor getMethodDescriptor() {
+      return getServiceDescriptor().findMethodByName(methodName);
+    }
+  }
+
+  private static volatile io.grpc.ServiceDescriptor serviceDescriptor;
+
+  public static io.grpc.ServiceDescriptor getServiceDescriptor() {
+    io.grpc.ServiceDescriptor result = serviceDescriptor;
+    if (result == null) {
+      synchronized (SessionServiceGrpc.class) {
+        result = serviceDescriptor;
+        if (result == null) {
+          serviceDescriptor = result = io.grpc.ServiceDescriptor.newBuilder(SERVICE_NAME)
+              .setSchemaDescriptor(new SessionServiceFileDescriptorSupplier())
+              .addMethod(getCreateSessionMethod())
+              .addMethod(getGetSessionMethod())
+              .addMethod(getListSessionsMethod())
+              .addMethod(getUpdateSessionMethod())
+              .addMethod(getDeleteSessionMethod())
+              .addMethod(getDeleteExpiredSessionsMethod())
+              .build();
+        }
+      }
+    }
+    return result;
+  }
+}

@@ -1,1 +1,0 @@
-"""Generated from proto/recollect/v1 by `make proto`. Do not edit."""
