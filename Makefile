@@ -8,8 +8,12 @@ PYTHON ?= $(shell command -v python3.11 || command -v python3)
 VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.ready
+SERVE_STAMP := $(VENV)/.serves
 SOURCES := client/python/threadkeep server/threadkeep_server
 PYTEST := $(BIN)/python -m pytest
+# Test processes. Tests wait more than they compute, so there are more of them than cores.
+WORKERS ?= 5
+PARALLEL := $(PYTEST) --numprocesses $(WORKERS) --no-loadscope-reorder
 ARGS ?=
 export UV_PYTHON_DOWNLOADS := never
 
@@ -21,34 +25,53 @@ help: ## Print this help
 
 # --- set-up -----------------------------------------------------------------------------------------------------------
 .PHONY: setup
-setup: $(STAMP) ## Make .venv from requirements.lock and install the project into it
+setup: $(STAMP) ## Make .venv with all that developing needs, from requirements.lock
+
+# $(call environment,lock file): a virtual environment with at least the locked packages, and this project.
+define environment
+	@test -x $(BIN)/python || $(or $(PYTHON),python3) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { echo "Python 3.11 or later is needed; install it, or name it: make PYTHON=/path/to/python3.11" >&2; exit 1; }
+	@echo "==> downloading $$(grep -c '^[a-z]' $(1)) packages into $(VENV); only the first run does"
+	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check uv
+	@$(BIN)/uv pip install --quiet --python $(BIN)/python --require-hashes -r $(1)
+	@$(BIN)/uv pip install --quiet --python $(BIN)/python --no-deps --editable .
+	@touch $@
+endef
 
 $(STAMP): requirements.lock pyproject.toml
-	@echo "==> preparing $(VENV)"
-	@test -x $(BIN)/python || $(or $(PYTHON),python3) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { echo "Python 3.11 or later is needed; install it, or name it: make PYTHON=/path/to/python3.11" >&2; exit 1; }
-	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check uv
-	$(BIN)/uv pip install --quiet --python $(BIN)/python --require-hashes -r requirements.lock
-	$(BIN)/uv pip install --quiet --python $(BIN)/python --no-deps --editable .
-	touch $@
+	$(call environment,requirements.lock)
+
+$(SERVE_STAMP): requirements-serve.lock pyproject.toml
+	$(call environment,requirements-serve.lock)
 
 .PHONY: lock
-lock: setup ## Write requirements.lock anew from pyproject.toml
-	$(BIN)/uv export --quiet --python $(BIN)/python --format requirements.txt --all-extras --no-emit-project --no-header > requirements.lock
+lock: setup ## Write both lock files from pyproject.toml; installed versions stay
+	$(BIN)/python tools/lock.py
 
 # --- running ----------------------------------------------------------------------------------------------------------
+# Where `make setup` was run, its packages serve; else the server's alone are installed, a third of them.
 .PHONY: serve
-serve: setup ## Run the server on SQLite in ./data (ARGS="--help" for its flags)
-	$(BIN)/threadkeep serve $(ARGS)
+serve: $(or $(wildcard $(STAMP)),$(SERVE_STAMP)) ## Run the server on SQLite in ./data (ARGS="--help" for its flags)
+	@$(BIN)/threadkeep serve $(ARGS)
 
 .PHONY: example
 example: setup ## Run the example: two compactors that share the sessions of a server
 	$(BIN)/python examples/compactor/run.py
 
 # --- checking ---------------------------------------------------------------------------------------------------------
+.PHONY: check
+check: lint ## What to run while working: lint, unit tests, the store on the reference and SQLite
+	$(PARALLEL) tests/unit tests/store -m "not postgres" $(ARGS)
+
 .PHONY: test
-test: setup postgres ## Run every test (brings PostgreSQL up by itself)
-	$(PYTEST) $(ARGS)
+test: setup postgres ## Run the tests of every part on SQLite and PostgreSQL (WORKERS=5 processes)
+	$(PARALLEL) --durations=30 $(ARGS)
+	@$(BIN)/python -m tests.conformance.matrix --counts
+
+.PHONY: test-long
+test-long: setup postgres ## Run every test in its long form: 50 kills, every language on PostgreSQL, 1,000 examples
+	THREADKEEP_LONG=1 $(PARALLEL) --durations=30 $(ARGS)
+	@$(BIN)/python -m tests.conformance.matrix
 
 .PHONY: postgres
 postgres: ## Install PostgreSQL if there is none and we may (the tests start it themselves)
@@ -56,49 +79,49 @@ postgres: ## Install PostgreSQL if there is none and we may (the tests start it 
 
 .PHONY: test-unit
 test-unit: setup ## Run the pure tests: domain, conversion, configuration
-	$(PYTEST) tests/unit $(ARGS)
+	$(PARALLEL) tests/unit $(ARGS)
 
 .PHONY: test-store
 test-store: setup postgres ## Run the store suite on memory, SQLite and PostgreSQL
-	$(PYTEST) tests/store $(ARGS)
+	$(PARALLEL) tests/store $(ARGS)
 
 .PHONY: test-api
 test-api: setup ## Run the tests through the SDK, HTTP and the command line
-	$(PYTEST) tests/api $(ARGS)
+	$(PARALLEL) tests/api $(ARGS)
 
 .PHONY: test-chat
 test-chat: setup postgres ## Run the tests of the agent kit: both forms, whole and streamed, on both engines
-	$(PYTEST) tests/chat $(ARGS)
+	$(PARALLEL) tests/chat $(ARGS)
 
 .PHONY: test-feed
 test-feed: setup postgres ## Run the six words of subscriptions against real servers (THREADKEEP_SEED=7)
-	$(PYTEST) tests/feed $(ARGS)
+	$(PARALLEL) tests/feed $(ARGS)
 
 .PHONY: test-migration
 test-migration: setup postgres ## Run the schema migration tests
-	$(PYTEST) tests/migration $(ARGS)
+	$(PARALLEL) tests/migration $(ARGS)
 
 .PHONY: test-faults
 test-faults: setup postgres ## Run the fault tests: kill -9, full disk, lost database (THREADKEEP_KILLS=50)
-	$(PYTEST) tests/faults $(ARGS)
+	$(PARALLEL) tests/faults $(ARGS)
 
 .PHONY: test-scenarios
 test-scenarios: setup postgres ## Run the long stories: a session of a million tokens under a policy
-	$(PYTEST) tests/scenarios $(ARGS)
+	$(PARALLEL) tests/scenarios $(ARGS)
 
 .PHONY: test-sdk
 test-sdk: setup ## Test the clients: their own tests, packages, quickstarts, a page in a browser
-	$(PYTEST) tests/sdk $(ARGS)
+	$(PARALLEL) tests/sdk $(ARGS)
 
 .PHONY: test-conformance
 test-conformance: setup postgres ## Run the conformance cases in every language on both engines; ends with how many passed
-	status=0; $(PYTEST) tests/conformance $(ARGS) || status=$$?; $(BIN)/python -m tests.conformance.matrix; exit $$status
+	status=0; THREADKEEP_LONG=1 $(PARALLEL) tests/conformance $(ARGS) || status=$$?; $(BIN)/python -m tests.conformance.matrix; exit $$status
 
 .PHONY: lint
 lint: setup check-gen check-sync ## Check style, types, layering, protos, drift and sizes
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
-	$(BIN)/mypy $(SOURCES) tools
+	$(BIN)/mypy $(SOURCES) tools tests examples
 	$(BIN)/lint-imports
 	cd proto && ../$(BIN)/buf lint
 	cd proto && ../$(BIN)/buf format --diff --exit-code

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 from collections.abc import Iterator
 from contextlib import contextmanager
 from itertools import count
@@ -13,13 +14,37 @@ from hypothesis import HealthCheck, settings
 
 from tests.support.clock import Clock
 from tests.support.postgres import HOW_TO_INSTALL, NO_PGVECTOR, PostgresCluster, find_binaries, find_pgvector_binaries
+from tests.support.said import print_said, say
+from tests.support.spread import Spread, in_order
+from tests.support.thoroughness import examples
 
 # Deadlines measure the machine, not the code. In CI the examples are the same in every run; elsewhere each run looks further.
-settings.register_profile("default", deadline=None, suppress_health_check=[HealthCheck.too_slow], print_blob=True)
+settings.register_profile(
+    "default", deadline=None, suppress_health_check=[HealthCheck.too_slow], print_blob=True, max_examples=examples(150)
+)
 settings.register_profile("ci", settings.get_profile("default"), derandomize=True)
 settings.load_profile("ci" if os.environ.get("CI") else "default")
 
+# A shell ignores Ctrl-C for what it runs in the background, and its children would inherit that.
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+
 _databases = count(1)
+
+__all__ = ["say"]
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    in_order(items)
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: object) -> Spread:
+    return Spread(config, log)
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    print_said(terminalreporter)
 
 
 @pytest.fixture

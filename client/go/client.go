@@ -16,17 +16,22 @@ import (
 
 // Options is how a client differs from the default, which is the zero of each field.
 type Options struct {
-	// Address of the server, "host:port". Default: the value of THREADKEEP_ADDRESS, else 127.0.0.1:7443.
+	// Address of the server: "host:port", or "host" for port 7443. "https://host:port" turns TLS on. Default: the value of
+	// THREADKEEP_ADDRESS, else 127.0.0.1:7443.
 	Address string
-	// Token is sent as "authorization: Bearer TOKEN" with every call, over plaintext too. Default: the value of THREADKEEP_TOKEN;
-	// where that is empty too, none.
+	// Token is sent as "authorization: Bearer TOKEN" with every call. Over plaintext it is sent to this machine only. Default: the
+	// value of THREADKEEP_TOKEN; where that is empty too, none.
 	Token string
-	// App and UserID complete sessions that are given by their id alone. Default: no app; and no user, so that the id must be the
-	// tenant's only one of that name, unless the token names the user.
+	// AllowPlaintextToken sends the token over plaintext to other machines too, where anybody on the way can read it: for a network
+	// that encrypts by itself, and for credentials that are given by Dial.
+	AllowPlaintextToken bool
+	// App and UserID complete sessions that are given by their id alone, and what requests of lists, searches, watches and
+	// deletions leave empty. Default: no app; and no user, so that the id must be the tenant's only one of that name, unless the
+	// token names the user.
 	App, UserID string
 	// Timeout limits each call whose context bears no deadline, repetitions included. Default: 30 seconds; negative is no limit.
 	Timeout time.Duration
-	// TLS encrypts the connection; its zero is TLS with the system's roots. Default: plaintext.
+	// TLS encrypts the connection; its zero is TLS with the system's roots. Default: plaintext, unless the address says https.
 	TLS *tls.Config
 	// Dial is options of gRPC; they win over the client's own.
 	Dial []grpc.DialOption
@@ -35,7 +40,7 @@ type Options struct {
 // Client is a client of one server. Share one, and close it.
 //
 // Its fields are the generated clients of the server's services, with the client's credentials, deadlines, repetitions and
-// errors.
+// errors. They send requests as they are: app and user are not filled in.
 type Client struct {
 	Sessions      threadkeepv1.SessionServiceClient
 	Events        threadkeepv1.EventServiceClient
@@ -61,10 +66,18 @@ type Client struct {
 //
 // Methods that the protos declare free of side effects or idempotent are sent again while the server is unavailable: at most five
 // times in all, 0.1 to 2 seconds apart, within the call's deadline. Other methods and streams are never repeated. The error says
-// that the address or an option of gRPC is malformed.
+// that the address or an option of gRPC is malformed, or that the token would cross a network in plaintext.
 func New(options Options) (*Client, error) {
+	given := cmp.Or(options.Address, os.Getenv("THREADKEEP_ADDRESS"), "127.0.0.1:"+defaultPort)
+	server, err := parseTarget(given)
+	if err != nil {
+		return nil, fmt.Errorf("threadkeep: the address %q: %w", given, err)
+	}
+	if server.encrypted && options.TLS == nil {
+		options.TLS = &tls.Config{}
+	}
 	c := &Client{
-		address: cmp.Or(options.Address, os.Getenv("THREADKEEP_ADDRESS"), "127.0.0.1:7443"),
+		address: server.address,
 		user:    &threadkeepv1.UserScope{UserId: options.UserID},
 		timeout: cmp.Or(options.Timeout, 30*time.Second),
 		silence: longestSilence,
@@ -73,6 +86,10 @@ func New(options Options) (*Client, error) {
 		c.user.App = &options.App
 	}
 	if token := cmp.Or(options.Token, os.Getenv("THREADKEEP_TOKEN")); token != "" {
+		if options.TLS == nil && !server.local && !options.AllowPlaintextToken {
+			return nil, fmt.Errorf("threadkeep: the token would cross the network to %s in plaintext: use https://%s, Options.TLS or, "+
+				"where the network encrypts by itself, Options.AllowPlaintextToken", server.address, server.address)
+		}
 		c.authorization = "Bearer " + token
 	}
 	conn, err := grpc.NewClient(c.address, c.dialOptions(options)...)

@@ -5,11 +5,15 @@ import (
 	"errors"
 	"strings"
 
+	"google.golang.org/grpc/codes"
+
 	"github.com/threadkeep/threadkeep-go/threadkeep/v1"
 )
 
 // Plans that another compaction overtook before CompactWith gives up.
 const compactionAttempts = 5
+
+var errBlank = errors.New("threadkeep: the summary is blank; the session is as it was")
 
 // Compact has the server compact the session: it archives events, and inserts summaries or stubs. Nothing is deleted, and nothing
 // to do is no error. A nil strategy is that of the session's policy. A summary takes as long as the server's model does: give ctx
@@ -19,6 +23,60 @@ func (s *Session) Compact(
 ) (*threadkeepv1.CompactSessionResponse, error) {
 	request := &threadkeepv1.CompactSessionRequest{Session: s.ref, Strategy: strategy}
 	return s.client.Compaction.CompactSession(ctx, request)
+}
+
+const (
+	// What the server's own summaries say before they begin.
+	shadowPrompt  = "Summarize the conversation we had so far."
+	summarySource = "summary"
+)
+
+// CompactOption says how a context is compacted: it sets a field of the request, such as its Actor, its DryRun, or Inserts of your
+// own in place of a summary.
+type CompactOption func(*threadkeepv1.ApplyCompactionRequest)
+
+// CompactContext puts a summary in the place of what a context held, which is what Context returned: it archives these events, and
+// no event that the context left out or that was appended since. Nothing is deleted.
+//
+//	seen, err := trip.Context(ctx, nil)
+//	...
+//	_, err = trip.CompactContext(ctx, seen, summaryOf(seen.GetEvents()))
+//
+// Errors: NothingToCompact when nothing of this context may be archived, before anything is sent; VersionMismatch when another
+// compaction was faster: then read the context again. The session is as it was when the summary is blank.
+func (s *Session) CompactContext(
+	ctx context.Context, seen *threadkeepv1.GetContextResponse, summary string, opts ...CompactOption,
+) (*threadkeepv1.ApplyCompactionResponse, error) {
+	if seen.GetCompactableThroughSeq() == 0 {
+		return nil, &Error{Reason: NothingToCompact, Code: codes.FailedPrecondition, Message: "nothing of this context may be archived: " +
+			"it is empty, or its spec left out the events that come first"}
+	}
+	request := &threadkeepv1.ApplyCompactionRequest{
+		Session:               s.ref,
+		CompactionId:          NewEventID(), // so that repetitions of the call compact once
+		ExpectedWindowVersion: seen.GetWindowVersion(),
+		FromSeq:               seen.GetFirstSeq(),
+		Archive:               &threadkeepv1.ApplyCompactionRequest_ThroughSeq{ThroughSeq: seen.GetCompactableThroughSeq()},
+	}
+	if strings.TrimSpace(summary) != "" {
+		request.Inserts = []*threadkeepv1.CompactionInsert{{Events: summarized(summary)}}
+	}
+	for _, option := range opts {
+		option(request)
+	}
+	if len(request.Inserts) == 0 {
+		return nil, errBlank
+	}
+	return s.client.Compaction.ApplyCompaction(ctx, request)
+}
+
+// summarized is a summary as a turn of its own, like those that the server makes.
+func summarized(summary string) []*Event {
+	turn := []*Event{User(shadowPrompt), Assistant(summary)}
+	for _, event := range turn {
+		event.Synthetic, event.CompactionSource = true, summarySource
+	}
+	return turn
 }
 
 // Summarise is a model of the caller's, asked for the summary that a plan needs.
@@ -54,7 +112,7 @@ func (s *Session) CompactWith(
 				answers[prompt.GetDigest()] = summary
 			}
 			if strings.TrimSpace(summary) == "" {
-				return nil, errors.New("threadkeep: the summary is blank; the session is as it was")
+				return nil, errBlank
 			}
 			complete(plan, summary)
 		}
@@ -84,7 +142,7 @@ func complete(plan *threadkeepv1.CompactionPlan, summary string) {
 			if event.GetMessage().GetRole() != threadkeepv1.Role_ROLE_ASSISTANT || len(parts) != 1 {
 				continue
 			}
-			if text := parts[0].GetText(); text != nil && text.GetText() == "" {
+			if text, ok := parts[0].GetContent().(*threadkeepv1.Part_Text); ok && text.Text == "" {
 				text.Text = summary
 			}
 		}

@@ -14,6 +14,8 @@
 // memory.Tools and so on. Messages are those of package
 // threadkeepv1 (threadkeep/v1); a nil request is an empty one, and requests that are given are not changed.
 //
+// What a list, a search, a watch or a deletion leaves empty of app and user is the client's; see [AllUsers] and [AllApps].
+//
 // A call ends after 30 seconds, its repetitions included, unless its context bears a deadline, which then holds alone.
 // Streams have no limit of their own. Calls that are safe to repeat are repeated while the server is unavailable, see [New].
 //

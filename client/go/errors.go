@@ -9,8 +9,10 @@ import (
 	"time"
 
 	"google.golang.org/genproto/googleapis/rpc/errdetails"
+	spb "google.golang.org/genproto/googleapis/rpc/status"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
+	"google.golang.org/protobuf/types/known/anypb"
 )
 
 // ErrClosed is what the errors wrap of calls that Close ended, and of those on a client that is closed.
@@ -37,7 +39,8 @@ type Error struct {
 	// RetryAfter is how long to wait before the same request can succeed; 0 when the server did not say.
 	RetryAfter time.Duration
 
-	cause error
+	cause   error
+	details []*anypb.Any
 }
 
 // Error is the reason, or else the code, and the message.
@@ -56,13 +59,16 @@ func (e *Error) Unwrap() error {
 	return e.cause
 }
 
-// GRPCStatus is the code and the message as gRPC knows them.
+// GRPCStatus is the error as gRPC knows it, with the details that the server sent: a server that returns it passes them on.
 func (e *Error) GRPCStatus() *status.Status {
-	return status.New(e.Code, e.Message)
+	return status.FromProto(&spb.Status{Code: int32(e.Code), Message: e.Message, Details: e.details})
 }
 
 // gRPC's own words for a connection that broke under a call; a fault of the server carries an ErrorInfo.
 var broken = regexp.MustCompile("RST_STREAM|without sending trailers")
+
+// gRPC's own words for a server that answers in HTTP/1.1.
+var notHTTP2 = regexp.MustCompile("error reading server preface|looked like an HTTP/1.1 header")
 
 // newError is the *Error for what gRPC or a context returned, of a call to address. closed: the client was closed by then.
 func newError(err error, address string, closed bool) *Error {
@@ -70,7 +76,7 @@ func newError(err error, address string, closed bool) *Error {
 	if !ok {
 		wire = status.FromContextError(err)
 	}
-	e := &Error{Code: wire.Code(), Message: wire.Message()}
+	e := &Error{Code: wire.Code(), Message: wire.Message(), details: wire.Proto().GetDetails()}
 	for _, detail := range wire.Details() {
 		switch d := detail.(type) {
 		case *errdetails.ErrorInfo:
@@ -100,6 +106,11 @@ func (e *Error) explain(address string, closed bool) {
 	}
 	switch e.Code {
 	case codes.Unavailable:
+		if notHTTP2.MatchString(e.Message) {
+			e.Message = fmt.Sprintf("%s does not speak gRPC: is it the server's HTTP port? gRPC is at port %s unless the server says "+
+				"otherwise (%s)", address, defaultPort, e.Message)
+			return
+		}
 		e.Message = fmt.Sprintf("no server at %s (%s); start one with `make serve` in Threadkeep's repository", address, e.Message)
 	case codes.DeadlineExceeded:
 		e.Reason, e.cause = DeadlineExceeded, context.DeadlineExceeded

@@ -86,6 +86,17 @@ func TestAnErrorInfoOfAnotherDomainIsNotOurs(t *testing.T) {
 	}
 }
 
+func TestAnErrorThatAServerReturnsKeepsItsDetails(t *testing.T) {
+	sent := refusal(codes.Aborted, VersionMismatch, map[string]string{"actual": "9"}, retryInfo(time.Second))
+	passedOn := newError(status.Convert(error(newError(sent, "a:1", false))).Err(), "b:2", false)
+	if !errors.Is(passedOn, VersionMismatch) || passedOn.Metadata["actual"] != "9" || passedOn.RetryAfter != time.Second {
+		t.Errorf("%+v", passedOn)
+	}
+	if st := newError(status.Error(codes.Unavailable, "away"), "a:1", false).GRPCStatus(); !strings.Contains(st.Message(), "no server") {
+		t.Error(st)
+	}
+}
+
 func TestErrorsWithoutAReason(t *testing.T) {
 	for name, want := range map[string]struct {
 		err    error

@@ -36,9 +36,13 @@ func ToolResultJSON(callID, name, json string) *Event {
 	return toolResult(&threadkeepv1.ToolResultPart{CallId: callID, Name: name, StructuredJson: json})
 }
 
-// AsError marks an event of ToolResult or ToolResultJSON as a failure, and returns it.
+// AsError marks the tool results of an event as failures, and returns the event. One without tool results stays as it is.
 func AsError(event *Event) *Event {
-	event.Message.Parts[0].GetToolResult().IsError = true
+	for _, part := range event.GetMessage().GetParts() {
+		if result := part.GetToolResult(); result != nil {
+			result.IsError = true
+		}
+	}
 	return event
 }
 
@@ -53,7 +57,7 @@ func NewEvent(role threadkeepv1.Role, parts ...*Part) *Event {
 
 // Text is plain text: what keyword filters and search look at.
 func Text(text string) *Part {
-	return &Part{Content: &threadkeepv1.Part_Text{Text: &threadkeepv1.TextPart{Text: text}}}
+	return &Part{Content: &threadkeepv1.Part_Text{Text: text}}
 }
 
 // ToolCall is a request to call a tool. Its result bears the same id; the arguments are kept verbatim.
@@ -76,7 +80,7 @@ func textOf(message *threadkeepv1.ChatMessage) string {
 	var texts []string
 	for _, part := range message.GetParts() {
 		if text, ok := part.GetContent().(*threadkeepv1.Part_Text); ok {
-			texts = append(texts, text.Text.GetText())
+			texts = append(texts, text.Text)
 		}
 	}
 	return strings.Join(texts, "\n")

@@ -17,15 +17,15 @@ import (
 func TestBuilders(t *testing.T) {
 	call := ToolCall("c1", "weather", `{ "city":"Lisbon" }`)
 	for want, built := range map[string]*Event{
-		`{"message": {"role": "ROLE_USER", "parts": [{"text": {"text": "hi"}}]}}`:    User("hi"),
-		`{"message": {"role": "ROLE_ASSISTANT", "parts": [{"text": {"text": ""}}]}}`: Assistant(""),
-		`{"message": {"role": "ROLE_SYSTEM", "parts": [{"text": {"text": "hi"}}]}}`:  System("hi"),
-		`{"message": {"role": "ROLE_ASSISTANT", "parts": [{"text": {"text": "wait"}}, {"tool_call":
+		`{"message": {"role": "ROLE_USER", "parts": [{"text": "hi"}]}}`:    User("hi"),
+		`{"message": {"role": "ROLE_ASSISTANT", "parts": [{"text": ""}]}}`: Assistant(""),
+		`{"message": {"role": "ROLE_SYSTEM", "parts": [{"text": "hi"}]}}`:  System("hi"),
+		`{"message": {"role": "ROLE_ASSISTANT", "parts": [{"text": "wait"}, {"tool_call":
 			{"id": "c1", "name": "weather", "kind": "function", "arguments_json": "{ \"city\":\"Lisbon\" }"}}]}}`: Assistant("wait", call),
 		`{"message": {"role": "ROLE_ASSISTANT", "parts": [{"tool_call":
 			{"id": "c1", "name": "weather", "kind": "function", "arguments_json": "{ \"city\":\"Lisbon\" }"}}]}}`: Assistant("", call),
 		`{"message": {"role": "ROLE_TOOL", "parts": [{"tool_result":
-			{"call_id": "c1", "name": "weather", "parts": [{"text": {"text": "sunny"}}]}}]}}`: ToolResult("c1", "weather", "sunny"),
+			{"call_id": "c1", "name": "weather", "parts": [{"text": "sunny"}]}}]}}`: ToolResult("c1", "weather", "sunny"),
 		`{"message": {"role": "ROLE_TOOL", "parts": [{"tool_result":
 			{"call_id": "c1", "structured_json": "{}", "is_error": true}}]}}`: AsError(ToolResultJSON("c1", "", "{}")),
 	} {
@@ -35,6 +35,15 @@ func TestBuilders(t *testing.T) {
 		}
 		if !proto.Equal(built, wanted) {
 			t.Errorf("%v, not %v", built, wanted)
+		}
+	}
+}
+
+func TestAnEventWithoutAToolResultIsNoErrorAndStaysAsItIs(t *testing.T) {
+	for _, event := range []*Event{User("hi"), Assistant("", ToolCall("c", "n", "{}")), {}, nil, {Message: &threadkeepv1.ChatMessage{}}} {
+		before := proto.CloneOf(event)
+		if AsError(event) != event || !proto.Equal(event, before) {
+			t.Error(event)
 		}
 	}
 }

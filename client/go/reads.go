@@ -37,27 +37,38 @@ func (s *Session) Compactions(
 	return pages(ctx, own, s.client.Compaction.ListCompactions, (*threadkeepv1.ListCompactionsResponse).GetCompactions)
 }
 
-// Search are the events that answer the request's query, archived ones included, page after page like Events. By default those
-// whose text holds it literally, oldest first; with SEARCH_MODE_RANKED those that answer a question, best first, of which you take
-// as many as are of use. It looks where the request's scope says, by default in all sessions of the client's user and app. Errors:
-// SessionNotFound and AmbiguousSession of a session that is named, InvalidField, EmbedderNotConfigured, EmbedderFailed.
-func (c *Client) Search(ctx context.Context, request *threadkeepv1.SearchEventsRequest) iter.Seq2[*threadkeepv1.SearchHit, error] {
+// Search are the events that answer the request's query, archived ones included, page after page like Events. The request's mode
+// says how it is answered; one that is not set is the server's choice. Of what is ranked take as many as are of use.
+//
+// It looks where the request's scope says. Without one, and where that leaves app or user empty, these are the client's, unless
+// AllUsers or AllApps is given; not both, for a search is of one user or of one app. Errors: SessionNotFound and AmbiguousSession
+// of a session that is named, InvalidField, EmbedderNotConfigured, EmbedderFailed.
+func (c *Client) Search(
+	ctx context.Context, request *threadkeepv1.SearchEventsRequest, opts ...ScopeOption,
+) iter.Seq2[*threadkeepv1.SearchHit, error] {
 	own := copyOf(request)
-	if own.Scope == nil {
-		own.Scope = &threadkeepv1.SearchEventsRequest_User{User: c.user}
-	}
+	reachOf(c, opts).search(own)
 	return pages(ctx, own, c.Recall.SearchEvents, (*threadkeepv1.SearchEventsResponse).GetHits)
 }
 
-// ListSessions are the sessions that the request names, newest first, page after page like Session.Events; of a nil request those
-// of the client's user and app.
+// ListSessions are the sessions that match the request, newest first, page after page like Session.Events. An app or user that it
+// leaves empty is the client's, unless AllApps or AllUsers is given.
 func (c *Client) ListSessions(
-	ctx context.Context, request *threadkeepv1.ListSessionsRequest,
+	ctx context.Context, request *threadkeepv1.ListSessionsRequest, opts ...ScopeOption,
 ) iter.Seq2[*threadkeepv1.Session, error] {
-	if request == nil {
-		request = &threadkeepv1.ListSessionsRequest{App: c.user.App, UserId: c.user.UserId}
-	}
-	return pages(ctx, copyOf(request), c.Sessions.ListSessions, (*threadkeepv1.ListSessionsResponse).GetSessions)
+	own, whose := copyOf(request), reachOf(c, opts)
+	own.App, own.UserId = whose.app(own.App), whose.user(own.UserId)
+	return pages(ctx, own, c.Sessions.ListSessions, (*threadkeepv1.ListSessionsResponse).GetSessions)
+}
+
+// DeleteExpiredSessions deletes sessions that have expired, by the request's time or by now, at most 1,000; the response says
+// whether more remain. An app or user that the request leaves empty is the client's, unless AllApps or AllUsers is given.
+func (c *Client) DeleteExpiredSessions(
+	ctx context.Context, request *threadkeepv1.DeleteExpiredSessionsRequest, opts ...ScopeOption,
+) (*threadkeepv1.DeleteExpiredSessionsResponse, error) {
+	own, whose := copyOf(request), reachOf(c, opts)
+	own.App, own.UserId = whose.app(own.App), whose.user(own.UserId)
+	return c.Sessions.DeleteExpiredSessions(ctx, own)
 }
 
 // copyOf is a copy of the message, empty if that is nil.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"testing"
 
 	"google.golang.org/grpc/codes"
@@ -138,7 +139,9 @@ func TestCompactWithThatCannot(t *testing.T) {
 		return func(context.Context, *threadkeepv1.SummaryPrompt) (string, error) { return text, err }
 	}
 
-	s.plan = func() (*threadkeepv1.PlanCompactionResponse, error) { return &threadkeepv1.PlanCompactionResponse{}, nil }
+	s.plan = func() (*threadkeepv1.PlanCompactionResponse, error) {
+		return &threadkeepv1.PlanCompactionResponse{}, nil
+	}
 	if answer, err := session.CompactWith(t.Context(), says("", nil), nil); answer != nil || err != nil {
 		t.Error("nothing to do:", answer, err)
 	}
@@ -155,6 +158,57 @@ func TestCompactWithThatCannot(t *testing.T) {
 	}
 }
 
+func TestASummaryOfAContextReplacesWhatTheContextHeld(t *testing.T) {
+	var applied []*threadkeepv1.ApplyCompactionRequest
+	session := serve(t, &script{
+		apply: func(r *threadkeepv1.ApplyCompactionRequest) (*threadkeepv1.ApplyCompactionResponse, error) {
+			applied = append(applied, r)
+			return &threadkeepv1.ApplyCompactionResponse{Applied: true}, nil
+		},
+	}).Session("s1")
+	seen := &threadkeepv1.GetContextResponse{FirstSeq: 3, SessionLastSeq: 9, CompactableThroughSeq: 6, WindowVersion: 7, Truncated: true}
+	named := func(r *threadkeepv1.ApplyCompactionRequest) { r.Actor = "nightly" }
+	if answer, err := session.CompactContext(t.Context(), seen, "They counted.", named); err != nil || !answer.GetApplied() {
+		t.Fatal(answer, err)
+	}
+	sent := applied[0]
+	if sent.GetFromSeq() != 3 || sent.GetThroughSeq() != 6 || sent.GetExpectedWindowVersion() != 7 || sent.GetCompactionId() == "" {
+		t.Error(sent)
+	}
+	if sent.GetActor() != "nightly" || sent.GetSession().GetSessionId() != "s1" || sent.GetSession().GetUserId() != "alice" {
+		t.Error(sent)
+	}
+	turn := sent.GetInserts()[0].GetEvents()
+	if len(turn) != 2 || turn[0].GetMessage().GetRole() != threadkeepv1.Role_ROLE_USER || TextOf(turn[1]) != "They counted." {
+		t.Error(turn)
+	}
+	for _, event := range turn {
+		if !event.GetSynthetic() || event.GetCompactionSource() != "summary" {
+			t.Error(event)
+		}
+	}
+	own := func(r *threadkeepv1.ApplyCompactionRequest) {
+		r.Inserts = []*threadkeepv1.CompactionInsert{{Events: turn[1:]}}
+	}
+	if _, err := session.CompactContext(t.Context(), seen, "", own); err != nil || len(applied[1].GetInserts()[0].GetEvents()) != 1 {
+		t.Error(err)
+	}
+}
+
+func TestAContextThatCannotBeReplacedIsRefusedBeforeAnythingIsSent(t *testing.T) {
+	session := connected(t, "127.0.0.1:1").Session("s1")
+	for _, seen := range []*threadkeepv1.GetContextResponse{nil, {FirstSeq: 3, SessionLastSeq: 9}} {
+		_, err := session.CompactContext(t.Context(), seen, "They counted.")
+		if !errors.Is(err, NothingToCompact) || !strings.Contains(err.Error(), "nothing of this context may be archived") {
+			t.Error(err)
+		}
+	}
+	seen := &threadkeepv1.GetContextResponse{FirstSeq: 3, CompactableThroughSeq: 6}
+	if _, err := session.CompactContext(t.Context(), seen, " \n"); err == nil || errors.As(err, new(*Error)) {
+		t.Error(err)
+	}
+}
+
 func TestOnlyAnEmptyTextOfTheAssistantWaitsForTheModels(t *testing.T) {
 	call := &Event{Message: &threadkeepv1.ChatMessage{Role: threadkeepv1.Role_ROLE_ASSISTANT, Parts: []*Part{ToolCall("c", "n", "{}")}}}
 	events := []*Event{User(""), call, Assistant("said"), Assistant(""), Assistant("", Text(""), Text(""))}
@@ -163,29 +217,5 @@ func TestOnlyAnEmptyTextOfTheAssistantWaitsForTheModels(t *testing.T) {
 		if text := TextOf(events[i]); text != want {
 			t.Errorf("%d: %q", i, text)
 		}
-	}
-}
-
-func TestWhatIsNotNamedIsTheClientsUsers(t *testing.T) {
-	var searched []*threadkeepv1.SearchEventsRequest
-	var listed []*threadkeepv1.ListSessionsRequest
-	client := serve(t, &script{
-		search:   func(r *threadkeepv1.SearchEventsRequest) { searched = append(searched, r) },
-		sessions: func(r *threadkeepv1.ListSessionsRequest) { listed = append(listed, r) },
-	})
-	for _, err := range client.Search(t.Context(), &threadkeepv1.SearchEventsRequest{Query: "x"}) {
-		t.Error(err)
-	}
-	for _, err := range client.ListSessions(t.Context(), nil) {
-		t.Error(err)
-	}
-	for _, err := range client.ListSessions(t.Context(), &threadkeepv1.ListSessionsRequest{UserId: "bob"}) {
-		t.Error(err)
-	}
-	if user := searched[0].GetUser(); searched[0].Query != "x" || user.GetApp() != "shop" || user.GetUserId() != "alice" {
-		t.Error(searched)
-	}
-	if listed[0].GetApp() != "shop" || listed[0].GetUserId() != "alice" || listed[1].App != nil || listed[1].GetUserId() != "bob" {
-		t.Error(listed)
 	}
 }

@@ -27,17 +27,18 @@ type script struct {
 	threadkeepv1.UnimplementedSubscriptionServiceServer
 	threadkeepv1.UnimplementedRecallServiceServer
 
-	appendEvents func(context.Context, *threadkeepv1.AppendEventsRequest) (*threadkeepv1.AppendEventsResponse, error)
-	create       func() (*threadkeepv1.CreateSessionResponse, error)
-	list         func(*threadkeepv1.ListEventsRequest) (*threadkeepv1.ListEventsResponse, error)
-	plan         func() (*threadkeepv1.PlanCompactionResponse, error)
-	apply        func(*threadkeepv1.ApplyCompactionRequest) (*threadkeepv1.ApplyCompactionResponse, error)
-	watch        func(*threadkeepv1.WatchSessionRequest, grpc.ServerStreamingServer[threadkeepv1.WatchSessionResponse]) error
-	watchAll     func(*threadkeepv1.WatchAllRequest, grpc.ServerStreamingServer[threadkeepv1.WatchAllResponse]) error
-	search       func(*threadkeepv1.SearchEventsRequest)
-	sessions     func(*threadkeepv1.ListSessionsRequest)
-	mutex        sync.Mutex
-	tokens       []string
+	appendEvents  func(context.Context, *threadkeepv1.AppendEventsRequest) (*threadkeepv1.AppendEventsResponse, error)
+	create        func() (*threadkeepv1.CreateSessionResponse, error)
+	list          func(*threadkeepv1.ListEventsRequest) (*threadkeepv1.ListEventsResponse, error)
+	plan          func() (*threadkeepv1.PlanCompactionResponse, error)
+	apply         func(*threadkeepv1.ApplyCompactionRequest) (*threadkeepv1.ApplyCompactionResponse, error)
+	watch         func(*threadkeepv1.WatchSessionRequest, grpc.ServerStreamingServer[threadkeepv1.WatchSessionResponse]) error
+	watchAll      func(*threadkeepv1.WatchAllRequest, grpc.ServerStreamingServer[threadkeepv1.WatchAllResponse]) error
+	search        func(*threadkeepv1.SearchEventsRequest)
+	sessions      func(*threadkeepv1.ListSessionsRequest)
+	deleteExpired func(*threadkeepv1.DeleteExpiredSessionsRequest)
+	mutex         sync.Mutex
+	tokens        []string
 }
 
 func (s *script) AppendEvents(
@@ -64,6 +65,13 @@ func (s *script) ListSessions(
 ) (*threadkeepv1.ListSessionsResponse, error) {
 	s.sessions(r)
 	return &threadkeepv1.ListSessionsResponse{}, nil
+}
+
+func (s *script) DeleteExpiredSessions(
+	_ context.Context, r *threadkeepv1.DeleteExpiredSessionsRequest,
+) (*threadkeepv1.DeleteExpiredSessionsResponse, error) {
+	s.deleteExpired(r)
+	return &threadkeepv1.DeleteExpiredSessionsResponse{}, nil
 }
 
 func (s *script) SearchEvents(

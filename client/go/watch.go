@@ -24,17 +24,23 @@ const (
 )
 
 // WatchOption says how changes are followed.
-type WatchOption func(*subscription)
+type WatchOption interface {
+	applyTo(*subscription)
+}
+
+type watchOption func(*subscription)
+
+func (o watchOption) applyTo(s *subscription) { o(s) }
 
 // Checkpoints hands out checkpoints too. The first item is then one of kind STARTED, which says that nothing that is committed
 // later will be missed.
 func Checkpoints() WatchOption {
-	return func(s *subscription) { s.checkpoints = true }
+	return watchOption(func(s *subscription) { s.checkpoints = true })
 }
 
 // MaxRetries is how often in a row the stream is opened again. Default, and if negative: for ever.
 func MaxRetries(n int) WatchOption {
-	return func(s *subscription) { s.maxRetries = n }
+	return watchOption(func(s *subscription) { s.maxRetries = n })
 }
 
 // Watch follows every change of the session, which need not exist yet: in order, each once, an append as a whole.
@@ -69,15 +75,14 @@ func (s *Session) Watch(
 	})
 }
 
-// WatchAll follows every change of all sessions of the request's scope, like Session.Watch. Without a scope these are the sessions
-// of the client's user and app; an empty one is the whole tenant.
+// WatchAll follows every change of all sessions of the request's scope, like Session.Watch. An app or user that the scope leaves
+// empty is the client's, unless AllApps or AllUsers is given; with both, no other limits but the token's hold.
 func (c *Client) WatchAll(
 	ctx context.Context, request *threadkeepv1.WatchAllRequest, opts ...WatchOption,
 ) iter.Seq2[*Change, error] {
-	own := copyOf(request)
-	if own.Scope == nil {
-		own.Scope = &threadkeepv1.ChangeScope{App: c.user.App, UserId: c.user.UserId}
-	}
+	own, whose := copyOf(request), reachOf(c, opts)
+	own.Scope = copyOf(own.Scope)
+	own.Scope.App, own.Scope.UserId = whose.app(own.Scope.App), whose.user(own.Scope.UserId)
 	return c.follow(ctx, opts, func(ctx context.Context, token string) (receive, error) {
 		stream, err := c.Subscriptions.WatchAll(ctx, startedAt(own, token))
 		return func() (frame, error) { return stream.Recv() }, err
@@ -113,7 +118,7 @@ func (c *Client) follow(ctx context.Context, opts []WatchOption, open opener) it
 	return func(yield func(*Change, error) bool) {
 		s := &subscription{client: c, maxRetries: -1}
 		for _, option := range opts {
-			option(s)
+			option.applyTo(s)
 		}
 		for {
 			err := s.drain(ctx, open, yield)

@@ -171,7 +171,7 @@ func TestAllSessionsAreFollowedFromWhereItIsSaid(t *testing.T) {
 		Filter: &threadkeepv1.EventFilter{Keyword: "x"},
 	}
 	collect(t, 0, client.WatchAll(t.Context(), nil))
-	collect(t, 0, client.WatchAll(t.Context(), whole))
+	collect(t, 0, client.WatchAll(t.Context(), whole, AllUsers(), AllApps()))
 	collect(t, 0, client.WatchAll(t.Context(), &threadkeepv1.WatchAllRequest{Start: &threadkeepv1.WatchAllRequest_ResumeToken{}}))
 	if asked[0].GetScope().GetUserId() != "alice" || asked[0].GetScope().GetApp() != "shop" || asked[0].Start != nil {
 		t.Error(asked[0])

@@ -17,6 +17,7 @@ from threadkeep import AsyncClient, chat, new_event_id
 from threadkeep.chat import ChatClientRequest, ChatClientResponse, keys
 
 from .stand_in import a_model
+from .stopping import quiet
 
 
 class Auditing(chat.AsyncBaseAdvisor):
@@ -54,11 +55,13 @@ def think(asked: dict[str, Any]) -> Thought:
 
 async def main() -> None:
     async with AsyncClient(app="audited", user_id="ada") as memory, a_model(think) as model:
-        advisors = [chat.AsyncSessionMemoryAdvisor(memory), Auditing(sys.stdout)]
-        client = chat.AsyncChatClient(model, tools=[refund], advisors=advisors)
+        client = chat.AsyncChatClient(
+            model, tools=[refund], advisors=[chat.AsyncSessionMemoryAdvisor(memory), Auditing(sys.stdout)]
+        )
         answer = await client.prompt("Refund order 7, please.").session(f"refunds-{new_event_id()}").call()
         print(answer.text)
 
 
 if __name__ == "__main__":
-    asyncio.run(main())
+    with quiet():
+        asyncio.run(main())

@@ -16,6 +16,7 @@ from threadkeep import AsyncClient, chat, new_event_id, text_of
 from threadkeep.chat import ToolContext
 
 from .stand_in import a_model
+from .stopping import quiet
 
 FACTS = {"Lisbon": "mild, 21 degrees, a tram to the sea", "Oslo": "cold, 4 degrees, a train to the snow"}
 
@@ -68,9 +69,10 @@ def _told(event: Any) -> str:
     if calls:
         return "calls " + ", ".join(f"{call.name}({', '.join(json.loads(call.arguments_json).values())})" for call in calls)
     if results:
-        return "gets " + " | ".join(result.parts[0].text.text for result in results)
+        return "gets " + " | ".join(result.parts[0].text for result in results)
     return text_of(event)
 
 
 if __name__ == "__main__":
-    asyncio.run(main())
+    with quiet():
+        asyncio.run(main())

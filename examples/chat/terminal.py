@@ -1,6 +1,6 @@
 """A chat in the terminal, streamed, that remembers: `python -m examples.chat.terminal [SESSION]`. An empty line ends it.
 
-Start it again with the same session and go on. THREADKEEP_ADDRESS names the server, OPENAI_API_KEY or OPENAI_BASE_URL the model.
+Start it again with the same session to go on. THREADKEEP_ADDRESS names the server, OPENAI_API_KEY or OPENAI_BASE_URL the model.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ import asyncio
 import datetime
 import re
 import sys
-from contextlib import aclosing
+from contextlib import AsyncExitStack, aclosing
 from typing import Any
 
 from rich.console import Console
@@ -20,6 +20,7 @@ from tests.chat.thinking import Thought, turn_of
 from threadkeep import AsyncClient, chat
 
 from .stand_in import a_model
+from .stopping import quiet
 
 USER = "ada"
 
@@ -42,22 +43,36 @@ def think(asked: dict[str, Any]) -> Thought:
     return f"Of course I remember you, *{known[-1]}*." if known else "I do not know your name yet. What is it?"
 
 
-async def main(session: str) -> None:
-    console = Console()
-    async with AsyncClient(app="terminal", user_id=USER) as memory, a_model(think) as model:
-        client = chat.AsyncChatClient(
-            model,
-            system="Answer in a sentence or two.",
-            tools=[today, *await chat.AsyncRecallTools(memory).all()],
-            advisors=[chat.AsyncSessionMemoryAdvisor(memory)],
-        )
-        while said := (await asyncio.to_thread(_line)).strip():
-            text = ""
-            with Live(console=console, refresh_per_second=12) as live:
-                async with aclosing(client.prompt(said).session(session).stream()) as chunks:
-                    async for chunk in chunks:
-                        text += chunk.text
-                        live.update(Markdown(text))
+async def agent(stack: AsyncExitStack) -> chat.AsyncChatClient:
+    memory = await stack.enter_async_context(AsyncClient(app="terminal", user_id=USER))
+    model = await stack.enter_async_context(a_model(think))
+    return chat.AsyncChatClient(
+        model,
+        system="Answer in a sentence or two.",
+        tools=[today, *await chat.AsyncRecallTools(memory).all()],
+        advisors=[chat.AsyncSessionMemoryAdvisor(memory)],
+    )
+
+
+async def answer(client: chat.AsyncChatClient, session: str, said: str) -> None:
+    text = ""
+    with Live(console=Console(), refresh_per_second=12) as live:
+        async with aclosing(client.prompt(said).session(session).stream()) as chunks:
+            async for chunk in chunks:
+                text += chunk.text
+                live.update(Markdown(text))
+
+
+def main(session: str) -> None:
+    # The loop runs during a turn only: a line is read in the main thread, where Ctrl-C reaches it.
+    with asyncio.Runner() as runner:
+        stack = AsyncExitStack()
+        try:
+            client = runner.run(agent(stack))
+            while said := _line().strip():
+                runner.run(answer(client, session, said))
+        finally:
+            runner.run(stack.aclose())
 
 
 def _line() -> str:
@@ -68,4 +83,5 @@ def _line() -> str:
 
 
 if __name__ == "__main__":
-    asyncio.run(main(sys.argv[1] if len(sys.argv) > 1 else "terminal"))
+    with quiet():
+        main(sys.argv[1] if len(sys.argv) > 1 else "terminal")

@@ -14,6 +14,7 @@ from tests.chat.thinking import Thought, turn_of
 from threadkeep import AsyncClient, chat, compaction, new_event_id, text_of
 
 from .stand_in import a_model
+from .stopping import quiet
 
 ORDERS = 12
 
@@ -58,4 +59,5 @@ async def main() -> None:
 
 
 if __name__ == "__main__":
-    asyncio.run(main())
+    with quiet():
+        asyncio.run(main())

@@ -44,4 +44,7 @@ async def main(name: str) -> None:
 
 
 if __name__ == "__main__":
-    asyncio.run(main(sys.argv[1]))
+    try:
+        asyncio.run(main(sys.argv[1]))
+    except KeyboardInterrupt:
+        sys.exit(130)

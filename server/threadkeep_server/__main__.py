@@ -11,8 +11,8 @@ import sys
 import uvloop
 
 from .app import serve
-from .config import ConfigError, Settings, load_settings, unknown_variables
-from .domain.errors import ThreadkeepError, StoreUnavailable
+from .config import ConfigError, Settings, foreign_variables, load_settings
+from .domain.errors import StoreUnavailable, ThreadkeepError
 from .logs import setup_logging
 from .store.sql.admin import SchemaTooNew
 from .store.sql.sqlite import DatabaseInUse
@@ -21,12 +21,15 @@ _log = logging.getLogger("threadkeep")
 
 
 def run(settings: Settings) -> int:
-    """Serves until SIGTERM or SIGINT; the exit status. What keeps it from serving is told in one line."""
+    """Serves until SIGTERM or SIGINT; the exit status, 2 for settings of no use. What keeps it from serving is one line."""
     setup_logging(settings.log_level, settings.log_format)
-    for line in unknown_variables():
+    for line in foreign_variables():
         _log.warning("%s", line)
     try:
         uvloop.run(_serve(settings))
+    except ConfigError as exc:
+        _log.error("cannot serve: %s", "; ".join(exc.problems))
+        return 2
     except StoreUnavailable as exc:
         _log.error("cannot serve: %s: %s", settings.shown_database_url, exc.metadata["problem"])
         return 1
@@ -77,6 +80,8 @@ def main() -> int:
     except ConfigError as exc:
         print(exc, file=sys.stderr)
         return 2
+    except KeyboardInterrupt:  # before the server handles signals
+        return 130
 
 
 if __name__ == "__main__":

@@ -36,6 +36,7 @@ from .service.events import EventService
 from .service.server import ServerService
 from .service.sessions import SessionService
 from .store.base import Store, StoreInfo
+from .store.memory import MemoryStore
 from .store.sql.engine import SqlOptions
 from .store.sql.store import open_store
 from .token_counters import CHARACTER_ESTIMATE, TokenCounter
@@ -82,9 +83,7 @@ async def serve(settings: Settings) -> AsyncIterator[Running]:
     async with AsyncExitStack() as stack:
         counter = compaction.open_counter(settings)
         codec = EventCodec("" if counter.name == CHARACTER_ESTIMATE else counter.name)
-        store = await stack.enter_async_context(
-            open_store(settings.resolved_database_url, codec, options=_sql_options(settings))
-        )
+        store = await _open_store(stack, settings, codec)
         info = await store.info(DEFAULT_TENANT, totals=False)
         limits = _limits(settings)
         recall = await stack.enter_async_context(recalling(settings, store, codec, limits))
@@ -105,6 +104,13 @@ async def serve(settings: Settings) -> AsyncIterator[Running]:
             ports.append(_http(settings, gateway))
         grpc_port, *http_port = await stack.enter_async_context(_together(ports, before_closing=feed.drain))
         yield Running(grpc_port, http_port[0] if http_port else None, info)
+
+
+async def _open_store(stack: AsyncExitStack, settings: Settings, codec: EventCodec) -> Store:
+    if settings.in_memory:
+        _log.warning("database_url is memory://: sessions are kept in memory, and nothing survives a restart of the server")
+        return MemoryStore(codec)
+    return await stack.enter_async_context(open_store(settings.resolved_database_url, codec, options=_sql_options(settings)))
 
 
 @asynccontextmanager

@@ -2,6 +2,7 @@
 
 The environment variable of a field is `THREADKEEP_` and its name in capitals. The file is TOML with the fields' names as
 keys: the one named by a flag or by `THREADKEEP_CONFIG`, otherwise `threadkeep.toml` in the working directory if there is one.
+A variable that nothing reads is refused where it resembles a setting, and otherwise ignored with a warning.
 """
 
 from __future__ import annotations
@@ -16,9 +17,7 @@ from pathlib import Path
 from typing import Annotated, Any, Literal, Self
 
 from pydantic import (
-    BaseModel,
     BeforeValidator,
-    ConfigDict,
     Field,
     PrivateAttr,
     ValidationError,
@@ -34,12 +33,15 @@ from pydantic_settings import (
 )
 
 from .config_compaction import CompactionSettings
+from .config_environment import ENV_PREFIX, unknown_variables
 from .config_feed import FeedSettings
 from .config_forms import (
+    IN_MEMORY,
     MASK,
     Bytes,
     Duration,
     Interval,
+    Principal,
     lower,
     masked_url,
     normalised_url,
@@ -56,21 +58,17 @@ __all__ = [
     "ConfigError",
     "Principal",
     "Settings",
+    "foreign_variables",
     "load_settings",
     "split_address",
-    "unknown_variables",
 ]
 
-ENV_PREFIX = "THREADKEEP_"
 DEFAULT_FILE = "threadkeep.toml"
 _MIB = 1024 * 1024
 # Of the endpoints of models, by what asks there.
 _ENDPOINTS = ("summarizer", "embedder")
 _SECRETS = {"auth_tokens", "database_url", "database_listen_url", *(f"{name}_api_key" for name in _ENDPOINTS)}
 _SECRETS |= {f"{name}_base_url" for name in _ENDPOINTS}
-# Variables that are no settings: of the clients and the command line, and of the tests and the bench.
-_OTHER_VARIABLES = ("CONFIG", "ADDRESS", "TOKEN", "DEBUG", "REQUIRE_ALL", "KILLS", "SHARED_DATA")
-_OTHER_PREFIXES = ("TEST_", "BENCH_", "MCP_")
 _EMPTY_MEANS_SOMETHING = frozenset({"http_address", "database_url"})
 
 
@@ -86,20 +84,6 @@ def _default_log_format() -> Literal["text", "json"]:
     return "text" if sys.stderr is not None and sys.stderr.isatty() else "json"
 
 
-class Principal(BaseModel):
-    """Whom a bearer token stands for."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid", hide_input_in_errors=True)
-
-    tenant: str = Field(min_length=1, max_length=256, description="The tenant the caller belongs to.")
-    user_id: str | None = Field(
-        default=None,
-        min_length=1,
-        max_length=256,
-        description="The one user the caller may act for; absent: any of the tenant.",
-    )
-
-
 class Settings(FeedSettings, RecallSettings, CompactionSettings):
     """Every setting of the server. Made by `load_settings`; constructed directly it reads neither environment nor file."""
 
@@ -113,7 +97,8 @@ class Settings(FeedSettings, RecallSettings, CompactionSettings):
     database_url: str = Field(
         default="",
         repr=False,
-        description="Where sessions are kept: `sqlite:///path` or `postgresql://user:password@host:port/database`. "
+        description="Where sessions are kept: `sqlite:///path` or `postgresql://user:password@host:port/database`; or "
+        "`memory://`, for tests and demos: nothing survives a restart. "
         "Empty: the SQLite file `threadkeep.db` inside `data_dir`.",
     )
     grpc_address: str = Field(
@@ -252,10 +237,23 @@ class Settings(FeedSettings, RecallSettings, CompactionSettings):
             raise ConfigError(problems)
         return self
 
+    @model_validator(mode="after")
+    def _models(self) -> Self:
+        for name in _ENDPOINTS:
+            provider, variable = getattr(self, name), f"{ENV_PREFIX}{name.upper()}_MODEL"
+            if provider not in ("", "hashing") and not getattr(self, f"{name}_model"):
+                raise ConfigError([f"{name}_model: must be set: {name} {provider!r} needs the name of a model; set {variable}"])
+        return self
+
     @property
     def resolved_database_url(self) -> str:
-        """The URL in the form the store takes: `sqlite:///path` or `postgresql+asyncpg://...`."""
+        """The URL in the form the store takes: `sqlite:///path`, `postgresql+asyncpg://...` or `memory://`."""
         return normalised_url(self.database_url or self._default_url)
+
+    @property
+    def in_memory(self) -> bool:
+        """Whether sessions are kept in the server's memory alone."""
+        return self.resolved_database_url == IN_MEMORY
 
     @property
     def shown_database_url(self) -> str:
@@ -286,6 +284,8 @@ class Settings(FeedSettings, RecallSettings, CompactionSettings):
 
 def load_settings(config_file: Path | None = None, **flags: object) -> Settings:
     """The settings of this process. A flag that is None was not given. Raises ConfigError."""
+    if misspelt := unknown_variables(os.environ, Settings.model_fields).misspelt:
+        raise ConfigError(misspelt)
     path = _config_path(config_file)
     in_file = {} if path is None else _read_toml(path, "config file")
     _refuse_unknown(in_file, f"file {path}")
@@ -307,18 +307,9 @@ def load_settings(config_file: Path | None = None, **flags: object) -> Settings:
     return settings
 
 
-def unknown_variables() -> list[str]:
-    """What to tell of the environment's THREADKEEP_ variables that nothing reads: a line for each, with the likely name."""
-    known = [name.upper() for name in Settings.model_fields] + list(_OTHER_VARIABLES)
-    lines = []
-    for variable in sorted(each for each in os.environ if each.upper().startswith(ENV_PREFIX)):
-        name = variable.upper().removeprefix(ENV_PREFIX)
-        if name in known or name.startswith(_OTHER_PREFIXES):
-            continue
-        close = difflib.get_close_matches(name, known, n=1, cutoff=0.5)
-        hint = f"did you mean {ENV_PREFIX}{close[0]}?" if close else "`threadkeep config` prints every setting"
-        lines.append(f"{variable} is set but is no setting, and is ignored; {hint}")
-    return lines
+def foreign_variables() -> list[str]:
+    """A line for each of the environment's THREADKEEP_ variables that is ignored: it resembles no setting."""
+    return unknown_variables(os.environ, Settings.model_fields).foreign
 
 
 def _checked(values: dict[str, Any], sources: dict[str, str]) -> Settings:

@@ -7,9 +7,10 @@ from datetime import timedelta
 from typing import Annotated
 from urllib.parse import urlsplit
 
-from pydantic import AfterValidator, BeforeValidator, Field
+from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field
 
 MASK = "********"
+IN_MEMORY = "memory://"
 _MIB = 1024 * 1024
 _UNITS = {"ms": 0.001, "s": 1, "m": 60, "h": 3600, "d": 86_400, "w": 604_800}
 _SIZES = {"": 1, "b": 1, "kib": 1024, "mib": _MIB, "gib": 1024 * _MIB, "kb": 1000, "mb": 1_000_000, "gb": 1_000_000_000}
@@ -73,9 +74,13 @@ def split_address(address: str) -> tuple[str, int]:
 
 
 def normalised_url(url: str) -> str:
-    """The URL in the form the store takes: `sqlite:///path` or `postgresql+asyncpg://...`."""
+    """The URL in the form the store takes: `sqlite:///path`, `postgresql+asyncpg://...` or `memory://`."""
     scheme, separator, rest = url.partition("://")
     scheme = scheme.lower()
+    if separator and scheme == "memory":
+        if rest:
+            raise ValueError("must be memory:// and nothing more: the store in memory has neither a name nor a file")
+        return IN_MEMORY
     if separator and scheme == "sqlite":
         if not rest.startswith("/") or rest in {"/", "/:memory:"}:
             raise ValueError("must name a file: sqlite:///relative/path.db or sqlite:////absolute/path.db")
@@ -90,7 +95,7 @@ def normalised_url(url: str) -> str:
             raise ValueError("must be postgresql://user:password@host:port/database; escape special characters with %")
         # libpq's name for it; asyncpg's is ssl.
         return "postgresql+asyncpg://" + re.sub(r"(?<=[?&])sslmode=", "ssl=", rest)
-    raise ValueError("must begin with sqlite:/// or postgresql://")
+    raise ValueError("must begin with sqlite:/// or postgresql://, or be memory://")
 
 
 def masked_url(url: str) -> str:
@@ -115,3 +120,17 @@ def shown_duration(value: timedelta) -> str:
 Duration = Annotated[timedelta, BeforeValidator(duration), AfterValidator(not_negative)]
 Interval = Annotated[timedelta, BeforeValidator(duration), AfterValidator(above_zero)]
 Bytes = Annotated[int, BeforeValidator(size), Field(ge=1024)]
+
+
+class Principal(BaseModel):
+    """Whom a bearer token stands for."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", hide_input_in_errors=True)
+
+    tenant: str = Field(min_length=1, max_length=256, description="The tenant the caller belongs to.")
+    user_id: str | None = Field(
+        default=None,
+        min_length=1,
+        max_length=256,
+        description="The one user the caller may act for; absent: any of the tenant.",
+    )

@@ -74,7 +74,7 @@ class Wire:
         if request is None:
             request = GetMessageClass(method.input_type)(**fields)
         raw = request if isinstance(request, bytes) else request.SerializeToString()
-        invoke = self.channel.unary_unary(
+        invoke: grpc.UnaryUnaryMultiCallable[bytes, Any] = self.channel.unary_unary(
             f"/{method.containing_service.full_name}/{name}",
             response_deserializer=GetMessageClass(method.output_type).FromString,
         )
@@ -133,7 +133,7 @@ class Wire:
         assert (self.call("GetSession", session=ref), self.log(ref)) == before
 
 
-def eventually(done: Callable[[], bool], seconds: float = 20) -> None:
+def eventually(done: Callable[[], bool], seconds: float = 90) -> None:
     """Waits for what the server does in the background."""
     deadline = time.monotonic() + seconds
     while not done():
@@ -171,9 +171,9 @@ def wire(data_dir: Path, **settings: Any) -> Iterator[Wire]:
 
 @contextmanager
 def wire_on(engine: str, request: pytest.FixtureRequest, data_dir: Path, **settings: Any) -> Iterator[Wire]:
-    """The same on SQLite or on a PostgreSQL database of its own."""
-    if engine == "sqlite":
-        with wire(data_dir, **settings) as opened:
+    """The same on SQLite, in memory, or on a PostgreSQL database of its own."""
+    if engine in ("sqlite", "memory"):
+        with wire(data_dir, **({"database_url": "memory://"} if engine == "memory" else {}), **settings) as opened:
             yield opened
         return
     cluster = request.getfixturevalue("postgres")

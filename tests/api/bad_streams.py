@@ -19,9 +19,9 @@ from google.protobuf.json_format import MessageToJson
 from google.protobuf.message import Message
 from google.protobuf.message_factory import GetMessageClass
 
+from tests.support.http_gateway import frame, frames
 from threadkeep.v1 import consumer_service_pb2, subscription_pb2, subscription_service_pb2
 from threadkeep_server.app import Running
-from tests.support.http_gateway import frame, frames
 
 from .bad_input import Refusal, Wire, refusal_of
 from .conftest import running
@@ -55,7 +55,9 @@ class Consuming:
     def __init__(self, channel: grpc.Channel, token: str | None) -> None:
         self._requests: SimpleQueue[bytes | None] = SimpleQueue()
         parse = consumer_service_pb2.ConsumeResponse.FromString
-        invoke = channel.stream_stream(path_of("Consume"), response_deserializer=parse)
+        invoke: grpc.StreamStreamMultiCallable[bytes, consumer_service_pb2.ConsumeResponse] = channel.stream_stream(
+            path_of("Consume"), response_deserializer=parse
+        )
         self._call = invoke(iter(self._requests.get, None), timeout=_DEADLINE_S, metadata=_metadata(token))
 
     def say(self, request: bytes | None = None, **fields: Any) -> None:
@@ -115,7 +117,9 @@ class Streams(Wire):
     def watch(self, name: str, request: bytes | None = None, *, token: str | None = None, **fields: Any) -> Any:
         """A call that is open: an iterator of responses, which can be cancelled."""
         parse = GetMessageClass(METHODS[name].output_type).FromString
-        invoke = self.channel.unary_stream(path_of(name), response_deserializer=parse)
+        invoke: grpc.UnaryStreamMultiCallable[bytes, Any] = self.channel.unary_stream(
+            path_of(name), response_deserializer=parse
+        )
         return invoke(encoded(name, request, fields), timeout=_DEADLINE_S, metadata=_metadata(token))
 
     def changes(
@@ -156,7 +160,7 @@ class Streams(Wire):
     def ask(self, name: str, request: bytes | None = None, /, *, token: str | None = None, **fields: Any) -> Any:
         """The response to a unary call of ConsumerService."""
         parse = GetMessageClass(METHODS[name].output_type).FromString
-        invoke = self.channel.unary_unary(path_of(name), response_deserializer=parse)
+        invoke: grpc.UnaryUnaryMultiCallable[bytes, Any] = self.channel.unary_unary(path_of(name), response_deserializer=parse)
         return invoke(encoded(name, request, fields), timeout=_DEADLINE_S, metadata=_metadata(token))
 
     def ask_refused(self, name: str, request: bytes | None = None, /, *, token: str | None = None, **fields: Any) -> Refusal:

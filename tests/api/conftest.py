@@ -11,10 +11,10 @@ from typing import Any
 
 import pytest
 
+from tests.support.scratch import scratch_folder
 from threadkeep.cli import main as command_line
 from threadkeep_server.app import Running, serve
 from threadkeep_server.config import load_settings
-from tests.support.scratch import scratch_folder
 
 Tell = Callable[..., tuple[int, str, str]]
 
@@ -22,12 +22,12 @@ Tell = Callable[..., tuple[int, str, str]]
 @contextmanager
 def running(**flags: Any) -> Iterator[Running]:
     """A server in a thread of its own, with its own event loop, on free ports."""
-    loop = asyncio.new_event_loop()
-    ready: asyncio.Future[Running] = loop.create_future()
-    stop = asyncio.Event()
     settings = load_settings(
         **{"grpc_address": "127.0.0.1:0", "http_address": "127.0.0.1:0", "drain_grace": "1s", "log_format": "text"} | flags
     )
+    loop = asyncio.new_event_loop()
+    ready: asyncio.Future[Running] = loop.create_future()
+    stop = asyncio.Event()
 
     async def main() -> None:
         try:

@@ -13,7 +13,7 @@ from google.protobuf.timestamp_pb2 import Timestamp
 
 import threadkeep
 from threadkeep import user
-from threadkeep.v1 import event_pb2
+from threadkeep.v1 import event_pb2, message_pb2
 
 from . import bad_input
 from .bad_input import Wire, encoded_session, wire_on
@@ -27,12 +27,15 @@ def wire(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactor
         yield opened
 
 
+EMPTY = message_pb2.ChatMessage(role=message_pb2.ROLE_USER)
+
+
 def good(event_id: str = "") -> event_pb2.SessionEvent:
     return user("good", event_id=event_id)
 
 
 def at(seconds: int, nanos: int = 0) -> event_pb2.SessionEvent:
-    return event_pb2.SessionEvent(event_time=Timestamp(seconds=seconds, nanos=nanos), message={"role": 1})
+    return event_pb2.SessionEvent(event_time=Timestamp(seconds=seconds, nanos=nanos), message=EMPTY)
 
 
 def nested(depth: int) -> event_pb2.SessionEvent:
@@ -64,9 +67,9 @@ def nested(depth: int) -> event_pb2.SessionEvent:
         (user("", metadata='{"a": "\x00"}'), "metadata_json"),
         (user("", metadata='{"a": Infinity}'), "metadata_json"),
         (event_pb2.SessionEvent(), "message"),
-        (event_pb2.SessionEvent(message={}), "message.role"),
-        (threadkeep.event(99, "unknown role"), "message.role"),
-        (threadkeep.event(-1, "unknown role"), "message.role"),
+        (event_pb2.SessionEvent(message=message_pb2.ChatMessage()), "message.role"),
+        (threadkeep.event(99, "unknown role"), "message.role"),  # type: ignore[arg-type]
+        (threadkeep.event(-1, "unknown role"), "message.role"),  # type: ignore[arg-type]
         (user(["x"] * 10_001), "message.parts"),
         (nested(9), "message.parts"),
         (user("", usage={"input_tokens": -1}), "usage"),
@@ -111,7 +114,7 @@ def test_the_same_id_with_other_content(wire: Wire) -> None:
 
 def test_output_only_fields_are_the_servers(wire: Wire) -> None:
     name = wire.new_session()
-    forged = event_pb2.SessionEvent(event_id="e", seq=99, archived=True, size_bytes=1, token_estimate=1, message={"role": 1})
+    forged = event_pb2.SessionEvent(event_id="e", seq=99, archived=True, size_bytes=1, token_estimate=1, message=EMPTY)
     forged.record_time.seconds = 1
     assert wire.append(name, forged).last_seq == 1
     stored = wire.log(name)[0]

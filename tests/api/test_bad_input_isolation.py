@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import time
 from collections.abc import Iterator
 from typing import Any
 
@@ -14,7 +15,7 @@ from grpc_health.v1 import health_pb2, health_pb2_grpc
 from threadkeep import text_of, user
 from threadkeep.v1 import session_pb2
 
-from .bad_input import METHODS, UNARY, Refusal, Wire, wire_on
+from .bad_input import METHODS, UNARY, Refusal, Wire, eventually, wire_on
 
 ALICE, BOB, ACME, OTHER = (f"Bearer token-{name}" for name in ("alice", "bob", "acme", "other"))
 TOKENS = {
@@ -218,7 +219,7 @@ def moved(wire: Wire, method: str, fields: dict[str, Any]) -> Any:
 def test_what_is_the_tenants_is_not_a_users(wire: Wire) -> None:
     for name, fields, instead in (
         ("GetServerInfo", {"include_totals": True}, "leave it out, or use"),
-        ("DeleteExpiredSessions", {}, "use"),
+        ("DeleteExpiredSessions", {"user_id": "bob"}, "leave it empty, or use"),
         ("SearchEvents", {"app": {"app": "app"}, "query": "tuna", "mode": "SEARCH_MODE_RANKED"}, "search by user, or use"),
         ("GetCompactionPolicy", {"scope": {"server": True}}, "name a user or a session, or use"),
     ):
@@ -227,6 +228,20 @@ def test_what_is_the_tenants_is_not_a_users(wire: Wire) -> None:
         assert refusal.message.endswith(f"beyond that user; {instead} a credential that reaches it")
     assert wire.call("GetServerInfo", token=ALICE).search_index.lag_batches == 0
     assert wire.call("GetServerInfo", token=ACME, include_totals=True).total_sessions >= 2
+
+
+def test_a_user_deletes_expired_sessions_of_its_own_alone(wire: Wire) -> None:
+    soon = time.time() + 0.2
+    expiry = {"expire_time": {"seconds": int(soon), "nanos": int(soon % 1 * 1e9)}}
+    for token, owner in ((ALICE, "alice"), (BOB, "bob")):
+        wire.call("CreateSession", session=ref(owner, "gone"), expiry=expiry, token=token)
+    eventually(lambda: time.time() > soon)
+    assert wire.call("DeleteExpiredSessions", token=OTHER).deleted_sessions == 0
+    for fields in ({}, {"user_id": "alice"}):
+        wire.call("DeleteExpiredSessions", token=ALICE, **fields)
+        assert wire.refused("GetSession", session=ref("alice", "gone"), token=ALICE).reason == "SESSION_NOT_FOUND"
+    assert wire.call("GetSession", session=ref("bob", "gone"), token=BOB).session.ref.user_id == "bob"
+    assert wire.call("DeleteExpiredSessions", token=ACME).deleted_sessions == 1
 
 
 def test_a_tenant_sees_its_users_and_nothing_of_another(wire: Wire) -> None:

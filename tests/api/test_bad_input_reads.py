@@ -94,7 +94,7 @@ def test_queries(wire: Wire, log: session_pb2.SessionRef) -> None:
         wire.invalid("query", "SearchEvents", session=log, query=blank)
     wire.invalid("query", "SearchEvents", session=log, query="x" * 1025)
     both = filter_pb2.EventFilter(keyword="a", keywords=["b"])
-    wire.invalid("query", "SearchEvents", session=log, query="x", filter=both)
+    wire.invalid("query", "SearchEvents", session=log, query='"x"', filter=both)
     assert not wire.call("SearchEvents", session=log, query="\U0001f600" * 1024).hits
 
 
@@ -120,7 +120,7 @@ def _refused_token(wire: Wire, method: str, **fields: Any) -> None:
 
 def test_a_token_of_another_request(wire: Wire, log: session_pb2.SessionRef) -> None:
     other = wire.new_session()
-    listed = {"session": log, "filter": {"keyword": "text"}, "page_size": 10}
+    listed: dict[str, Any] = {"session": log, "filter": {"keyword": "text"}, "page_size": 10}
     token = wire.call("ListEvents", **listed).next_page_token
     for change in (
         {"filter": {"keyword": "tex"}},
@@ -131,7 +131,7 @@ def test_a_token_of_another_request(wire: Wire, log: session_pb2.SessionRef) -> 
     ):
         _refused_token(wire, "ListEvents", **(listed | change), page_token=token)
     _refused_token(wire, "SearchEvents", session=log, query="text", page_token=token)
-    searched = {"session": log, "query": "text"}
+    searched: dict[str, Any] = {"session": log, "query": "text"}
     found = wire.call("SearchEvents", **searched).next_page_token
     for changed in ({"query": "tex"}, {"session": other}, {"filter": {"exclude_synthetic": True}}):
         _refused_token(wire, "SearchEvents", **(searched | changed), page_token=found)
@@ -207,8 +207,9 @@ QUERIES = [
 @pytest.mark.row("Z-15")
 @pytest.mark.parametrize(("query", "found"), QUERIES, ids=[ascii(query) for query, _ in QUERIES])
 def test_what_looks_like_syntax_is_text(wire: Wire, syntax: session_pb2.SessionRef, query: str, found: list[str]) -> None:
-    in_session = wire.call("SearchEvents", session=syntax, query=query, page_size=100)
-    of_user = wire.call("SearchEvents", user={"user_id": "syntax"}, query=query, page_size=100)
+    literally: dict[str, Any] = {"query": query, "mode": "SEARCH_MODE_SUBSTRING", "page_size": 100}
+    in_session = wire.call("SearchEvents", session=syntax, **literally)
+    of_user = wire.call("SearchEvents", user={"user_id": "syntax"}, **literally)
     listed = wire.call("ListEvents", session=syntax, filter={"keyword": query})
     any_of = wire.call("ListEvents", session=syntax, filter={"keywords": [query, "in no text"]})
     assert [text_of(hit.event) for hit in in_session.hits] == found

@@ -13,7 +13,15 @@ from google.protobuf.duration_pb2 import Duration
 from google.protobuf.timestamp_pb2 import Timestamp
 
 from threadkeep import user
-from threadkeep.v1 import memory_pb2, memory_service_pb2, recall_pb2, recall_service_pb2, session_pb2, tool_service_pb2
+from threadkeep.v1 import (
+    memory_pb2,
+    memory_service_pb2,
+    message_pb2,
+    recall_pb2,
+    recall_service_pb2,
+    session_pb2,
+    tool_service_pb2,
+)
 
 from .bad_input import Wire, wire_on
 
@@ -27,7 +35,7 @@ LONG = "x" * 256
 LATE = Timestamp(seconds=253_402_300_799)
 DAY = {"half_life": Duration(seconds=86_400)}
 SCOPE = {"app": "app", "user_id": "alice"}
-TEXT = {"role": 1, "parts": [{"text": {"text": "likes tea"}}]}
+TEXT: dict[str, Any] = {"role": 1, "parts": [{"text": "likes tea"}]}
 BIG_JSON = json.dumps({"a": "x" * (256 << 10)})
 NAN, INF = float("nan"), float("inf")
 
@@ -47,7 +55,7 @@ def log(wire: Wire) -> session_pb2.SessionRef:
 
 
 BAD_SEARCHES: list[tuple[str, dict[str, Any]]] = [
-    ("mode", {"mode": 5}),
+    ("mode", {"mode": 6}),
     ("mode", {"mode": -1}),
     ("query", {"mode": RANKED, "query": ""}),
     ("query", {"mode": SEMANTIC, "query": " \t\n"}),
@@ -56,17 +64,17 @@ BAD_SEARCHES: list[tuple[str, dict[str, Any]]] = [
     ("page_size", {"mode": RANKED, "page_size": -1}),
     ("fields[0]", {"mode": RANKED, "fields": [0]}),
     ("fields[1]", {"mode": RANKED, "fields": [1, 5]}),
-    ("fields", {"fields": [2]}),
+    ("fields", {"mode": SUBSTRING, "fields": [2]}),
     ("fields[0]", {"mode": SEMANTIC, "fields": [5]}),
-    ("fields", {"fields": [1, 4]}),
+    ("fields", {"mode": SUBSTRING, "fields": [1, 4]}),
     ("neighbors", {"neighbors": -1}),
     ("neighbors", {"neighbors": 11}),
     ("neighbors", {"mode": RANKED, "neighbors": -(1 << 31)}),
     ("neighbors", {"mode": RANKED, "neighbors": 11}),
     ("grouping", {"mode": RANKED, "grouping": 3}),
     ("grouping", {"grouping": 3}),
-    ("grouping", {"grouping": 1}),
-    ("recency", {"recency": DAY}),
+    ("grouping", {"mode": SUBSTRING, "grouping": 1}),
+    ("recency", {"mode": SUBSTRING, "recency": DAY}),
     ("recency.half_life", {"mode": RANKED, "recency": {}}),
     ("recency.half_life", {"mode": RANKED, "recency": {"half_life": Duration()}}),
     ("recency.half_life", {"mode": RANKED, "recency": {"half_life": Duration(seconds=-1)}}),
@@ -77,13 +85,14 @@ BAD_SEARCHES: list[tuple[str, dict[str, Any]]] = [
     ("recency.weight", {"mode": HYBRID, "recency": DAY | {"weight": 100.5}}),
     ("recency.weight", {"mode": RANKED, "recency": DAY | {"weight": NAN}}),
     ("recency.weight", {"mode": RANKED, "recency": DAY | {"weight": INF}}),
-    ("min_score", {"min_score": 0.5}),
-    ("min_score", {"mode": RANKED, "min_score": 0.5}),
-    ("min_score", {"mode": HYBRID, "min_score": 0.5}),
+    ("min_score", {"min_score": -0.5}),
+    ("min_score", {"mode": SUBSTRING, "min_score": 1.5}),
+    ("min_score", {"mode": RANKED, "min_score": 1.01}),
+    ("min_score", {"mode": HYBRID, "min_score": -0.5}),
     ("min_score", {"mode": SEMANTIC, "min_score": 1.5}),
     ("min_score", {"mode": SEMANTIC, "min_score": -1.01}),
     ("min_score", {"mode": SEMANTIC, "min_score": NAN}),
-    ("reference_time", {"reference_time": Timestamp()}),
+    ("reference_time", {"mode": SUBSTRING, "reference_time": Timestamp()}),
     ("reference_time", {"mode": RANKED, "reference_time": LATE}),
     ("reference_time.nanos", {"mode": RANKED, "reference_time": Timestamp(nanos=-1)}),
     ("filter.last_n", {"mode": RANKED, "filter": {"last_n": 3}}),
@@ -94,10 +103,10 @@ BAD_SEARCHES: list[tuple[str, dict[str, Any]]] = [
 
 @pytest.mark.parametrize(("field", "wrong"), BAD_SEARCHES, ids=[f"{n}-{field}" for n, (field, _) in enumerate(BAD_SEARCHES)])
 def test_searches(wire: Wire, log: session_pb2.SessionRef, field: str, wrong: dict[str, Any]) -> None:
-    fields = {"session": log, "query": "tea"} | wrong
+    fields: dict[str, Any] = {"session": log, "query": "tea"} | wrong
     refusal = wire.invalid(field, "SearchEvents", recall_service_pb2.SearchEventsRequest(**fields))
     if (
-        wrong.get("mode", SUBSTRING) == SUBSTRING
+        wrong.get("mode") == SUBSTRING
         and field in {"recency", "reference_time", "min_score", "grouping"}
         and wrong != {"grouping": 3}
     ):
@@ -116,7 +125,7 @@ def test_scopes(wire: Wire, mode: int) -> None:
 
 
 def test_page_tokens_of_ranked_searches(wire: Wire, log: session_pb2.SessionRef) -> None:
-    ranked = {"session": log, "query": "tea", "mode": RANKED, "page_size": 2}
+    ranked: dict[str, Any] = {"session": log, "query": "tea", "mode": RANKED, "page_size": 2}
     token = wire.call("SearchEvents", **ranked).next_page_token
     plain = wire.call("SearchEvents", session=log, query="tea", page_size=2).next_page_token
     assert wire.call("SearchEvents", **(ranked | {"page_size": 3}), page_token=token).hits, "the size of a page may change"
@@ -157,7 +166,7 @@ BAD_ENTRIES: list[tuple[str, dict[str, Any]]] = [
     ("content.role", {"content": {"parts": TEXT["parts"]}}),
     ("content.role", {"content": TEXT | {"role": 9}}),
     ("content", {"content": {"role": 1}}),
-    ("content", {"content": {"role": 1, "parts": [{"text": {"text": " \n"}}]}}),
+    ("content", {"content": {"role": 1, "parts": [{"text": " \n"}]}}),
     ("content", {"content": {"role": 2, "parts": [{"tool_call": {"id": "c", "name": "n"}}]}}),
     ("id", {"content": TEXT, "id": LONG}),
     ("id", {"content": TEXT, "id": "a\0"}),
@@ -176,7 +185,7 @@ BAD_ENTRIES: list[tuple[str, dict[str, Any]]] = [
 
 @pytest.mark.parametrize(("field", "wrong"), BAD_ENTRIES, ids=[f"{n}-{field}" for n, (field, _) in enumerate(BAD_ENTRIES)])
 def test_memories_are_added_all_or_none(wire: Wire, field: str, wrong: dict[str, Any]) -> None:
-    good = memory_pb2.MemoryEntry(content=TEXT)
+    good = memory_pb2.MemoryEntry(content=message_pb2.ChatMessage(**TEXT))
     wire.invalid(f"memories[1].{field}", "AddMemories", scope=SCOPE, memories=[good, wrong])
     assert not wire.call("ListMemories", scope=SCOPE).entries
 
@@ -187,10 +196,10 @@ def test_batches_of_memories(wire: Wire) -> None:
     wire.invalid("memories[2].id", "AddMemories", scope=SCOPE, memories=[entry | {"id": "a"}, entry, entry | {"id": "a"}])
     many = wire.refused("AddMemories", scope=SCOPE, memories=[entry] * 6)
     assert (many.reason, many.metadata["field"], many.metadata["limit"]) == ("BATCH_TOO_LARGE", "memories", "5")
-    large = entry | {"content": {"role": 1, "parts": [{"text": {"text": "x" * 2000}}]}}
+    large = entry | {"content": {"role": 1, "parts": [{"text": "x" * 2000}]}}
     refusal = wire.refused("AddMemories", scope=SCOPE, memories=[entry, large])
     assert (refusal.reason, refusal.metadata["field"]) == ("EVENT_TOO_LARGE", "memories[1]")
-    nested: dict[str, Any] = {"text": {"text": "deep"}}
+    nested: dict[str, Any] = {"text": "deep"}
     for _ in range(9):
         nested = {"tool_result": {"call_id": "c", "parts": [nested]}}
     deep = {"content": {"role": 1, "parts": [*TEXT["parts"], nested]}}
@@ -221,12 +230,12 @@ def test_memory_filters(wire: Wire, field: str, wrong: dict[str, Any]) -> None:
 
 
 BAD_MEMORY_SEARCHES: list[tuple[str, dict[str, Any]]] = [
-    ("mode", {"mode": 5}),
+    ("mode", {"mode": 6}),
     ("query", {"query": "x" * 1025}),
     ("top_k", {"top_k": -1}),
-    ("min_score", {"min_score": 0.1}),
-    ("min_score", {"mode": RANKED, "min_score": 0.1}),
-    ("min_score", {"mode": SUBSTRING, "min_score": 0.1}),
+    ("min_score", {"min_score": -0.1}),
+    ("min_score", {"mode": RANKED, "min_score": 1.1}),
+    ("min_score", {"mode": SUBSTRING, "min_score": -0.1}),
     ("min_score", {"mode": SEMANTIC, "min_score": NAN}),
     ("min_score", {"mode": SEMANTIC, "min_score": 2.0}),
     ("recency", {"mode": SUBSTRING, "recency": DAY}),
@@ -249,7 +258,7 @@ def test_lists_of_memories(wire: Wire) -> None:
     wire.invalid("page_size", "ListMemories", scope=SCOPE, page_size=-1)
     for n in range(3):
         wire.call("AddMemories", scope=SCOPE | {"user_id": "lister"}, memories=[{"id": f"m{n}", "content": TEXT}])
-    listed = {"scope": SCOPE | {"user_id": "lister"}, "page_size": 2}
+    listed: dict[str, Any] = {"scope": SCOPE | {"user_id": "lister"}, "page_size": 2}
     token = wire.call("ListMemories", **listed).next_page_token
     for wrong in (
         listed | {"page_token": "x"},
@@ -293,7 +302,7 @@ def test_remembering_sessions(wire: Wire, log: session_pb2.SessionRef) -> None:
 
 
 def test_tools(wire: Wire, log: session_pb2.SessionRef) -> None:
-    wire.invalid("session", "CallTool", name="load_memory")
+    wire.invalid("session.user_id", "CallTool", name="load_memory", arguments_json='{"query": "tea"}')
     wire.invalid("name", "CallTool", session=log)
     wire.invalid("name", "CallTool", session=log, name="no_such_tool")
     wire.invalid("name", "CallTool", session=log, name=LONG)

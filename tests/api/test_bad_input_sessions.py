@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterator
 from typing import Any
 
@@ -10,7 +11,7 @@ import pytest
 
 from threadkeep.v1 import session_pb2
 
-from .bad_input import Wire, wire_on
+from .bad_input import Wire, eventually, wire_on
 
 LONG = "x" * 256
 # 64 emoji of four bytes each: few characters, too many bytes.
@@ -132,8 +133,9 @@ def test_a_session_that_exists(wire: Wire) -> None:
 def test_an_expiry_that_makes_no_sense(wire: Wire, expiry: dict[str, Any], field: str) -> None:
     before = sessions(wire)
     wire.invalid(field, "CreateSession", session=ref(session_id="e"), expiry=expiry)
-    appended = {"session": ref(session_id="e"), "events": [{"message": {"role": 1}}], "create_if_missing": {"expiry": expiry}}
-    assert wire.refused("AppendEvents", **appended).metadata["field"] == f"create_if_missing.{field}"
+    appended: dict[str, Any] = {"session": ref(session_id="e"), "events": [{"message": {"role": 1}}]}
+    refused = wire.refused("AppendEvents", **appended, create_if_missing={"expiry": expiry})
+    assert refused.metadata["field"] == f"create_if_missing.{field}"
     assert sessions(wire) == before
     name = wire.new_session()
     with wire.unchanged(name):
@@ -161,12 +163,63 @@ def test_an_expiry_that_makes_no_sense(wire: Wire, expiry: dict[str, Any], field
 def test_labels_and_metadata(wire: Wire, fields: dict[str, Any], field: str) -> None:
     before = sessions(wire)
     wire.invalid(field, "CreateSession", session=ref(session_id="m"), **fields)
-    appended = {"session": ref(session_id="m"), "events": [{"message": {"role": 1}}], "create_if_missing": fields}
-    assert wire.refused("AppendEvents", **appended).metadata["field"] == f"create_if_missing.{field}"
+    appended: dict[str, Any] = {"session": ref(session_id="m"), "events": [{"message": {"role": 1}}]}
+    assert wire.refused("AppendEvents", **appended, create_if_missing=fields).metadata["field"] == f"create_if_missing.{field}"
     assert sessions(wire) == before
     name = wire.new_session(labels={"k": "v"}, metadata_json='{"a": 1.0}')
     with wire.unchanged(name):
         wire.invalid(field, "UpdateSession", session=name, update_mask={"paths": list(fields)}, **fields)
+
+
+def test_create_time_in_the_past_is_the_sessions_and_orders_the_list(wire: Wire) -> None:
+    names = {}
+    for age in (5, 1, 3):
+        names[age] = wire.new_session(create_time={"seconds": 1_600_000_000 - age, "nanos": 7}, labels={"imported": "yes"})
+    session = wire.call("GetSession", session=names[5]).session
+    assert session.create_time.ToNanoseconds() == (1_600_000_000 - 5) * 10**9 + 7
+    assert abs(session.update_time.seconds - time.time()) < 60
+    assert abs(session.expire_time.seconds - session.update_time.seconds - 60 * 86_400) < 2, "a TTL counts from now"
+    listed, token = [], ""
+    while True:
+        page = wire.call("ListSessions", labels={"imported": "yes"}, page_size=1, page_token=token)
+        listed += [session.ref for session in page.sessions]
+        token = page.next_page_token
+        if not token:
+            break
+    assert listed == [names[1], names[3], names[5]]
+    again = wire.call("CreateSession", session=names[5], return_existing=True, create_time={"seconds": 5})
+    assert (again.created, again.session) == (False, session)
+
+
+def test_create_time_within_the_skew_of_clocks_is_taken(wire: Wire) -> None:
+    ahead = int(time.time()) + 30
+    name = wire.new_session(create_time={"seconds": ahead})
+    assert wire.call("GetSession", session=name).session.create_time.seconds == ahead
+
+
+@pytest.mark.parametrize(
+    ("late", "seconds", "nanos", "field"),
+    [(True, 90, 0, ""), (True, 10**8, 0, ""), (False, -1, 0, ""), (False, 1, -1, ".nanos"), (False, 253402300799, 0, "")],
+)
+def test_a_time_that_is_to_have_passed_and_cannot_have(wire: Wire, late: bool, seconds: int, nanos: int, field: str) -> None:
+    before = sessions(wire)
+    value = {"seconds": seconds + (int(time.time()) if late else 0), "nanos": nanos}
+    wire.invalid(f"create_time{field}", "CreateSession", session=ref(session_id="t"), create_time=value)
+    wire.invalid(f"before{field}", "DeleteExpiredSessions", before=value)
+    assert sessions(wire) == before
+
+
+def test_expired_sessions_are_deleted_by_app_user_and_time(wire: Wire) -> None:
+    soon = time.time() + 0.2
+    expiry = {"expire_time": {"seconds": int(soon), "nanos": int(soon % 1 * 1e9)}}
+    for app, user in (("x", "carol"), ("y", "carol"), ("x", "dave")):
+        wire.call("CreateSession", session={"app": app, "user_id": user, "session_id": "gone"}, expiry=expiry)
+    eventually(lambda: time.time() > soon)
+    earlier = {"seconds": int(soon) - 10}
+    assert wire.call("DeleteExpiredSessions", user_id="carol", before=earlier).deleted_sessions == 0
+    assert wire.call("DeleteExpiredSessions", user_id="carol", app="y").deleted_sessions == 1
+    assert wire.call("DeleteExpiredSessions", user_id="carol", app="").deleted_sessions == 0
+    assert wire.call("DeleteExpiredSessions", app="x", before={"seconds": int(time.time()) + 30}).deleted_sessions == 2
 
 
 def test_metadata_is_kept_verbatim(wire: Wire) -> None:

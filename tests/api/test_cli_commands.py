@@ -6,6 +6,7 @@ import io
 import json
 import os
 import signal
+import socket
 import subprocess
 import sys
 import time
@@ -17,20 +18,22 @@ import pytest
 from rich.table import Table
 
 import threadkeep
+from tests.api.conftest import Tell
 from threadkeep import Client
 from threadkeep.cli import main, output
-from tests.api.conftest import Tell
 
 
 @pytest.fixture
 def filled(address: str) -> str:
     """A session `s` of alice with four events, and one of bob."""
     with Client(address, user_id="alice", app="shop") as client:
-        session = client.create_session(session_id="s", labels={"kind": "demo"}, metadata={"n": 1})
+        session = client.create_session("s", labels={"kind": "demo"}, metadata={"n": 1})
         client.append(
             session,
             threadkeep.user("Where is my order?", event_id="e1"),
-            threadkeep.assistant(tool_calls=[threadkeep.tool_call("c1", "track", '{"order":  7}')], event_id="e2", author="bot"),
+            threadkeep.assistant(
+                tool_calls=[threadkeep.tool_call("c1", "track", '{"order":  7}')], event_id="e2", author="bot"
+            ),
             threadkeep.tool_result("c1", "in transit", name="track", event_id="e3"),
             threadkeep.assistant("On its [bold]way[/bold] \x1b[31m!", event_id="e4", author="bot"),
         )
@@ -95,9 +98,9 @@ def test_events_are_listed_by_any_filter(tell: Tell, filled: str) -> None:
     assert seqs("--keyword", "ORDER") == [1]
     assert seqs("--author", "bot") == [2, 4]
     assert seqs("--after-seq", "1", "--before-seq", "4") == [2, 3]
-    assert seqs("--last", "1") == [1, 2, 3, 4]  # the whole turn
+    assert seqs("--last-n", "1") == [1, 2, 3, 4]  # the whole turn
     assert seqs("--active") == [1, 2, 3, 4]
-    assert seqs("--to", "2001-01-01") == []
+    assert seqs("--to-time", "2001-01-01") == []
     assert seqs("--limit", "2") == [1, 2]
 
 
@@ -140,14 +143,15 @@ def test_search(tell: Tell, filled: str) -> None:
     def found(*arguments: str) -> list[tuple[str, int]]:
         return [(each["session"]["user_id"], each["seq"]) for each in lines(tell("search", *arguments, "--json")[1])]
 
-    assert found("order", "--session", "s") == [("alice", 1)]
+    assert found("order", "--session", "s") == [("alice", 1), ("alice", 2)], "tools' arguments too"
+    assert found('"order"', "--session", "s") == [("alice", 1)]
     assert found("order", "--user", "bob") == [("bob", 1)]
-    assert sorted(found("order")) == [("alice", 1), ("bob", 1)]
-    assert found("order", "--app", "shop") == [("alice", 1)]
-    assert found("order", "--role", "assistant") == []
-    code, _, err = tell("search", "order", "--limit", "1")
+    assert sorted(found('"order"')) == [("alice", 1), ("bob", 1)]
+    assert found('"order"', "--app", "shop") == [("alice", 1)]
+    assert found('"order"', "--role", "assistant") == []
+    code, _, err = tell("search", '"order"', "--limit", "1")
     assert (code, "--limit 0" in err) == (0, True)
-    assert tell("search", "nothing like it")[1] == "nothing found\n"
+    assert tell("search", "zebras")[1] == "nothing found\n"
     assert tell("search", " ", "--user", "bob")[0] == 1
     assert tell("search", "x", "--session", "nope")[0] == 3
 
@@ -156,19 +160,24 @@ def test_search(tell: Tell, filled: str) -> None:
 def long(address: str) -> int:
     """Events of one session, and sessions, that are more than a table holds."""
     with Client(address, user_id="carl") as client:
-        session = client.create_session(session_id="long")
+        session = client.create_session("long")
         for start in range(0, 2100, 700):
             client.append(session, *(threadkeep.user(f"order {n}") for n in range(start, start + 700)))
     return 2100
 
 
-@pytest.mark.parametrize("command", [("events", "list", "long"), ("search", "order", "--user", "carl")])
+@pytest.mark.parametrize("command", [("events", "list", "long"), ("search", "order", "--mode", "substring", "--user", "carl")])
 def test_a_long_list_is_shown_in_several_tables_with_one_head(
     tell: Tell, long: int, monkeypatch: pytest.MonkeyPatch, command: tuple[str, ...]
 ) -> None:
     most: list[int] = []
     add_row = Table.add_row
-    monkeypatch.setattr(Table, "add_row", lambda self, *a, **k: (add_row(self, *a, **k), most.append(self.row_count)))
+
+    def noting(table: Table, *cells: Any, **how: Any) -> None:
+        add_row(table, *cells, **how)
+        most.append(table.row_count)
+
+    monkeypatch.setattr(Table, "add_row", noting)
     code, out, err = tell(*command, "--limit", "0")
     shown = out.splitlines()
     assert (code, err, len(shown), max(most)) == (0, "", long + 1, 1000)
@@ -259,3 +268,35 @@ def test_serve_serves_until_sigterm(tmp_path: Path) -> None:
             code = process.wait(30)
     assert code == 0
     assert "Traceback" not in log.read_text()
+
+
+def refused(tmp_path: Path, *flags: str, **variables: str) -> tuple[int, str]:
+    """What a server that cannot start ends with, and the one line that it says."""
+    command = [sys.executable, "-m", "threadkeep.cli", "serve", "--data-dir", str(tmp_path), "--log-format", "text"]
+    own = {name: value for name, value in os.environ.items() if not name.startswith(("THREADKEEP_", "GRPC_"))}
+    addresses = ["--grpc-address", "127.0.0.1:0", "--http-address", "127.0.0.1:0", *flags]
+    done = subprocess.run([*command, *addresses], env=own | variables, capture_output=True, text=True, check=False, timeout=120)
+    assert done.stderr.count("\n") == 1, done.stderr
+    return done.returncode, done.stderr
+
+
+@pytest.mark.parametrize(
+    ("variables", "says"),
+    [
+        ({"THREADKEEP_SUMMARIZER": "openai"}, "set THREADKEEP_SUMMARIZER_MODEL"),
+        ({"THREADKEEP_EMBEDDER": "gemini"}, "set THREADKEEP_EMBEDDER_MODEL"),
+        ({"THREADKEEP_EMBEDDER": "gemini", "THREADKEEP_EMBEDDER_MODEL": "m"}, "needs an API key"),
+        ({"THREADKEEP_SUMARIZER": "openai"}, "did you mean THREADKEEP_SUMMARIZER?"),
+    ],
+)
+def test_serve_with_settings_of_no_use_is_one_line_and_exit_2(tmp_path: Path, variables: dict[str, str], says: str) -> None:
+    code, said = refused(tmp_path, **variables)
+    assert (code, says in said) == (2, True), said
+
+
+@pytest.mark.parametrize("port", ["grpc", "http"])
+def test_serve_on_a_taken_port_names_the_flag_and_the_variable(tmp_path: Path, port: str) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        code, said = refused(tmp_path, f"--{port}-address", f"127.0.0.1:{taken.getsockname()[1]}")
+    assert code == 1
+    assert f"give another --{port}-address (THREADKEEP_{port.upper()}_ADDRESS)" in said

@@ -70,7 +70,7 @@ def lines(out: str) -> list[dict[str, Any]]:
 def parked(address: str) -> None:
     """The consumer `index`, which parked three appends to `s` and has no members."""
     with Client(address, user_id="alice") as client, member(address, refuse):
-        client.create_session(session_id="s")
+        client.create_session("s")
         for n in range(3):
             client.append("s", threadkeep.user(f"line {n}"))
 
@@ -128,7 +128,7 @@ def test_parked_changes_are_replayed(tell: Tell, parked: None, address: str) -> 
     assert lines(tell("parked", "index", "--json")[1])[0]["replaying"] is True
     assert "(replaying)" in tell("parked", "index")[1]
     handled: list[str] = []
-    with member(address, lambda change: handled.append(change.batch.events[0].message.parts[0].text.text)):
+    with member(address, lambda change: handled.append(change.batch.events[0].message.parts[0].text)):
         until(lambda: handled)
         assert lines(tell("replay", "index", "--all", "--json")[1]) == [{"name": "index", "replayed": 2}]
         until(lambda: len(handled) == 3)

@@ -99,7 +99,7 @@ def test_real_agent_runs_are_stored_whole_and_only_once(
             calls += len(found)
             if message["role"] == "tool":
                 result = event.message.parts[0].tool_result
-                assert (result.call_id, result.parts[0].text.text) == (message["tool_call_id"], message["content"])
+                assert (result.call_id, result.parts[0].text) == (message["tool_call_id"], message["content"])
             elif message["content"] is not None:
                 assert threadkeep.text_of(event) == message["content"]
     assert calls == 1164
@@ -121,21 +121,21 @@ def test_dialogues_with_their_services_as_labels(run: Run, client: Client) -> No
     turns = sum(len(each["turns"]) for each in dialogues)
     assert (code, done["sessions_created"], done["events_added"]) == (0, len(dialogues), turns)
     service = dialogues[0]["services"][0]
-    labelled = list(client.sessions("dora", app="sgd", labels={f"service.{service}": "yes"}))
+    labelled = list(client.sessions(user_id="dora", app="sgd", labels={f"service.{service}": "yes"}))
     assert len(labelled) == sum(service in each["services"] for each in dialogues)
 
 
 def test_sessions_come_back_with_labels_metadata_and_expiry(run: Run, client: Client, other: str, tmp_path: Path) -> None:
     soon = time.time_ns() // 1_000_000_000 * 1_000_000_000 + 3 * 86_400_000_000_000 + 123_456_789
-    client.create_session("u", app="a", session_id="s", labels={"k": "v"}, metadata='{"n":  1.0}', never_expires=True)
-    client.create_session("u", session_id="s", expire_time=soon)  # the same id, another app; no events
+    client.create_session("s", user_id="u", app="a", labels={"k": "v"}, metadata='{"n":  1.0}', never_expires=True)
+    client.create_session("s", user_id="u", expire_time=soon)  # the same id, another app; no events
     client.append(threadkeep.SessionRef(app="a", user_id="u", session_id="s"), threadkeep.user("hé\x00 你好 🎉", author="me"))
     export = tmp_path / "e.jsonl"
     assert run("export", "-o", export)[0] == 0
     code, done, _ = run("import", export, at=other)
     assert (code, done["sessions_created"], done["events_added"]) == (0, 2, 1)
     with Client(other) as restored:
-        found = {each.ref.app: each for each in restored.sessions("u")}
+        found = {each.ref.app: each for each in restored.sessions(user_id="u")}
     assert dict(found["a"].labels) == {"k": "v"}
     assert found["a"].metadata_json == '{"n":  1.0}'
     assert not found["a"].HasField("expire_time")
@@ -152,12 +152,12 @@ def test_expired_sessions_are_restored_with_a_new_expiry(run: Run, client: Clien
 
 
 def test_an_export_never_mixes_with_other_events(run: Run, client: Client, other: str, tmp_path: Path) -> None:
-    client.create_session("u", session_id="s")
+    client.create_session("s", user_id="u")
     client.append("s", threadkeep.user("one"), threadkeep.user("two"))
     export = tmp_path / "e.jsonl"
     assert run("export", "-o", export)[0] == 0
     with Client(other, user_id="u") as foreign:
-        foreign.create_session(session_id="s")
+        foreign.create_session("s")
         foreign.append("s", threadkeep.user("mine"))
         code, done, err = run("import", export, at=other)
         assert (code, done["events_added"]) == (1, 0)
@@ -167,7 +167,7 @@ def test_an_export_never_mixes_with_other_events(run: Run, client: Client, other
 
 
 def test_a_longer_export_continues_a_restored_session(run: Run, client: Client, other: str, tmp_path: Path) -> None:
-    client.create_session("u", session_id="s")
+    client.create_session("s", user_id="u")
     export = tmp_path / "e.jsonl"
     for count in (3, 4):
         client.append("s", *(threadkeep.user(str(n)) for n in range(count)))
@@ -178,7 +178,7 @@ def test_a_longer_export_continues_a_restored_session(run: Run, client: Client, 
 
 
 def test_a_truncated_export_is_read_as_far_as_it_goes_and_told(run: Run, client: Client, other: str, tmp_path: Path) -> None:
-    client.create_session("u", session_id="s")
+    client.create_session("s", user_id="u")
     client.append("s", threadkeep.user("one"), threadkeep.user("two"))
     export = tmp_path / "e.jsonl"
     assert run("export", "-o", export)[0] == 0
@@ -290,7 +290,7 @@ def test_an_export_is_there_whole_or_not_at_all(run: Run, tmp_path: Path) -> Non
 
 
 def test_export_goes_to_standard_output_and_import_comes_from_standard_input(client: Client, address: str, other: str) -> None:
-    client.create_session("u", session_id="s")
+    client.create_session("s", user_id="u")
     client.append("s", threadkeep.user("hé"))
     command = [sys.executable, "-m", "threadkeep.cli"]
     out = subprocess.run([*command, "export", "--address", address], check=True, capture_output=True)

@@ -16,15 +16,15 @@ from typing import Any
 import pytest
 
 import threadkeep
-from threadkeep import Client, compaction
 from tests.api.conftest import Tell, running
+from threadkeep import Client, compaction
 
 
 @pytest.fixture
 def filled(address: str) -> None:
     """Sessions of alice, compacted once, and of bob."""
     with Client(address, user_id="alice", app="shop") as client:
-        client.create_session(session_id="s", labels={"team": "blue"})
+        client.create_session("s", labels={"team": "blue"})
         for n in range(3):
             client.append("s", threadkeep.user(f"question {n}"), threadkeep.assistant(f"answer {n}", author="bot"))
         client.compact("s", compaction.turn_window(1))
@@ -63,7 +63,7 @@ def kinds(out: str) -> list[str]:
 
 
 def test_a_session_from_its_start(tell: Tell, filled: None) -> None:
-    code, out, err = tell("watch", "s", "--user", "alice", "--app", "shop", "--from-start", "--count", "5")
+    code, out, err = tell("watch", "s", "--user", "alice", "--app", "shop", "--from-beginning", "--count", "5")
     lines = out.splitlines()
     assert (code, err) == (0, "")
     assert "created" in lines[0]
@@ -74,27 +74,27 @@ def test_a_session_from_its_start(tell: Tell, filled: None) -> None:
 
 
 def test_changes_for_programs_and_resuming(tell: Tell, filled: None) -> None:
-    whole = tell("watch", "--all", "--from-start", "--count", "7", "--json")[1]
+    whole = tell("watch", "--all-users", "--from-beginning", "--count", "7", "--json")[1]
     assert kinds(whole) == ["session_change", "batch", "batch", "batch", "compaction", "session_change", "batch"]
     changes = [json.loads(each) for each in whole.splitlines()]
     assert changes[1]["versions"]["window"]["turns"] == 1
-    resumed = tell("watch", "--all", "--resume", changes[3]["resume_token"], "--count", "3", "--json")[1]
+    resumed = tell("watch", "--all-users", "--resume-token", changes[3]["resume_token"], "--count", "3", "--json")[1]
     assert [json.loads(each) for each in resumed.splitlines()] == changes[4:]
-    code, _, err = tell("watch", "--user", "bob", "--resume", changes[3]["resume_token"], "--count", "1", "--json")
+    code, _, err = tell("watch", "--user", "bob", "--resume-token", changes[3]["resume_token"], "--count", "1", "--json")
     assert (code, json.loads(err)["error"]["reason"]) == (1, "INVALID_RESUME_TOKEN")
 
 
 def test_scopes_and_filters(tell: Tell, filled: None) -> None:
     def seqs(*arguments: str) -> list[tuple[str, int]]:
-        found = [json.loads(each) for each in tell("watch", *arguments, "--from-start", "--json")[1].splitlines()]
+        found = [json.loads(each) for each in tell("watch", *arguments, "--from-beginning", "--json")[1].splitlines()]
         return [
             (each["session"]["session_id"], event["seq"]) for each in found for event in each.get("batch", {}).get("events", [])
         ]
 
     assert seqs("--user", "bob", "--count", "2") == [("t", 1)]
-    assert seqs("--app", "shop", "--role", "assistant", "--count", "4") == [("s", 2), ("s", 4), ("s", 6)]
-    assert seqs("--label", "team=blue", "--keyword", "QUESTION 2", "--count", "2") == [("s", 5)]
-    assert seqs("--all", "--author", "bot", "--count", "3") == [("s", 2), ("s", 4)]
+    assert seqs("--all-users", "--app", "shop", "--role", "assistant", "--count", "4") == [("s", 2), ("s", 4), ("s", 6)]
+    assert seqs("--all-users", "--label", "team=blue", "--keyword", "QUESTION 2", "--count", "2") == [("s", 5)]
+    assert seqs("--all-users", "--author", "bot", "--count", "3") == [("s", 2), ("s", 4)]
 
 
 def test_after_a_seq(tell: Tell, filled: None) -> None:
@@ -125,7 +125,7 @@ def test_a_session_that_is_not_there(tell: Tell, filled: None, address: str) -> 
 
 @pytest.mark.parametrize("as_json", [False, True])
 def test_ctrl_c_is_quiet_and_tells_where_to_go_on(filled: None, address: str, tell: Tell, as_json: bool) -> None:
-    with process(address, "--all", "--from-start", *(["--json"] if as_json else [])) as tail:
+    with process(address, "--all-users", "--from-beginning", *(["--json"] if as_json else [])) as tail:
         for _ in range(7 if as_json else 10):
             line(tail.stdout)
         tail.send_signal(signal.SIGINT)
@@ -134,10 +134,10 @@ def test_ctrl_c_is_quiet_and_tells_where_to_go_on(filled: None, address: str, te
     if as_json:
         assert err == ""
         return
-    token = err.split("--resume ")[1].strip()
+    token = err.split("--resume-token ")[1].strip()
     with Client(address, user_id="bob") as client:
         client.append("t", threadkeep.user("once more"))
-    out = tell("watch", "--all", "--resume", token, "--count", "1")[1]
+    out = tell("watch", "--all-users", "--resume-token", token, "--count", "1")[1]
     assert out.count("\n") == 1
     assert "once more" in out
 
@@ -147,7 +147,7 @@ def test_a_server_that_comes_back(tmp_path: Path) -> None:
         address = f"127.0.0.1:{server.grpc_port}"
         with Client(address, user_id="bob") as client:
             client.append("t", threadkeep.user("before"), create=True)
-        tail = process(address, "t", "--user", "bob", "--from-start", "--count", "3")
+        tail = process(address, "t", "--user", "bob", "--from-beginning", "--count", "3")
         started = tail.__enter__()
         assert "created" in line(started.stdout)
         assert "before" in line(started.stdout)

@@ -13,9 +13,9 @@ from typing import Any
 import pytest
 
 import threadkeep
+from tests.support.model_endpoint import TEXT, endpoint
 from threadkeep import Client, compaction
 from threadkeep.cli import main
-from tests.support.model_endpoint import TEXT, endpoint
 
 Tell = Callable[..., tuple[int, str, str]]
 
@@ -64,7 +64,7 @@ def fields(out: str) -> dict[str, str]:
 
 
 def test_a_context_is_shown(tell: Tell, filled: str) -> None:
-    code, out, err = tell("context", "s", "--turns", "2")
+    code, out, err = tell("context", "s", "--max-turns", "2")
     assert (code, err) == (0, "")
     facts = {name: value.strip() for name, value in fields(out).items()}
     assert facts["context"].startswith("9 events, 2 turns, ")
@@ -83,10 +83,10 @@ def test_a_context_is_narrowed(tell: Tell, filled: str) -> None:
         return [each["seq"] for each in json.loads(tell("context", "s", "--json", *arguments)[1])["events"]]
 
     assert seqs() == list(range(1, 26))
-    assert seqs("--last", "1") == [1, 22, 23, 24, 25]
-    assert seqs("--last", "1", "--no-system") == [22, 23, 24, 25]
-    assert seqs("--turns", "1", "--exclude-author", "writer") == [1, 22, 23, 24]
-    assert seqs("--turns", "1", "--exclude-role", "lead", "--exclude-author", "writer") == [1, 22]
+    assert seqs("--last-n", "1") == [1, 22, 23, 24, 25]
+    assert seqs("--last-n", "1", "--exclude-system") == [22, 23, 24, 25]
+    assert seqs("--max-turns", "1", "--exclude-author", "writer") == [1, 22, 23, 24]
+    assert seqs("--max-turns", "1", "--exclude-role", "lead", "--exclude-author", "writer") == [1, 22]
     assert seqs("--include-author", "writer") == [1, 5, 9, 13, 17, 21, 25]
     assert seqs("--include-role", "lead") == [1]  # calls whose results are left out go with them
     assert seqs("--max-tokens", "700") == [1, *range(18, 26)]

@@ -13,9 +13,9 @@ from typing import Any
 
 import pytest
 
+from tests.support.model_endpoint import TEXT, Behaviour, ModelEndpoint, breaks_off, endpoint, hangs, never_ends, replies
 from threadkeep import assistant, text_of, user
 from threadkeep.v1 import session_pb2
-from tests.support.model_endpoint import TEXT, Behaviour, ModelEndpoint, breaks_off, endpoint, hangs, never_ends, replies
 
 from .bad_input import Wire, eventually, wire
 

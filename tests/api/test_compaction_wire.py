@@ -20,7 +20,7 @@ from .conftest import ServerFactory
 SLIDING = {"sliding_window": {"max_events": 2}}
 
 
-@pytest.fixture(scope="module", params=["sqlite", pytest.param("postgresql", marks=pytest.mark.postgres)])
+@pytest.fixture(scope="module", params=["sqlite", "memory", pytest.param("postgresql", marks=pytest.mark.postgres)])
 def wire(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Wire]:
     with wire_on(request.param, request, tmp_path_factory.mktemp("data")) as opened:
         yield opened
@@ -55,7 +55,7 @@ def test_a_plan_is_carried_out_by_its_caller(wire: Wire, four: session_pb2.Sessi
     assert len(plan.summary_prompt.digest) == 64
     assert (planned.window_version, planned.log_version, planned.last_seq) == (0, 2, 4)
     [insert] = plan.inserts
-    insert.events[1].message.parts[0].text.text = "They met."
+    insert.events[1].message.parts[0].text = "They met."
     wire.append(four, user("u3", event_id="U3"))
     answer = wire.call(
         "ApplyCompaction",
@@ -80,6 +80,39 @@ def test_a_plan_is_carried_out_by_its_caller(wire: Wire, four: session_pb2.Sessi
     assert (again.applied, again.replayed, again.compaction) == (True, True, answer.compaction)
     [listed] = wire.call("ListCompactions", session=four).compactions
     assert listed == answer.compaction
+
+
+def test_a_context_that_leaves_older_events_out_compacts_only_what_it_held(wire: Wire, four: session_pb2.SessionRef) -> None:
+    context = wire.call("GetContext", session=four, spec={"last_n": 2})
+    wire.append(four, user("u3", event_id="U3"))
+    assert (context.truncated, context.first_seq, context.compactable_through_seq) == (True, 3, 4)
+    answer = wire.call(
+        "ApplyCompaction",
+        session=four,
+        from_seq=context.first_seq,
+        through_seq=context.compactable_through_seq,
+        inserts=[{"events": [summary("s")]}],
+    )
+    assert (answer.applied, answer.compaction.archived_events, answer.compaction.first_seq) == (True, 2, 3)
+    assert active(wire, four) == ["U1", "A1", "s", "U3"]
+
+
+def test_without_an_event_of_the_conversation_nothing_is_compactable(wire: Wire) -> None:
+    ref = wire.new_session()
+    assert wire.call("GetContext", session=ref).compactable_through_seq == 0
+    wire.append(ref, system("be brief"))
+    assert wire.call("GetContext", session=ref).compactable_through_seq == 0
+    refusal = wire.refused("ApplyCompaction", session=ref, from_seq=1, through_seq=1, inserts=[{"events": [summary("s")]}])
+    assert refusal.reason == "NOTHING_TO_COMPACT"
+
+
+def test_inserts_alone_archive_nothing(wire: Wire, four: session_pb2.SessionRef) -> None:
+    inserts = [{"before_event_id": "U2", "events": [summary("s")]}]
+    answer = wire.call("ApplyCompaction", session=four, compaction_id="c1", inserts=inserts)
+    assert (answer.applied, answer.compaction.archived_events, answer.window_version) == (True, 0, 1)
+    assert list(answer.compaction.inserted_event_ids) == ["s"]
+    assert active(wire, four) == ["U1", "A1", "s", "U2", "A2"]
+    assert wire.call("ApplyCompaction", session=four, compaction_id="c1", inserts=inserts).replayed
 
 
 def test_compact_session_says_what_it_did(wire: Wire, four: session_pb2.SessionRef) -> None:
@@ -214,8 +247,8 @@ def test_each_call_speaks_json(start_server: ServerFactory) -> None:
             with error:
                 return error.code, json.load(error)
 
-    session = {"session": {"app": "a", "userId": "u", "sessionId": "s"}}
-    part = {"text": {"text": "hello"}}
+    session: dict[str, Any] = {"session": {"app": "a", "userId": "u", "sessionId": "s"}}
+    part = {"text": "hello"}
     events = [{"eventId": f"U{n}", "message": {"role": "ROLE_USER", "parts": [part]}} for n in range(5)]
     assert post("AppendEvents", "EventService", **session, events=events, createIfMissing={})[0] == 200
     sliding = {"slidingWindow": {"maxEvents": 3}}

@@ -64,7 +64,7 @@ class Stream:
         return await self._rest()
 
     async def _rest(self) -> list[pb.ConsumeResponse]:
-        async with asyncio.timeout(20):
+        async with asyncio.timeout(60):
             return [response async for response in self._responses()]
 
     async def _responses(self) -> AsyncIterator[pb.ConsumeResponse]:
@@ -86,7 +86,7 @@ class Stream:
 
 async def parked(client: threadkeep.AsyncClient, number: int, page_size: int = 0) -> list[ParkedChange]:
     """What is parked, as soon as that is so much."""
-    async with asyncio.timeout(20):
+    async with asyncio.timeout(60):
         while True:
             found = [each async for each in client.parked(NAME, page_size=page_size)]
             if len(found) >= number:

@@ -98,7 +98,7 @@ def test_what_was_left_out_is_paged_back_to(opened: Wire, talk: session_pb2.Sess
 
 def test_an_unknown_session_gives_an_empty_context(opened: Wire) -> None:
     assert opened.call("GetContext", session={"session_id": "nobody"}) == event_service_pb2.GetContextResponse(
-        context={}, window={}
+        context=session_pb2.WindowCounters(), window=session_pb2.WindowCounters()
     )
 
 

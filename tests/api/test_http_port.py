@@ -11,9 +11,6 @@ from pathlib import Path
 
 import pytest
 
-from threadkeep_server.domain.errors import ServerDraining
-from threadkeep_server.domain.model import Caller
-from threadkeep_server.transport.http import AddressInUse, serve_http
 from tests.support.http_gateway import (
     APPEND,
     JSON,
@@ -22,6 +19,9 @@ from tests.support.http_gateway import (
     Gateway,
     running,
 )
+from threadkeep_server.domain.errors import ServerDraining
+from threadkeep_server.domain.model import Caller
+from threadkeep_server.transport.http import AddressInUse, serve_http
 
 
 @pytest.fixture

@@ -13,7 +13,6 @@ from urllib.parse import quote
 import pytest
 from google.rpc import error_details_pb2, status_pb2
 
-from threadkeep.v1 import event_service_pb2
 from tests.support.http_gateway import (
     APPEND,
     GET,
@@ -27,6 +26,7 @@ from tests.support.http_gateway import (
     list_request,
     running,
 )
+from threadkeep.v1 import event_service_pb2
 
 
 @pytest.fixture
@@ -177,7 +177,7 @@ async def test_wrong_json_is_told_by_field(gateway: Gateway, body: bytes | str, 
 @pytest.mark.parametrize(
     ("body", "field"),
     [
-        ('{"events":[{"message":{"parts":[{"text":{"text":3}}]}}]}', "events.message.parts.text"),
+        ('{"events":[{"message":{"parts":[{"text": 3}]}}]}', "events.message.parts.text"),
         ('{"events":[{"x":1}]}', "events[0].x"),
         ('{"events":[{"message":{"role":"BAD"}}]}', "events[0].message.role"),
         ('{"events":[null]}', "events[0]"),

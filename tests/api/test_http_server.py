@@ -33,7 +33,7 @@ async def test_what_curl_appends_connect_reads(tmp_path: Path) -> None:
     append: dict[str, Any] = {
         "session": {"app": "shop", "userId": "ann", "sessionId": "s1"},
         "createIfMissing": {},
-        "events": [{"eventId": "e1", "message": {"role": "ROLE_USER", "parts": [{"text": {"text": "Größe 😀"}}]}}],
+        "events": [{"eventId": "e1", "message": {"role": "ROLE_USER", "parts": [{"text": "Größe 😀"}]}}],
     }
     async with serve(settings) as running:
         assert running.http_port is not None

@@ -10,12 +10,12 @@ from dataclasses import dataclass, field
 
 import pytest
 
+from tests.support.http_gateway import frame
+from tests.support.subscriptions import WATCH_ALL, WATCH_SESSION, FakeSubscriptions, service_of
 from threadkeep.v1 import subscription_service_pb2 as pb
 from threadkeep_server.domain.model import Caller
 from threadkeep_server.transport.auth import Authenticator
 from threadkeep_server.transport.http import http_app, serve_http
-from tests.support.http_gateway import frame
-from tests.support.subscriptions import WATCH_ALL, WATCH_SESSION, FakeSubscriptions, service_of
 
 JSON, PROTO, WEB = "application/connect+json", "application/connect+proto", "application/grpc-web+proto"
 PAGE = "http://localhost:5173"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
 from datetime import timedelta
 from itertools import count
@@ -55,7 +56,7 @@ def memory(client: Client) -> UserMemory:
 
 
 def said(entry: MemoryEntry) -> str:
-    return "\n".join(part.text.text for part in entry.content.parts)
+    return "\n".join(part.text for part in entry.content.parts)
 
 
 def listed(memory: UserMemory, **wanted: Any) -> list[str]:
@@ -99,7 +100,7 @@ def test_what_is_remembered_of_an_event(client: Client, memory: UserMemory) -> N
     assert (memory.add_session("s1").added, listed(memory)) == (1, ["Let me look."])
     memory.delete(all=True)
     assert memory.add_session("s1").deleted == 1
-    other = client.memory(client.user_id, app="other")
+    other = client.memory(app="other")
     client.append(SessionRef(app="other", user_id=client.user_id, session_id="s1"), *client.events("s1"), create=True)
     done = other.add_session("s1", include_tools=True, include_reasoning=True, include_synthetic=True)
     assert done.added == 3
@@ -141,7 +142,7 @@ def test_four_ways_of_searching(client: Client, memory: UserMemory, mode: str) -
         assert [said(entry) for entry in found.entries] == ["Peanuts are sold out", "Zoë is allergic to peanuts"], (
             "newest first"
         )
-        assert scores == [0, 0]
+        assert scores == [1, 1]
     if mode != "semantic":
         (mark,) = found.entries[0].highlights
         assert said(found.entries[0])[mark.start : mark.end].casefold() == "peanuts"
@@ -156,6 +157,18 @@ def test_the_default_mode_is_hybrid_where_there_is_an_embedder(client: Client, m
     assert (found.mode, len(found.entries)) == (SearchMode.SEARCH_MODE_HYBRID, 10)
     assert len(memory.search("number", mode="semantic").entries) == 5
     assert len(memory.search("number", top_k=100).entries) == 12
+
+
+def test_an_unrelated_question_remembers_nothing(client: Client, memory: UserMemory) -> None:
+    memory.add("I work as a nurse in Porto.", "I like green tea.", "My dog is called Pickle.")
+    embedded(client)
+    for unrelated in ("What is the capital of Mongolia?", "xylophone lawnmower", "Write a haiku about volcanoes."):
+        found = memory.search(unrelated)
+        assert (found.mode, list(found.entries)) == (SearchMode.SEARCH_MODE_HYBRID, []), unrelated
+    assert len(memory.search("What is the capital of Mongolia?", min_score=0).entries) == 3
+    assert [said(each) for each in memory.search("What is my dog called?").entries] == ["My dog is called Pickle."]
+    answer = client.call_tool("load_memory", {"query": "What is the capital of Mongolia?"})
+    assert json.loads(answer.result_json) == {"memories": []}
 
 
 def test_min_score_and_recency(client: Client, memory: UserMemory) -> None:
@@ -222,7 +235,7 @@ def test_forgetting_gives_a_receipt_and_is_for_good(client: Client, memory: User
 
 def test_nothing_reaches_into_another_app_or_user(server: Running, client: Client, memory: UserMemory) -> None:
     memory.add(memory_entry("swordfish", id="mine"))
-    others = [client.memory(app=""), client.memory(app="other"), client.memory("somebody")]
+    others = [client.memory(app=""), client.memory(app="other"), client.memory(user_id="somebody")]
     for other in others:
         assert listed(other) == []
         for mode in ("substring", "ranked", "semantic", "hybrid"):
@@ -262,7 +275,7 @@ def test_without_an_embedder_ranked_is_the_default(start_server: ServerFactory) 
 def test_sessions_are_taken_in_by_themselves_before_they_expire(start_server: ServerFactory) -> None:
     server = start_server(memory_ingest="on_expiry", sweep_interval="1s")
     with connected(server) as client:
-        client.create_session(session_id="brief", ttl=timedelta(seconds=1))
+        client.create_session("brief", ttl=timedelta(seconds=1))
         client.append("brief", user("my shoe size is 43"))
         eventually(lambda: listed(client.memory()) == ["my shoe size is 43"])
         eventually(lambda: not list(client.sessions()))

@@ -188,7 +188,7 @@ async def test_a_configured_policy_that_cannot_be_stops_the_start(tmp_path: Path
     ("settings", "says"),
     [
         ({"token_counter": "abacus"}, "token_counter: "),
-        ({"summarizer": "openai"}, "summarizer: "),
+        ({"summarizer": "openai"}, "summarizer_model: "),
         ({"summarizer": "openai", "summarizer_model": "m", "summarizer_base_url": "ftp://secret@host"}, "summarizer: "),
     ],
 )

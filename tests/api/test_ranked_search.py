@@ -11,10 +11,11 @@ from typing import Any
 
 import pytest
 
+from tests.support.serving import free_port
 from threadkeep import Client, SearchMode, errors, event_filter, recency, text_of, user
+from threadkeep.v1.filter_pb2 import EventFilter, PageWindow
 from threadkeep_server.app import Running
 from threadkeep_server.config import ConfigError
-from tests.support.serving import free_port
 
 from .bad_input import eventually
 from .conftest import running
@@ -58,12 +59,12 @@ def test_words_of_any_script(client: Client) -> None:
 
 
 def test_substrings_are_found_as_ever_and_say_where(client: Client) -> None:
-    page = client.search_page("LISBON", neighbors=1)
+    page = client.search_page("LISBON", mode="substring", neighbors=1)
     (hit,) = page.hits
-    assert (hit.score, page.mode, marked(hit)) == (0, SearchMode.SEARCH_MODE_SUBSTRING, ["Lisbon"])
+    assert (hit.score, page.mode, marked(hit)) == (1, SearchMode.SEARCH_MODE_SUBSTRING, ["Lisbon"])
     assert [text_of(event) for event in hit.before] == ["You are a travel agent."]
     assert [text_of(event) for event in hit.after] == ["Which month suits you?"]
-    assert client.search_page("LISBON").hits[0].before == []
+    assert client.search_page("LISBON", mode="substring").hits[0].before == []
 
 
 @pytest.mark.parametrize("mode", RANKING)
@@ -111,7 +112,7 @@ def test_filters(client: Client) -> None:
     alices = event_filter(roles=["user"], to_time=MONDAY)
     assert texts(client.search("Lisbon holiday May", mode="ranked", filter=alices)) == ["I am planning a holiday in Lisbon."]
     both = event_filter(keyword="may")
-    assert len(list(client.search("Lisbon May", mode="hybrid", filter=both))) == 1
+    assert len(list(client.search("Lisbon May", mode="hybrid", filter=both, min_score=0))) == 1
 
 
 @pytest.mark.parametrize("mode", RANKING)
@@ -128,11 +129,52 @@ def test_newer_events_can_be_lifted(client: Client) -> None:
     client.append(
         "lift", user("blue door", event_time=MONDAY), user("blue roof", event_time=MONDAY + timedelta(days=30)), create=True
     )
-    at = {"session": "lift", "mode": "ranked", "reference_time": MONDAY + timedelta(days=30)}
-    plain = {hit.event.seq: hit.score for hit in client.search_page("blue", **at).hits}
-    lifted = {hit.event.seq: hit.score for hit in client.search_page("blue", recency=recency(timedelta(days=1), 3), **at).hits}
-    assert lifted[2] == pytest.approx(plain[2] * 4)
-    assert lifted[1] == pytest.approx(plain[1])
+    at: dict[str, Any] = {"session": "lift", "mode": "ranked", "reference_time": MONDAY + timedelta(days=30)}
+    plain = [(hit.event.seq, hit.score) for hit in client.search_page("blue door", **at).hits]
+    lifted = client.search_page("blue door", recency=recency(timedelta(days=1), 9), **at).hits
+    assert [seq for seq, _ in plain] == [1, 2]
+    assert [(hit.event.seq, hit.score) for hit in lifted] == plain[::-1], "scores stay as they are"
+
+
+@pytest.mark.parametrize("mode", ["auto", "ranked", "hybrid"])
+def test_an_unrelated_question_finds_nothing_unless_the_floor_is_off(client: Client, mode: str) -> None:
+    embedded(client)
+    unrelated = "What is the capital of Mongolia?"
+    assert not client.search_page(unrelated, mode=mode).hits
+    assert bool(client.search_page(unrelated, mode=mode, min_score=0).hits) is (mode != "ranked"), "what shares no word"
+    related = client.search_page("Is anybody allergic to peanuts?", mode=mode).hits
+    assert text_of(related[0].event) == "My daughter Zoë is allergic to peanuts."
+    assert all(0 <= hit.score <= 1 for hit in related)
+
+
+def test_hybrid_finds_what_is_misspelt_though_it_shares_no_word(client: Client) -> None:
+    embedded(client)
+    assert not client.search_page("alergic to peenuts", mode="ranked").hits
+    assert text_of(client.search_page("alergic to peenuts").hits[0].event) == "My daughter Zoë is allergic to peanuts."
+
+
+@pytest.mark.parametrize("mode", ["ranked", "hybrid", "semantic"])
+def test_a_score_that_was_seen_is_a_floor_and_its_pages_are_one_answer(client: Client, mode: str) -> None:
+    embedded(client)
+    question = "planning a holiday in Lisbon in May"
+    every = list(client.search(question, mode=mode, min_score=-1 if mode == "semantic" else 0))
+    floor = sorted(hit.score for hit in every)[len(every) // 2]
+    wanted = [hit.event.event_id for hit in every if hit.score >= floor]
+    assert 0 < len(wanted) < len(every)
+    assert [hit.event.event_id for hit in client.search(question, mode=mode, min_score=floor)] == wanted
+    assert [hit.event.event_id for hit in client.search(question, mode=mode, min_score=floor, page_size=1)] == wanted
+
+
+def test_by_default_the_server_chooses(client: Client) -> None:
+    embedded(client)
+    asked = client.search_page("Where do I want to fly?")
+    assert asked.mode == SearchMode.SEARCH_MODE_HYBRID
+    for literal, found in {'"rather FLY"': 1, '"fly rather"': 0, "->": 0}.items():
+        page = client.search_page(literal)
+        assert (page.mode, len(page.hits)) == (SearchMode.SEARCH_MODE_SUBSTRING, found), literal
+    by_number = client.search_page("holiday in", filter=EventFilter(page=PageWindow(page=0, page_size=5)))
+    assert (by_number.mode, len(by_number.hits)) == (SearchMode.SEARCH_MODE_SUBSTRING, 1)
+    assert client.search_page('"rather fly"', grouping="turn").mode == SearchMode.SEARCH_MODE_HYBRID
 
 
 def test_yesterday_is_reckoned_from_the_reference_time(client: Client) -> None:
@@ -229,7 +271,10 @@ def test_an_embedder_that_is_down_delays_and_loses_nothing(
 
 @pytest.mark.parametrize(
     ("wrong", "problem"),
-    [({"embedder": "openai"}, "embedder: .*model"), ({"embedder": "gemini", "embedder_model": "m"}, "embedder: .*API key")],
+    [
+        ({"embedder": "openai"}, "embedder_model: .*name of a model"),
+        ({"embedder": "gemini", "embedder_model": "m"}, "embedder: .*API key"),
+    ],
 )
 def test_an_embedder_that_cannot_work_is_told_at_the_start(tmp_path: Path, wrong: dict[str, str], problem: str) -> None:
     with pytest.raises(ConfigError, match=problem), running(data_dir=tmp_path, **wrong):

@@ -52,7 +52,7 @@ def test_questions_are_taken_at_even_distances() -> None:
     [
         (["nowhere.json"], "nowhere.json: expected a file or a directory, found neither"),
         ([str(OWN), "--layout", "locomo"], "expected the layout of locomo, found an object with 'conversation'"),
-        (["--engine", "sqlite", "--embedder", "openai", "--limit", "1"], "the embedder needs the name of a model"),
+        (["--engine", "sqlite", "--embedder", "openai", "--limit", "1"], "embedder 'openai' needs the name of a model"),
     ],
 )
 def test_what_cannot_be_done_is_said_in_a_line(

@@ -23,7 +23,7 @@ TOOLS = ["load_memory", "preload_memory", "conversation_search", "cross_session_
 
 
 def memory(text: str, id: str) -> dict[str, Any]:  # noqa: A002
-    return {"id": id, "content": {"role": 1, "parts": [{"text": {"text": text}}]}, "session_id": "secret"}
+    return {"id": id, "content": {"role": 1, "parts": [{"text": text}]}, "session_id": "secret"}
 
 
 @pytest.fixture(scope="module", params=["sqlite", pytest.param("postgresql", marks=pytest.mark.postgres)])
@@ -170,4 +170,12 @@ def test_what_waits_for_its_embedding_is_told_as_far_as_the_credential_reaches(
 
 def _untouched(wire: Wire) -> None:
     entries = wire.call("ListMemories", scope=BOBS, token=BOB).entries
-    assert [(entry.id, entry.content.parts[0].text.text) for entry in entries] == [("bobs", "bob likes swordfish")]
+    assert [(entry.id, entry.content.parts[0].text) for entry in entries] == [("bobs", "bob likes swordfish")]
+
+
+def test_a_bound_credential_needs_no_session_to_load_its_memories(wire: Wire) -> None:
+    wire.call("AddMemories", scope={}, memories=[memory("alice likes halibut", "no-app")], token=ALICE)
+    answer = wire.call("CallTool", name="load_memory", arguments_json='{"query": "halibut"}', token=ALICE)
+    assert [each["id"] for each in json.loads(answer.result_json)["memories"]] == ["no-app"]
+    wire.invalid("session.session_id", "CallTool", name="conversation_search", arguments_json='{"query": "x"}', token=ALICE)
+    wire.invalid("session.user_id", "CallTool", name="load_memory", arguments_json='{"query": "x"}', token=ACME)

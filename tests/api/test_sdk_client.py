@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 import threadkeep
-from threadkeep import errors
 from tests.unit.sdk.flavours import FLAVOURS, make
+from threadkeep import errors
 
 
 @pytest.fixture(params=FLAVOURS)
@@ -97,11 +97,11 @@ async def test_append_makes_the_session_when_asked(client: Any) -> None:
 
 
 async def test_creating_twice(client: Any) -> None:
-    session = await client.create_session(session_id="s1", ttl=timedelta(hours=1))
+    session = await client.create_session("s1", ttl=timedelta(hours=1))
     with pytest.raises(errors.SessionAlreadyExists) as caught:
-        await client.create_session(session_id="s1")
+        await client.create_session("s1")
     assert caught.value.session_id == "s1"
-    assert (await client.create_session(session_id="s1", return_existing=True)).uid == session.uid
+    assert (await client.create_session("s1", return_existing=True)).uid == session.uid
     left = session.expire_time.ToDatetime(UTC) - datetime.now(UTC)
     assert timedelta(minutes=55) < left <= timedelta(hours=1)
 
@@ -117,12 +117,12 @@ async def test_updates_replace_what_is_given_and_nothing_else(client: Any) -> No
 
 async def test_sessions_are_listed_page_after_page(client: Any) -> None:
     for n in range(5):
-        await client.create_session(session_id=f"s{n}", labels={"odd": str(n % 2)})
-    await client.create_session("bob", session_id="other")
+        await client.create_session(f"s{n}", labels={"odd": str(n % 2)})
+    await client.create_session("other", user_id="bob")
     names = [session.ref.session_id async for session in client.sessions(page_size=2)]
     assert names == ["s4", "s3", "s2", "s1", "s0"]
     assert [each.ref.session_id async for each in client.sessions(labels={"odd": "1"})] == ["s3", "s1"]
-    assert len(await collect(client.sessions(""))) == 6
+    assert len(await collect(client.sessions(all_users=True))) == 6
     assert len((await client.list_sessions(page_size=2)).sessions) == 2
 
 
@@ -154,17 +154,17 @@ async def test_events_are_filtered_ordered_and_paged(client: Any) -> None:
 
 async def test_search_covers_a_session_or_a_user(client: Any) -> None:
     first, second = await filled(client, "red apple", "pear"), await filled(client, "green APPLE")
-    bobs = await client.create_session("bob")
+    bobs = await client.create_session(user_id="bob")
     await client.append(bobs, threadkeep.user("apple of bob"))
     assert [hit.event.seq async for hit in client.search("apple", session=first)] == [1]
-    found = [hit.session.session_id async for hit in client.search("apple", page_size=1)]
+    found = [hit.session.session_id async for hit in client.search("apple", mode="substring", page_size=1)]
     assert sorted(found) == sorted([first.ref.session_id, second.ref.session_id])
     assert len(await collect(client.search("apple", user_id="bob"))) == 1
 
 
 async def test_a_stream_of_appends(client: Any) -> None:
     for n in range(3):
-        await client.create_session(session_id=f"s{n}")
+        await client.create_session(f"s{n}")
     batches = [(f"s{n % 3}", [threadkeep.user(str(n))]) for n in range(60)]
     batches[30] = ("missing", [threadkeep.user("lost")])
     results = await collect(client.append_stream(batches, max_outstanding=8))
@@ -206,7 +206,7 @@ async def test_refusals_are_typed(client: Any) -> None:
 
 async def test_a_session_id_alone_may_be_ambiguous(client: Any) -> None:
     for user in ("alice", "bob"):
-        await client.create_session(user, session_id="same")
+        await client.create_session("same", user_id=user)
     with pytest.raises(errors.AmbiguousSession) as caught:
         await client.get_session(threadkeep.SessionRef(session_id="same"))
     assert caught.value.session_id == "same"
@@ -222,12 +222,12 @@ async def test_the_token_decides_whose_data_is_reached(start_server: Callable[..
         make(flavour, server, token="unknown") as stranger,
         make(flavour, server) as nobody,
     ):
-        session = await alice.create_session(session_id="s1")
+        session = await alice.create_session("s1")
         assert session.ref.user_id == "alice"
         assert (await alice.append("s1", threadkeep.user("hi"))).last_seq == 1
         assert [hit.event.seq async for hit in alice.search("hi")] == [1]
         with pytest.raises(errors.PermissionDenied) as denied:
-            await alice.create_session("bob")
+            await alice.create_session(user_id="bob")
         assert denied.value.field == "session.user_id"
         assert [each.uid async for each in operator.sessions()] == [session.uid]
         for client in (stranger, nobody):

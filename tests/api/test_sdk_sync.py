@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Generator
 from concurrent.futures import ThreadPoolExecutor
 
 import threadkeep
@@ -21,5 +22,6 @@ def test_a_stream_is_consumed_lazily(address: str) -> None:
         session = client.create_session()
         results = client.append_stream(((session, [threadkeep.user(str(n))]) for n in range(1_000_000)), max_outstanding=2)
         assert [next(results).index for _ in range(10)] == list(range(10))
+        assert isinstance(results, Generator)
         results.close()
         assert 10 <= client.get_session(session).last_seq <= 20

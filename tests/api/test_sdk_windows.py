@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 import threadkeep
-from threadkeep import MemoryFilter, MemoryProvider, SessionEvent, SummaryPrompt, compaction, errors
 from tests.unit.sdk.flavours import FLAVOURS, make
+from threadkeep import MemoryFilter, MemoryProvider, SessionEvent, SummaryPrompt, compaction, errors
 
 WINDOW = MemoryProvider.limited_window()
 
@@ -57,7 +57,7 @@ def turn(number: int, *, long: int = 1) -> list[SessionEvent]:
 
 async def filled(client: Any, turns: int, **options: int) -> threadkeep.Session:
     """A session with instructions and so many turns."""
-    session: threadkeep.Session = await client.create_session(session_id="s")
+    session: threadkeep.Session = await client.create_session("s")
     await client.append(session, threadkeep.system("Be kind.", event_id="sys"))
     for number in range(turns):
         await client.append(session, *turn(number, **options))
@@ -95,7 +95,7 @@ async def test_who_may_not_read_sees_nothing_and_who_may_not_write_appends_nothi
 
 
 async def test_a_session_has_its_own_context_size(client: Any) -> None:
-    session = await client.create_session(session_id="small", context_bytes=100)
+    session = await client.create_session("small", context_bytes=100)
     for number in range(5):
         await client.append(session, *turn(number))
     assert (await client.get_session(session)).context_bytes == 100
@@ -117,7 +117,7 @@ async def test_compacting_on_the_server(client: Any) -> None:
     again = await client.compact(session, strategy)
     assert (again.triggered, again.compacted) == (True, False)
     assert [each async for each in client.compactions(session)] == [done.compaction]
-    assert [hit.event.seq async for hit in client.search("question 0", session=session)] == [2]
+    assert [hit.event.seq async for hit in client.search('"question 0"', session=session)] == [2]
     with pytest.raises(errors.InvalidField) as unnamed:
         await client.compact(session)
     assert unnamed.value.field == "strategy"
@@ -263,3 +263,31 @@ async def test_the_narrowest_policy_applies(client: Any) -> None:
     found = await client.get_compaction_policy(session=session)
     assert found.policy.disabled
     assert (await client.get_compaction_policy(server=True)).policy == wide
+
+
+async def test_compacting_a_context_that_was_cut_keeps_what_the_agent_never_saw(client: Any) -> None:
+    """Forty turns of 10 KiB: a context holds the newest of them, and a summary of it speaks for no others."""
+    active = threadkeep.event_filter(view="active")
+    for name in ("safe", "careless"):
+        await client.create_session(name)
+        for number in range(40):
+            await client.append(name, threadkeep.user(f"{number} " + "x" * 10_240, event_id=f"{name}-{number}"))
+    seen = await client.get_context("safe")
+    assert seen.truncated
+    held = set(ids(seen.events))
+    unseen = [each for each in ids([event async for event in client.events("safe", active)]) if each not in held]
+    assert len(unseen) > 20
+
+    done = await client.apply_compaction("safe", context=seen, summary="What the newest said.")
+    left = [event async for event in client.events("safe", active)]
+    assert ids(left)[: len(unseen)] == unseen, "all that the agent never saw stays"
+    assert [threadkeep.text_of(event) for event in left[len(unseen) :]][-1] == "What the newest said."
+    assert done.compaction.archived_events == len(held)
+    again = await client.get_context("safe")
+    assert "What the newest said." in [threadkeep.text_of(event) for event in again.events]
+
+    careless = await client.get_context("careless")
+    summary = [threadkeep.compaction.summarized("What the newest said.")]
+    versions = {"expected_window_version": careless.window_version, "through_seq": careless.session_last_seq}
+    lost = await client.apply_compaction("careless", inserts=summary, **versions)
+    assert lost.compaction.archived_events == 40, "the lower form takes all up to a seq, seen or not"

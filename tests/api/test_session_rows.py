@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import time
 from datetime import timedelta
+from typing import Any
 
-from threadkeep import Client, system, user
 from tests.api.conftest import ServerFactory
+from threadkeep import Client, system, user
 
 _TOLERANCE_S = 5
 
 
-def _lifetime(client: Client, **how: timedelta) -> float:
-    session = client.create_session("alice", **how)
+def _lifetime(client: Client, **how: Any) -> float:
+    session = client.create_session(user_id="alice", **how)
     return session.expire_time.ToNanoseconds() / 1e9 - time.time()
 
 
@@ -35,6 +36,6 @@ def test_s_23_system_messages_are_stored_like_any_other(start_server: ServerFact
     """S-23: the log is verbatim, so the server accepts what the conversation held; to leave system messages out is the
     choice of an agent kit, not of the store."""
     with Client(f"127.0.0.1:{start_server().grpc_port}") as client:
-        session = client.create_session("alice", session_id="s1")
+        session = client.create_session("s1", user_id="alice")
         client.append(session, system("be brief"), user("hi"))
         assert [event.message.role for event in client.events(session)] == [3, 1]

@@ -113,6 +113,7 @@ def test_without_memory(start_server: ServerFactory) -> None:
         with pytest.raises(errors.MemoryNotConfigured):
             client.call_tool("load_memory", {"query": "tea"})
         assert called(client, "preload_memory", {"text": "tea"})["text"] == "", "silent"
+        assert [tool.name for tool in client.list_tools()] == ["conversation_search", "cross_session_search"]
         assert called(client, "conversation_search", {"query": "tea"}, session="s1")["results"]
 
 

@@ -7,8 +7,8 @@ from typing import Any, cast
 
 import grpc
 
-from threadkeep.v1 import event_service_pb2, recall_service_pb2, server_service_pb2
 from tests.bench import payloads
+from threadkeep.v1 import event_service_pb2, recall_service_pb2, server_service_pb2
 
 OPTIONS = (
     ("grpc.max_receive_message_length", 64 << 20),

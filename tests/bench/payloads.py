@@ -12,6 +12,7 @@ from threadkeep.v1 import (
     event_service_pb2,
     filter_pb2,
     message_pb2,
+    recall_pb2,
     recall_service_pb2,
     session_pb2,
     session_service_pb2,
@@ -83,7 +84,7 @@ def _overhead(size: int) -> int:
 
 
 def _event(number: int, event_id: str, text: str) -> event_pb2.SessionEvent:
-    part = message_pb2.Part(text=message_pb2.TextPart(text=text))
+    part = message_pb2.Part(text=text)
     message = message_pb2.ChatMessage(role=_ROLES[number % 2], parts=[part])
     return event_pb2.SessionEvent(event_id=event_id, author="agent-1", invocation_id="run-1", message=message)
 
@@ -166,7 +167,9 @@ def page(name: str, token: str, size: int = 1000, user: str = "u000") -> bytes:
 def search(user: str, term: str, size: int = 100) -> bytes:
     """A request for the events of a user that hold a term."""
     scope = recall_service_pb2.UserScope(app=APP, user_id=user)
-    return recall_service_pb2.SearchEventsRequest(user=scope, query=term, page_size=size).SerializeToString()
+    return recall_service_pb2.SearchEventsRequest(
+        user=scope, query=term, page_size=size, mode=recall_pb2.SEARCH_MODE_SUBSTRING
+    ).SerializeToString()
 
 
 @functools.cache

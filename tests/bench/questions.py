@@ -10,9 +10,9 @@ from typing import Any
 
 from google.protobuf.timestamp_pb2 import Timestamp
 
-from threadkeep.v1 import event_service_pb2, recall_pb2, recall_service_pb2
 from tests.bench import loads, payloads
 from tests.recall_bench.plain import PlainFts5
+from threadkeep.v1 import event_service_pb2, recall_pb2, recall_service_pb2
 
 KINDS = {"rare words": (4, 0), "common words": (0, 4), "rare and common words": (2, 5)}
 """How many rare and how many common words a question of each kind has."""
@@ -66,7 +66,7 @@ def make_fts5(job: Job) -> None:
             requests = payloads.load(name, user, first, count, job["per_user"], size=job["size"], batch=500, plant=False)
             for request in requests:
                 events = event_service_pb2.AppendEventsRequest.FromString(request).events
-                table.add(event.message.parts[0].text.text for event in events)
+                table.add(event.message.parts[0].text for event in events)
         table.finish()
         for text in (text for kind in KINDS for text in questions(kind)):
             if not table.search(text, 1):

@@ -7,7 +7,7 @@ import sys
 import time
 import uuid
 from collections.abc import Awaitable, Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any, cast
 
 import grpc.aio
 
@@ -18,6 +18,10 @@ from threadkeep.v1 import subscription_service_pb2 as su
 from threadkeep.v1.event_service_pb2_grpc import EventServiceStub
 from threadkeep.v1.session_pb2 import SessionRef
 from threadkeep.v1.subscription_service_pb2_grpc import SubscriptionServiceStub
+
+if TYPE_CHECKING:  # they exist in the stub files alone
+    from threadkeep.v1.event_service_pb2_grpc import EventServiceAsyncStub
+    from threadkeep.v1.subscription_service_pb2_grpc import SubscriptionServiceAsyncStub
 
 TEXT = "x" * 1024
 BLOCK = 50
@@ -31,10 +35,11 @@ def _ref(name: str) -> SessionRef:
 
 async def _unary(channel: grpc.aio.Channel, client: threadkeep.AsyncClient, seconds: float) -> dict[str, Any]:
     """Appends of one event: blocks of either kind in turn, so that both see the same server and the same disk."""
-    stub, run = EventServiceStub(channel), uuid.uuid4().hex
+    stub = cast("EventServiceAsyncStub", EventServiceStub(channel))
+    run = uuid.uuid4().hex
     refs = {name: _ref(f"{run}-{name}") for name in ("stub", "sdk")}
     for ref in refs.values():
-        await client.create_session(session_id=ref.session_id)
+        await client.create_session(ref.session_id)
 
     async def bare() -> None:
         event = threadkeep.user(TEXT, event_id=str(uuid.uuid4()))
@@ -70,7 +75,7 @@ async def _stream(channel: grpc.aio.Channel, client: threadkeep.AsyncClient) -> 
     ref = _ref(uuid.uuid4().hex)
     for _ in range(FOLLOWED // BATCH):
         await client.append(ref, *(threadkeep.user(TEXT) for _ in range(BATCH)), create=True)
-    stub = SubscriptionServiceStub(channel)
+    stub = cast("SubscriptionServiceAsyncStub", SubscriptionServiceStub(channel))
 
     async def bare() -> None:
         call, seen = stub.WatchSession(su.WatchSessionRequest(session=ref, after_seq=0)), 0

@@ -11,8 +11,8 @@ from typing import Any
 
 import grpc
 
-from threadkeep.v1 import subscription_pb2, subscription_service_pb2
 from tests.bench import echo, loads, payloads, stored
+from threadkeep.v1 import subscription_pb2, subscription_service_pb2
 
 WATCH_SESSION = "/threadkeep.v1.SubscriptionService/WatchSession"
 WATCH_ALL = "/threadkeep.v1.SubscriptionService/WatchAll"

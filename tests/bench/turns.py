@@ -7,9 +7,9 @@ from collections.abc import Awaitable, Callable
 from typing import Any
 
 import threadkeep
+from tests.bench import loads, payloads
 from threadkeep import MemoryProvider, chat
 from threadkeep.chat import Tool, ToolCall, ToolContext, ToolDefinition
-from tests.bench import loads, payloads
 
 EVENTS = 50
 """That a turn reads back."""

@@ -7,6 +7,8 @@ from typing import Any
 
 import grpc
 
+from tests.bench import loads, payloads
+from tests.support.model_endpoint import ModelEndpoint, endpoint, replies
 from threadkeep.v1 import (
     compaction_pb2,
     compaction_service_pb2,
@@ -14,8 +16,6 @@ from threadkeep.v1 import (
     event_service_pb2,
     session_service_pb2,
 )
-from tests.bench import loads, payloads
-from tests.support.model_endpoint import ModelEndpoint, endpoint, replies
 
 CONTEXT = "/threadkeep.v1.EventService/GetContext"
 GET_SESSION = "/threadkeep.v1.SessionService/GetSession"

@@ -4,10 +4,26 @@ from __future__ import annotations
 
 import pytest
 
+from tests.support.thoroughness import LONG
+
 from .kits import Kit, Way
 from .serving import sdk, server, talk
 
 __all__ = ["kit", "sdk", "server", "talk", "way"]
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """PostgreSQL is the server's affair: one form and one way of asking try it, unless all are to run."""
+    if LONG:
+        return
+    left_out = [item for item in items if _is_repeated(item)]
+    items[:] = [item for item in items if not _is_repeated(item)]
+    config.hook.pytest_deselected(items=left_out)
+
+
+def _is_repeated(item: pytest.Item) -> bool:
+    given = item.callspec.params if isinstance(item, pytest.Function) and hasattr(item, "callspec") else {}
+    return given.get("server") == "postgresql" and (given.get("kit") == "sync" or given.get("way") == "call")
 
 
 @pytest.fixture(params=["async", "sync"])

@@ -21,6 +21,31 @@ def twins(kit: Kit, seen: list[str]) -> Any:
     return AsyncTwins(seen=seen) if kit.is_async else Twins(seen=seen)
 
 
+def streaming(kit: Kit, *, after: Any = None, finalize: Any = None) -> Any:
+    """A loop whose `after_stream` and `finalize_loop_stream` are these functions of a response, and of one chunk."""
+    if kit.is_async:
+
+        class Async(AsyncToolCallingAdvisor):
+            async def after_stream(self, response: ChatClientResponse, chain: Any) -> ChatClientResponse:
+                return after(response) if after else await super().after_stream(response, chain)
+
+            async def finalize_loop_stream(self, chunks: Any, chain: Any) -> AsyncGenerator[ChatClientResponse, None]:
+                async for chunk in chunks:
+                    yield finalize(chunk) if finalize else chunk
+
+        return Async()
+
+    class Sync(ToolCallingAdvisor):
+        def after_stream(self, response: ChatClientResponse, chain: Any) -> ChatClientResponse:
+            return after(response) if after else super().after_stream(response, chain)
+
+        def finalize_loop_stream(self, chunks: Any, chain: Any) -> Generator[ChatClientResponse, None, None]:
+            for chunk in chunks:
+                yield finalize(chunk) if finalize else chunk
+
+    return Sync()
+
+
 class AsyncNoting(AsyncToolCallingAdvisor):
     settings = (*AsyncToolCallingAdvisor.settings, "seen")
 
@@ -49,13 +74,6 @@ class AsyncNoting(AsyncToolCallingAdvisor):
     async def finalize_loop(self, response: ChatClientResponse, chain: Any) -> ChatClientResponse:
         self._seen.append("finalize")
         return response
-
-    async def after_stream(
-        self, chunks: AsyncGenerator[ChatClientResponse, None], chain: Any
-    ) -> AsyncGenerator[ChatClientResponse, None]:
-        async for chunk in chunks:
-            yield chunk
-        self._seen.append("after")
 
     async def finalize_loop_stream(
         self, chunks: AsyncGenerator[ChatClientResponse, None], chain: Any
@@ -93,12 +111,6 @@ class Noting(ToolCallingAdvisor):
     def finalize_loop(self, response: ChatClientResponse, chain: Any) -> ChatClientResponse:
         self._seen.append("finalize")
         return response
-
-    def after_stream(
-        self, chunks: Generator[ChatClientResponse, None, None], chain: Any
-    ) -> Generator[ChatClientResponse, None, None]:
-        yield from chunks
-        self._seen.append("after")
 
     def finalize_loop_stream(
         self, chunks: Generator[ChatClientResponse, None, None], chain: Any

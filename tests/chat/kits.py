@@ -82,5 +82,12 @@ class Way:
         return [await self.kit.of(asked.next_call if of_chain else asked.call, *args)]
 
 
+def response_of(answers: list[ChatClientResponse]) -> chat.ChatResponse:
+    """What the last answer is of a model."""
+    response = answers[-1].response
+    assert response is not None
+    return response
+
+
 def text_of(answers: list[ChatClientResponse]) -> str:
     return "".join(answer.text for answer in answers)

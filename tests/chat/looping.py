@@ -171,7 +171,7 @@ def memory(kit: Kit, *, pending: ChatClientResponse | None = None, error: Except
     class Async(Memory):
         async def advise_call(self, request: ChatClientRequest, chain: Any) -> ChatClientResponse:
             self.requests.append(request)
-            return await chain.next_call(request)  # type: ignore[no-any-return]
+            return await chain.next_call(request)
 
         def advise_stream(self, request: ChatClientRequest, chain: Any) -> Any:
             self.requests.append(request)
@@ -186,7 +186,7 @@ def memory(kit: Kit, *, pending: ChatClientResponse | None = None, error: Except
     class Sync(Memory):
         def advise_call(self, request: ChatClientRequest, chain: Any) -> ChatClientResponse:
             self.requests.append(request)
-            return chain.next_call(request)  # type: ignore[no-any-return]
+            return chain.next_call(request)
 
         def advise_stream(self, request: ChatClientRequest, chain: Any) -> Any:
             self.requests.append(request)

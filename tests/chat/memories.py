@@ -19,7 +19,7 @@ def memory_at(kit: Kit, order: int, seen: list[list[str]]) -> Any:
 
     if kit.is_async:
 
-        class Noting(kit.BaseAdvisor):  # type: ignore[misc]
+        class Noting(kit.BaseAdvisor):  # type: ignore[name-defined]
             async def before(self, request: ChatClientRequest, chain: Any) -> ChatClientRequest:
                 return note(request)
 
@@ -28,7 +28,7 @@ def memory_at(kit: Kit, order: int, seen: list[list[str]]) -> Any:
 
         return Noting(order=order)
 
-    class NotingToo(kit.BaseAdvisor):  # type: ignore[misc]
+    class NotingToo(kit.BaseAdvisor):  # type: ignore[name-defined]
         def before(self, request: ChatClientRequest, chain: Any) -> ChatClientRequest:
             return note(request)
 

@@ -37,7 +37,7 @@ def noting(kit: Kit) -> Any:
 
         async def find(self, key: str, query: str, limit: int) -> tuple[str, ...]:
             noted.append(("find", query, limit))
-            return await super().find(key, query, limit)  # type: ignore[no-any-return]
+            return await super().find(key, query, limit)
 
         async def drop(self, key: str) -> None:
             noted.append(("drop",))
@@ -52,7 +52,7 @@ def noting(kit: Kit) -> Any:
 
         def find(self, key: str, query: str, limit: int) -> tuple[str, ...]:
             noted.append(("find", query, limit))
-            return super().find(key, query, limit)  # type: ignore[no-any-return]
+            return super().find(key, query, limit)
 
         def drop(self, key: str) -> None:
             noted.append(("drop",))

@@ -10,11 +10,11 @@ from uuid import uuid4
 
 import pytest
 
+from tests.api.recalling import ENGINES, serving
 from threadkeep.chat import ChatClientRequest, Message, Role, Tool, ToolDefinition, ToolOptions, keys, user
 from threadkeep.chat.requests import ChatClientResponse
 from threadkeep.chat.wire import from_event
 from threadkeep_server.app import Running
-from tests.api.recalling import ENGINES, serving
 
 from .kits import Kit, Way
 

@@ -23,7 +23,7 @@ from threadkeep.chat import (
 )
 from threadkeep.chat.keys import AUTO_TOOLS, CHAT_MEMORY_ORDER, SESSION_MEMORY_ORDER, TOOL_CALLING_ORDER
 
-from .kits import Kit, Way, text_of
+from .kits import Kit, Way, response_of, text_of
 from .memories import memory_at
 
 CALL = assistant(tool_calls=[ToolCall("c1", "weather", '{"city": "Oslo"}')])
@@ -51,7 +51,7 @@ def weather() -> Weather:
 def model_with(kit: Kit, replies: Sequence[Any], options: ChatOptions) -> Any:
     """A scripted model with these default options."""
 
-    class Configured(kit.ScriptedModel):  # type: ignore[misc]
+    class Configured(kit.ScriptedModel):  # type: ignore[name-defined]
         @property
         def default_options(self) -> ChatOptions:
             return options
@@ -62,7 +62,7 @@ def model_with(kit: Kit, replies: Sequence[Any], options: ChatOptions) -> Any:
 def passing_tool_advisor(kit: Kit, runs_tools: bool = True) -> Any:
     """One that says that it runs tools, and runs none."""
 
-    class Passing(kit.BaseAdvisor):  # type: ignore[misc]
+    class Passing(kit.BaseAdvisor):  # type: ignore[name-defined]
         pass
 
     Passing.runs_tools = runs_tools
@@ -146,7 +146,7 @@ async def test_the_loop_that_was_given_is_the_one_that_runs(kit: Kit, way: Way, 
     loop = kit.ToolCallingAdvisor(max_iterations=1)
     client = kit.ChatClient(kit.ScriptedModel([CALL]), tools=[weather.tool], advisors=[loop])
     answers = await way.ask(client.prompt("And in Oslo?"))
-    assert answers[-1].response.finish_reason == "toolIterationsExceeded"
+    assert response_of(answers).finish_reason == "toolIterationsExceeded"
     assert weather.asked == []
 
 
@@ -227,7 +227,7 @@ async def test_a_loop_of_another_kind_keeps_its_history_to_itself(kit: Kit, way:
 async def test_a_subclass_of_the_loop_stays_what_it_is_beside_a_memory(kit: Kit, way: Way, weather: Weather) -> None:
     kept: list[str] = []
 
-    class Named(kit.ToolCallingAdvisor):  # type: ignore[misc]
+    class Named(kit.ToolCallingAdvisor):  # type: ignore[name-defined]
         def check(self) -> None:
             super().check()
             self.cache = getattr(self, "cache", kept)

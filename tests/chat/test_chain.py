@@ -52,4 +52,4 @@ async def test_nobody_can_change_what_passes(kit: Kit, way: Way) -> None:
     [answer, *_] = await way.ask(kit.AdvisorChain([], kit.ScriptedModel(["hello"])), request)
     assert answer.context["key"] == 1
     with pytest.raises(TypeError):
-        answer.context["key"] = 3
+        answer.context["key"] = 3  # type: ignore[index]

@@ -14,6 +14,9 @@ from threadkeep.chat import ChatOptions, ChatResponse, InvalidChain, InvalidTool
 
 from .kits import Kit, Way, text_of
 
+# No memory is needed to see what a request says of its session.
+pytestmark = pytest.mark.filterwarnings(r"ignore:\.session\(\.\.\.\) without a memory")
+
 CALL = assistant(tool_calls=[ToolCall("c1", "weather", '{"city": "Oslo"}')])
 
 
@@ -80,9 +83,11 @@ async def test_what_a_client_was_given_may_change_afterwards(kit: Kit, way: Way)
 
 async def test_advisors_of_a_request_stand_beside_those_of_the_client(kit: Kit, way: Way) -> None:
     seen: list[str] = []
-    first, second = (
-        kit.advisor(name=name, order=at, before=lambda _, name=name: seen.append(name)) for at, name in enumerate("ab")
-    )
+
+    def noting(name: str, order: int) -> Any:
+        return kit.advisor(name=name, order=order, before=lambda _: seen.append(name))
+
+    first, second = noting("a", 0), noting("b", 1)
     client = kit.ChatClient(kit.ScriptedModel(["1", "2"]), advisors=[second])
     await way.ask(client.prompt("Hello").advisors(first))
     await way.ask(client.prompt("Hello"))
@@ -96,7 +101,7 @@ async def test_a_stream_that_is_closed_ends_the_models(kit: Kit) -> None:
 
     if kit.is_async:
 
-        class Endless(kit.ScriptedModel):  # type: ignore[misc]
+        class Endless(kit.ScriptedModel):  # type: ignore[name-defined]
             async def stream(self, prompt: Prompt) -> Any:
                 try:
                     while True:
@@ -109,7 +114,7 @@ async def test_a_stream_that_is_closed_ends_the_models(kit: Kit) -> None:
         await stream.aclose()
     else:
 
-        class EndlessToo(kit.ScriptedModel):  # type: ignore[misc]
+        class EndlessToo(kit.ScriptedModel):  # type: ignore[name-defined]
             def stream(self, prompt: Prompt) -> Any:
                 try:
                     while True:
@@ -193,7 +198,7 @@ def test_a_model_may_hand_on_what_another_returns() -> None:
     ("program", "absent"),
     [
         ("import threadkeep", ["threadkeep.chat", "pydantic", "opentelemetry"]),
-        ("import threadkeep.chat", ["openai", "anthropic", "google.genai", "mcp", "opentelemetry.sdk"]),
+        ("import threadkeep.chat", ["openai", "anthropic", "google.genai", "httpx2", "mcp", "opentelemetry.sdk"]),
     ],
 )
 def test_only_what_is_used_is_imported(program: str, absent: list[str]) -> None:
@@ -228,7 +233,7 @@ async def test_a_model_may_stream_by_any_iterator(kit: Kit) -> None:
             return found
 
     if not kit.is_async:
-        Plain.call = lambda self, prompt: said[0]  # type: ignore[assignment, method-assign]
+        Plain.call = lambda self, prompt: said[0]  # type: ignore[assignment, method-assign, return-value]
     answers = await kit.all(kit.ChatClient(Plain()).prompt("Hello").stream())
     assert [each.text for each in answers] == ["Good ", "evening"]
     chain = kit.AdvisorChain((), Plain())

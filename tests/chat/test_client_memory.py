@@ -116,7 +116,9 @@ async def test_recall_tools_search_the_session_of_the_request(talk: Talk) -> Non
 
 async def test_advisors_around_see_the_turn_and_its_session(talk: Talk) -> None:
     seen: list[tuple[str, list[Message]]] = []
-    auditing = talk.kit.advisor(before=lambda request: seen.append((request.context["threadkeep.session"], [*request.messages])))
+    auditing = talk.kit.advisor(
+        before=lambda request: seen.append((request.context["threadkeep.session"], [*request.messages]))
+    )
     chat = client(talk, talk.kit.ScriptedModel([CALL, "4 degrees."]), Weather())
     await talk.way.ask(chat.prompt("In Oslo?").session(talk.session).advisors(auditing))
     assert [(session, [message.role.value for message in messages]) for session, messages in seen] == [

@@ -9,11 +9,11 @@ from uuid import uuid4
 
 import pytest
 
+from tests.support.model_endpoint import served
+from tests.support.serving import ServerProcess, nursery
 from threadkeep.chat import Tool, ToolDefinition
 from threadkeep.chat.wire import from_event
 from threadkeep.errors import ThreadkeepError
-from tests.support.model_endpoint import served
-from tests.support.serving import ServerProcess, nursery
 
 from .kits import Kit, Way, text_of
 from .serving import told

@@ -9,9 +9,10 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tests.support.thoroughness import examples
 from threadkeep.chat import ChatResponse, Message, Prompt, Reasoning, Role, Text, ToolCall, ToolOptions
 from threadkeep.chat._formats import anthropic, anthropic_answers, gemini, gemini_answers, openai, openai_answers
 from threadkeep.chat._formats.reading import ErrorEvent, Unfinished, Unreadable, object_of
@@ -194,7 +195,7 @@ def _quietly(act: Callable[[], object]) -> None:
 
 
 @pytest.mark.parametrize("provider", READERS)
-@settings(suppress_health_check=[HealthCheck.too_slow], max_examples=100)
+@settings(max_examples=examples(150))
 @given(
     body=st.dictionaries(st.sampled_from(["choices", "content", "candidates", "usage", "id"]), odd_json | st.lists(odd_json))
 )
@@ -204,7 +205,7 @@ def test_an_odd_answer_is_read_or_refused_in_words(provider: str, body: dict[str
 
 
 @pytest.mark.parametrize("provider", READERS)
-@settings(suppress_health_check=[HealthCheck.too_slow], max_examples=100)
+@settings(max_examples=examples(150))
 @given(events=st.lists(typed_json | chunk_json, max_size=4))
 def test_odd_events_are_read_or_refused_in_words(provider: str, events: Sequence[Any]) -> None:
     _, chunks = READERS[provider]

@@ -43,7 +43,7 @@ class Node(BaseModel):
 
 
 def properties(tool: Tool) -> dict[str, Any]:
-    return tool.definition.input_schema["properties"]  # type: ignore[no-any-return]
+    return tool.definition.input_schema["properties"]
 
 
 def ran(tool: Tool, arguments: dict[str, Any] | str = "{}", context: ToolContext | None = None) -> Any:
@@ -310,7 +310,7 @@ def test_results_may_be_parts() -> None:
 def bad_positional(a: int, /, b: int) -> None: ...
 def bad_many(*a: int) -> None: ...
 def bad_names(**a: int) -> None: ...
-def bad_untyped(a) -> None: ...  # type: ignore[no-untyped-def]
+def bad_untyped(a) -> None: ...
 def bad_type(a: int, b: threading.Lock) -> None: ...  # type: ignore[name-defined]  # noqa: F821
 def bad_class(a: int, b: Shop) -> None: ...
 def bad_generator(a: int) -> Any:

@@ -15,8 +15,8 @@ from typing import Any
 
 import pytest
 
-from threadkeep_server.app import Running
 from tests.support.model_endpoint import served
+from threadkeep_server.app import Running
 
 from .thinking import Thinking, Thought, turn_of
 

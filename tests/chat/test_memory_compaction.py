@@ -15,7 +15,7 @@ from threadkeep.chat.triggers import fires
 from .kits import text_of
 from .serving import Counted, Talk, asked, looks
 
-TWO_TURNS = {"trigger": compaction.turns_over(2), "strategy": compaction.turn_window(1)}
+TWO_TURNS: dict[str, Any] = {"trigger": compaction.turns_over(2), "strategy": compaction.turn_window(1)}
 
 
 @pytest.mark.row("A-06")
@@ -46,6 +46,23 @@ async def test_a_compaction_that_fails_does_not_fail_the_reply(talk: Talk, caplo
     assert "SUMMARIZER_NOT_CONFIGURED" in caplog.text
     assert "secret" not in caplog.text
     assert [event.name for event in span.events] == ["a session could not be compacted"]  # type: ignore[attr-defined]
+
+
+@pytest.mark.row("A-22")
+async def test_a_trigger_that_fails_does_not_fail_the_reply(
+    talk: Talk, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def broken(trigger: CompactionTrigger, window: WindowCounters) -> bool:
+        raise RuntimeError("my secret")
+
+    for form in ("_async", "_sync"):
+        monkeypatch.setattr(f"threadkeep.chat.{form}.compacting.fires", broken)
+    model = talk.kit.ScriptedModel(["a0"])
+    assert text_of(await talk.ask(model, talk.memory(**TWO_TURNS), "q0")) == "a0"
+    assert await talk.log() == ["user: q0", "assistant: a0"]
+    assert "a session could not be compacted" in caplog.text
+    assert "RuntimeError" in caplog.text
+    assert "secret" not in caplog.text
 
 
 @pytest.mark.row("A-22")

@@ -29,7 +29,7 @@ from threadkeep.chat import (
 )
 from threadkeep.chat.messages import Text
 
-from .kits import text_of
+from .kits import response_of, text_of
 from .serving import Counted, Talk, asked, looks
 
 
@@ -255,7 +255,7 @@ async def test_turns_at_once_in_one_session_keep_their_pairs(talk: Talk) -> None
 async def test_a_result_that_is_the_answer_is_stored(talk: Talk) -> None:
     model = talk.kit.ScriptedModel([calls("c1", "c2"), "next"])
     answers = await talk.ask_with_tools(model, talk.memory(), "hi", tools=[looks(return_direct=True)])
-    assert answers[-1].response.finish_reason == "returnDirect"
+    assert response_of(answers).finish_reason == "returnDirect"
     turn = ["user: hi", "assistant: [look c1] [look c2]", "tool: c1=found c2=found", "assistant: found", "assistant: found"]
     assert await talk.log() == turn
     await talk.ask(model, talk.memory(), "more")
@@ -267,7 +267,7 @@ async def test_a_turn_that_ends_at_a_limit_leaves_no_call_open(talk: Talk) -> No
     manager = talk.kit.ToolCallingManager(limits=ToolCallLimits(per_tool=1))
     model = talk.kit.ScriptedModel([calls("c1", "c2"), "next"])
     answers = await talk.ask_with_tools(model, talk.memory(), "hi", tools=[looks()], loop={"manager": manager})
-    assert answers[-1].response.finish_reason == "toolCallLimitExceeded"
+    assert response_of(answers).finish_reason == "toolCallLimitExceeded"
     await talk.ask(model, talk.memory(), "more")
     user, call, result, answer, more = asked(model)
     assert (user, call, more) == ("user: hi", "assistant: [look c1] [look c2]", "user: more")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -76,7 +77,7 @@ def calling(call_id: str, event_id: str, branch: str = "") -> Message:
     return replace(assistant(tool_calls=[ToolCall(call_id, "look")]), id=event_id, branch=branch)
 
 
-def finding(call_id: str, text: str, **stored: str) -> Message:
+def finding(call_id: str, text: str, **stored: Any) -> Message:
     return replace(tool(ToolResult(call_id, parts=(Text(text),))), **stored)
 
 

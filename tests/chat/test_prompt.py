@@ -30,6 +30,9 @@ from threadkeep.v1.session_pb2 import Session, SessionRef
 from .kits import Kit, Way
 from .memories import memory_at
 
+# No memory is needed to see what a request says of its session.
+pytestmark = pytest.mark.filterwarnings(r"ignore:\.session\(\.\.\.\) without a memory")
+
 
 def weather(city: str) -> str:
     """Tells the weather."""
@@ -143,7 +146,7 @@ async def test_a_request_wins_over_its_client_and_that_over_the_model(kit: Kit, 
 async def test_each_of_them_wins_over_what_is_below_it(kit: Kit, way: Way) -> None:
     """A field that all three give, one that two give, and one that only the model gives."""
 
-    class Configured(kit.ScriptedModel):  # type: ignore[misc]
+    class Configured(kit.ScriptedModel):  # type: ignore[name-defined]
         @property
         def default_options(self) -> ChatOptions:
             return ChatOptions(model="small", temperature=0.1, top_p=0.1, seed=1, extra={"a": 1, "b": 1})
@@ -293,7 +296,7 @@ REFUSED = [
     (lambda p: p.options(zzz=0.2), TypeError, "no option 'zzz'; there are: extra, max_tokens, model"),
     (lambda p: p.options({"temperature": 0.2}), TypeError, "options are ChatOptions.*not dict"),
     (lambda p: p.options(tools=3), InvalidTool, "tools are a sequence of functions and Tools, not int"),
-    (lambda p: p.options(ToolOptions(tools=(3,))), InvalidTool, "not 3"),
+    (lambda p: p.options(ToolOptions(tools=(3,))), InvalidTool, "not 3"),  # type: ignore[arg-type]
     (lambda p: p.user(""), ValueError, "the user's message is empty"),
     (lambda p: p.user([]), ValueError, "the user's message is empty"),
     (lambda p: p.user("half \ud83d"), ValueError, "half of a surrogate pair"),
@@ -338,6 +341,6 @@ def test_a_tool_that_has_to_be_awaited_needs_the_client_that_can(kit: Kit) -> No
             with pytest.raises(InvalidTool, match="use AsyncChatClient"):
                 prompt.options(tools=[tool])
             with pytest.raises(InvalidTool, match="use AsyncChatClient"):
-                prompt.options(ToolOptions(tools=(tool,)))
+                prompt.options(ToolOptions(tools=(tool,)))  # type: ignore[arg-type]
             with pytest.raises(InvalidTool, match="use AsyncChatClient"):
                 kit.ChatClient(kit.ScriptedModel(), tools=[tool])

@@ -10,12 +10,15 @@ import pytest
 
 import threadkeep
 from threadkeep.chat import Tool, ToolCall, ToolContext, ToolOptions, ToolOutput, assistant
+from threadkeep.chat.messages import Text
+from threadkeep.v1.tool_service_pb2 import ToolDefinition as OfServer
 
 from .kits import Kit, Way, text_of
 from .serving import Talk, asked
 
 HERE = "conversation_search"
 EVERYWHERE = "cross_session_search"
+NOTHING_HERE = {"results": [], "page": 0, "has_more": False, "message": "No results found."}
 
 
 @pytest.fixture
@@ -34,16 +37,22 @@ async def run(talk: Talk, name: str, arguments: Any, **values: Any) -> ToolOutpu
     return output
 
 
+def said(output: ToolOutput) -> str:
+    part = output.parts[0]
+    assert isinstance(part, Text)
+    return part.text
+
+
 async def found(talk: Talk, name: str, arguments: Any, **values: Any) -> dict[str, Any]:
     output = await run(talk, name, arguments, **values)
     assert not output.is_error, output
-    return dict(json.loads(output.parts[0].text))
+    return dict(json.loads(said(output)))
 
 
 async def refused(talk: Talk, name: str, arguments: Any, **values: Any) -> str:
     output = await run(talk, name, arguments, **values)
     assert output.is_error, output
-    return str(json.loads(output.parts[0].text)["error"])
+    return str(json.loads(said(output))["error"])
 
 
 @pytest.fixture
@@ -76,16 +85,34 @@ async def test_tools_are_told_as_the_server_declares_them(talk: Talk) -> None:
     for name, tool in tools.items():
         assert tool.definition.description == declared[name].description
         assert tool.definition.input_schema == json.loads(declared[name].parameters_json_schema)
-    [preload] = await talk.kit.of(talk.kit.RecallTools(talk.sdk).named, "preload_memory")
-    assert set(preload.definition.input_schema["properties"]) == {"max_entries", "text"}
-    with pytest.raises(ValueError, match="'drop_tables'; it has load_memory"):
-        await talk.kit.of(talk.kit.RecallTools(talk.sdk).named, "drop_tables")
+    for name in ("drop_tables", "preload_memory"):
+        with pytest.raises(ValueError, match=f"no tool '{name}' for a model; it has load_memory"):
+            await talk.kit.of(talk.kit.RecallTools(talk.sdk).named, name)
+
+
+class Offering:
+    """An SDK client of a server that offers these tools to models, and preload_memory to code."""
+
+    def __init__(self, is_async: bool, *names: str) -> None:
+        listed = ["preload_memory", *names]
+        self._tools = [OfServer(name=name, parameters_json_schema="{}", declared=name in names) for name in listed]
+        self.list_tools = self._listed if is_async else lambda: self._tools
+
+    async def _listed(self) -> list[OfServer]:
+        return self._tools
+
+
+async def test_all_returns_only_what_the_server_offers_to_models(kit: Kit) -> None:
+    offering = Offering(kit.is_async, EVERYWHERE)
+    assert [tool.name for tool in await kit.of(kit.RecallTools(offering).all)] == [EVERYWHERE]
+    with pytest.raises(ValueError, match="no tool 'load_memory' for a model; it has cross_session_search"):
+        await kit.of(kit.RecallTools(offering).named, "load_memory")
 
 
 @pytest.mark.row("X-01")
 async def test_nothing_is_found_where_nothing_was_said(talk: Talk) -> None:
     await talk.append(threadkeep.user("tea"))
-    assert await found(talk, HERE, {"query": "zebras"}) == {"results": [], "page": 0, "has_more": False}
+    assert await found(talk, HERE, {"query": "zebras"}) == NOTHING_HERE
 
 
 @pytest.mark.row("X-02", "X-03", "X-06")
@@ -111,15 +138,23 @@ async def test_pages_of_ten(told: Talk) -> None:
 @pytest.mark.row("X-07")
 async def test_summaries_are_searched(told: Talk) -> None:
     """As the published documents of the model say, which win over the row."""
-    result = await found(told, HERE, {"query": "a summary of", "mode": "substring"})
-    assert texts(result) == [f"a summary of {word_of(told)}"]
+    for mode in ("substring", "ranked"):
+        result = await found(told, HERE, {"query": "a summary of", "mode": mode, "innerThought": "it was summarized"})
+        assert texts(result)[0] == f"a summary of {word_of(told)}"
 
 
 @pytest.mark.row("X-08")
 async def test_without_a_session_the_model_is_told(talk: Talk) -> None:
-    for name in (HERE, EVERYWHERE, "load_memory"):
+    for name in (HERE, EVERYWHERE):
         for missing in (None, ""):
             assert "names no session" in await refused(talk, name, {"query": "tea"}, session=missing)
+
+
+async def test_load_memory_without_a_session_searches_what_is_remembered_of_the_user(talk: Talk) -> None:
+    await talk.kit.of(talk.sdk.memory().add, f"likes {word_of(talk)}")
+    for missing in (None, ""):
+        result = await found(talk, "load_memory", {"query": word_of(talk)}, session=missing)
+        assert [each["text"] for each in result["memories"]] == [f"likes {word_of(talk)}"]
 
 
 @pytest.mark.row("X-10", "X-11", "X-12")

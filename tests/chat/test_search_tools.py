@@ -64,12 +64,23 @@ async def test_an_empty_history_has_no_results(talk: Talk) -> None:
 
 @pytest.mark.row("X-02", "X-03", "X-06")
 async def test_what_holds_the_text_in_any_case_comes_as_rows(talk: Talk) -> None:
-    said = [threadkeep.user("ÄPFEL are red", event_time=NOON), threadkeep.assistant("So are cherries."), threadkeep.user("äpfel!")]
+    said = [
+        threadkeep.user("ÄPFEL are red", event_time=NOON),
+        threadkeep.assistant("So are cherries."),
+        threadkeep.user("äpfel!"),
+    ]
     await talk.append(*said)
     rows = await here(talk, "äPfel")
     assert rows[0] == {"timestamp": "2026-03-01T12:00:00Z", "type": "user", "text": "ÄPFEL are red"}
     assert texts(rows) == ["ÄPFEL are red", "äpfel!"]
     assert [row["type"] for row in await here(talk, "cherries")] == ["assistant"]
+
+
+async def test_search_rows_without_the_writers_time_bear_the_time_of_recording(talk: Talk, word: str) -> None:
+    began = datetime.now(UTC) - timedelta(minutes=1)
+    await talk.append(threadkeep.user(f"{word} tea"))
+    for rows in (await here(talk, word), await everywhere(talk, word)):
+        assert began < datetime.fromisoformat(rows[0]["timestamp"]) < datetime.now(UTC) + timedelta(minutes=1)
 
 
 @pytest.mark.row("X-04", "X-05", "X-18")
@@ -88,7 +99,9 @@ async def test_pages(talk: Talk) -> None:
 @pytest.mark.row("X-07")
 async def test_summaries_are_searched_and_what_has_no_text_is_not(talk: Talk) -> None:
     call = threadkeep.tool_call("c1", "tea", {"tea": "green"})
-    await talk.append(threadkeep.user("hi"), threadkeep.assistant("a summary of tea", synthetic=True), threadkeep.assistant(call))
+    await talk.append(
+        threadkeep.user("hi"), threadkeep.assistant("a summary of tea", synthetic=True), threadkeep.assistant(call)
+    )
     assert texts(await here(talk, "tea")) == ["a summary of tea"]
 
 

@@ -17,7 +17,7 @@ from ..support.model_endpoint import Behaviour
 from . import loopback as openai
 from . import loopback_anthropic as anthropic
 from . import loopback_gemini as gemini
-from .kits import Kit, Way, text_of
+from .kits import Kit, Way, response_of, text_of
 from .loopback import Loopback, events, loopback, refuses, replies
 from .vendors import ANTHROPIC, GEMINI, OPENAI, Vendor
 
@@ -132,7 +132,7 @@ async def test_the_usage_of_both_requests_is_summed(
 async def test_results_may_be_the_answer(kit: Kit, way: Way, speaker: Speaker, endpoint: Loopback, model: Any) -> None:
     endpoint.does(speaker.asks(way, ROUND))
     answers = await way.ask(kit.ChatClient(model, tools=Town().tools(return_direct=True)).prompt("How is it?"))
-    end = answers[-1].response
+    end = response_of(answers)
     assert [each.message.text for each in end.generations] == ["rain in Oslo", "rain in Bergen", "ten past nine"]
     assert {each.finish_reason for each in end.generations} == {RETURN_DIRECT}
     assert len(endpoint.requests) == 1
@@ -144,7 +144,7 @@ async def test_a_limit_ends_the_turn(kit: Kit, way: Way, speaker: Speaker, endpo
     endpoint.does(speaker.asks(way, ROUND[:1]))
     manager = kit.ToolCallingManager(limits=ToolCallLimits(per_tool=2))
     answers = await way.ask(kit.ChatClient(model, tools=town.tools(), tool_manager=manager).prompt("How is it?"))
-    assert answers[-1].response.finish_reason == TOOL_CALL_LIMIT_EXCEEDED
+    assert response_of(answers).finish_reason == TOOL_CALL_LIMIT_EXCEEDED
     assert (town.seen, len(endpoint.requests)) == (["Oslo", "Oslo"], 3)
 
 

@@ -25,7 +25,7 @@ from threadkeep.chat.executions import PARTIAL_RESULTS, TOOL_ID, TOOL_NAME, clos
 from threadkeep.chat.keys import RESUME
 from threadkeep.chat.responses import RETURN_DIRECT, TOOL_CALL_LIMIT_EXCEEDED, TOOL_ITERATIONS_EXCEEDED
 
-from .kits import Kit, Way, text_of
+from .kits import Kit, Way, response_of, text_of
 from .looping import Runs, asks, failing, loop, memory, request, says
 
 
@@ -42,7 +42,7 @@ async def test_a_return_direct_result_is_the_answer(kit: Kit, way: Way) -> None:
     kept = memory(kit)
     model = kit.ScriptedModel([asks("clock")])
     answers = await way.ask(loop(kit, model, kept), request(runs.tool("clock", "9:10", return_direct=True)))
-    end = answers[-1].response
+    end = response_of(answers)
     assert (text_of(answers), end.finish_reason, runs.made, len(model.prompts)) == ("9:10", RETURN_DIRECT, ["clock"], 1)
     assert dict(end.generations[0].metadata) == {TOOL_ID: "c1", TOOL_NAME: "clock"}
     [(asked, messages)] = kept.recorded
@@ -58,7 +58,7 @@ async def test_each_return_direct_result_is_a_generation(kit: Kit, way: Way) -> 
     structured = runs.tool("weather", ToolOutput(structured_json='{"rain": true}'), return_direct=True)
     clock = runs.tool("clock", ToolOutput((Text("9:"), Text("10"))), return_direct=True)
     answers = await way.ask(loop(kit, kit.ScriptedModel([asks("weather", "clock")]), kept), request(structured, clock))
-    assert [each.message.text for each in answers[-1].response.generations] == ['{"rain": true}', "9:10"]
+    assert [each.message.text for each in response_of(answers).generations] == ['{"rain": true}', "9:10"]
     assert [message.text for message in kept.recorded[0][1][1:]] == ['{"rain": true}', "9:10"]
 
 
@@ -81,7 +81,7 @@ async def test_a_breached_limit_ends_the_turn_and_says_so(kit: Kit, way: Way, co
     model = kit.ScriptedModel([asks("weather", "clock", "clock", "weather")])
     chain = loop(kit, model, kept, manager=manager)
     answers = await way.ask(chain, request(runs.tool("clock"), runs.tool("weather")))
-    end = answers[-1].response
+    end = response_of(answers)
     breach = "the tool 'clock' cannot be called again in this turn: the limit is 1"
     assert (text_of(answers), end.finish_reason) == (breach, TOOL_CALL_LIMIT_EXCEEDED)
     assert (sorted(runs.made), len(model.prompts)) == (["clock", "weather"], 1)
@@ -103,7 +103,7 @@ async def test_the_model_is_asked_so_often_and_not_more(kit: Kit, way: Way) -> N
     kept = memory(kit)
     model = kit.ScriptedModel([asks("clock", usage=Usage(1, 1, 2))] * 3)
     answers = await way.ask(loop(kit, model, kept, max_iterations=3), request(runs.tool("clock")))
-    end = answers[-1].response
+    end = response_of(answers)
     assert (end.finish_reason, end.text) == (
         TOOL_ITERATIONS_EXCEEDED,
         "the turn was ended: after 3 answers the model still called tools",

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import Any
+
 import pytest
 
 from threadkeep.chat import (
@@ -198,24 +201,27 @@ async def test_hooks_are_called_in_order_once_or_once_in_each_round(kit: Kit, wa
     assert advisor._seen == ["initialize", "before", "after", "next", "before", "after", "finalize"]
 
 
+def changing(kit: Kit, change: Callable[[ChatClientRequest], ChatClientRequest]) -> Any:
+    """A loop that changes the request of each round like this."""
+
+    class Async(kit.ToolCallingAdvisor):  # type: ignore[name-defined]
+        async def before_call(self, request: ChatClientRequest, chain: object) -> ChatClientRequest:
+            return change(request)
+
+    class Sync(kit.ToolCallingAdvisor):  # type: ignore[name-defined]
+        def before_call(self, request: ChatClientRequest, chain: object) -> ChatClientRequest:
+            return change(request)
+
+    return Async() if kit.is_async else Sync()
+
+
 @pytest.mark.row("L-23")
 async def test_tools_added_before_a_round_can_be_run(kit: Kit, way: Way) -> None:
     runs = Runs()
     added = ToolOptions(tools=(runs.tool("clock"),))
-
-    class Adding(kit.ToolCallingAdvisor):  # type: ignore[misc, name-defined]
-        if kit.is_async:
-
-            async def before_call(self, request: ChatClientRequest, chain: object) -> ChatClientRequest:
-                return request.with_options(added.over(request.options))
-
-        else:
-
-            def before_call(self, request: ChatClientRequest, chain: object) -> ChatClientRequest:
-                return request.with_options(added.over(request.options))
-
+    adding = changing(kit, lambda asked: asked.with_options(added.over(asked.options)))
     model = kit.ScriptedModel([asks("clock"), "done"])
-    answers = await way.ask(kit.AdvisorChain([Adding()], model), request())
+    answers = await way.ask(kit.AdvisorChain([adding], model), request())
     assert (text_of(answers), runs.made) == ("done", ["clock"])
     assert all(isinstance(prompt.options, ToolOptions) and len(prompt.options.tools) == 1 for prompt in model.prompts)
 
@@ -223,22 +229,14 @@ async def test_tools_added_before_a_round_can_be_run(kit: Kit, way: Way) -> None
 async def test_options_start_anew_in_each_round(kit: Kit, way: Way) -> None:
     seen: list[int] = []
 
-    class Taking(kit.ToolCallingAdvisor):  # type: ignore[misc, name-defined]
-        if kit.is_async:
-
-            async def before_call(self, request: ChatClientRequest, chain: object) -> ChatClientRequest:
-                seen.append(len(request.options.tools))  # type: ignore[union-attr]
-                return request.with_options(request.options.changed(tools=request.options.tools[:1]))  # type: ignore[union-attr]
-
-        else:
-
-            def before_call(self, request: ChatClientRequest, chain: object) -> ChatClientRequest:
-                seen.append(len(request.options.tools))  # type: ignore[union-attr]
-                return request.with_options(request.options.changed(tools=request.options.tools[:1]))  # type: ignore[union-attr]
+    def take_one(asked: ChatClientRequest) -> ChatClientRequest:
+        assert isinstance(asked.options, ToolOptions)
+        seen.append(len(asked.options.tools))
+        return asked.with_options(asked.options.changed(tools=asked.options.tools[:1]))
 
     runs = Runs()
     model = kit.ScriptedModel([asks("clock"), "done"])
-    await way.ask(kit.AdvisorChain([Taking()], model), request(runs.tool("clock"), runs.tool("weather")))
+    await way.ask(kit.AdvisorChain([changing(kit, take_one)], model), request(runs.tool("clock"), runs.tool("weather")))
     assert seen == [2, 2]
 
 
@@ -248,20 +246,9 @@ async def test_what_a_hook_does_to_the_messages_stays_in_the_turn(kit: Kit, way:
     def hinted(asked: ChatClientRequest) -> ChatClientRequest:
         return asked.with_messages(*asked.messages, user(f"hint {len(asked.messages)}"))
 
-    class Hinting(kit.ToolCallingAdvisor):  # type: ignore[misc, name-defined]
-        if kit.is_async:
-
-            async def before_call(self, request: ChatClientRequest, chain: object) -> ChatClientRequest:
-                return hinted(request)
-
-        else:
-
-            def before_call(self, request: ChatClientRequest, chain: object) -> ChatClientRequest:
-                return hinted(request)
-
     runs = Runs()
     model = kit.ScriptedModel([asks("clock"), asks("clock"), "done"])
-    await way.ask(kit.AdvisorChain([Hinting()], model), request(runs.tool("clock"), text="hi"))
+    await way.ask(kit.AdvisorChain([changing(kit, hinted)], model), request(runs.tool("clock"), text="hi"))
     said = [[message.text for message in context.history if message.role is Role.USER] for context in runs.contexts]
     assert said == [["hi", "hint 1"], ["hi", "hint 1", "hint 4"]]
     assert [message.text for message in model.prompts[2].messages if message.role is Role.USER][-1] == "hint 7"

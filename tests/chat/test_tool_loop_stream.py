@@ -21,7 +21,7 @@ from threadkeep.chat import (
 )
 from threadkeep.chat.responses import RETURN_DIRECT, TOOL_CALL_LIMIT_EXCEEDED, TOOL_ITERATIONS_EXCEEDED
 
-from .hooks import noting, twins
+from .hooks import noting, streaming, twins
 from .kits import Kit, text_of
 from .looping import Runs, asks, chunked, loop, request, says
 
@@ -185,6 +185,52 @@ async def test_a_stream_has_hooks_of_its_own(kit: Kit) -> None:
     assert seen == []
 
 
+async def test_after_stream_once_a_round_is_handed_the_chunks_put_together(kit: Kit) -> None:
+    rounds: list[ChatClientResponse] = []
+
+    def after(response: ChatClientResponse) -> ChatClientResponse:
+        rounds.append(response)
+        return response.with_context({"rounds": len(rounds)})
+
+    model = chunked(kit, [says("let "), says("me see"), asks("clock", usage=Usage(1, 2, 3))], [says("ten "), says("past")])
+    chain = kit.AdvisorChain([streaming(kit, after=after)], model)
+    chunks = await kit.all(chain.next_stream(request(Runs().tool("clock"))))
+    assert [(each.text, len(each.tool_calls)) for each in rounds] == [("let me see", 1), ("ten past", 0)]
+    assert rounds[0].usage == Usage(1, 2, 3)
+    assert [chunk.context.get("rounds") for chunk in chunks if chunk.text] == [None, None, 1, 1]
+
+
+async def test_after_stream_that_takes_the_calls_away_ends_the_turn_without_them(kit: Kit) -> None:
+    def after(response: ChatClientResponse) -> ChatClientResponse:
+        refused = Generation(assistant(response.text), "stop")
+        return response.with_response(ChatResponse((refused,), response.usage))
+
+    runs = Runs()
+    model = chunked(kit, [says("let me see"), asks("clock", usage=Usage(1, 2, 3))])
+    chain = kit.AdvisorChain([streaming(kit, after=after)], model)
+    chunks = await kit.all(chain.next_stream(request(runs.tool("clock"))))
+    assert (runs.made, text_of(chunks), [chunk.tool_calls for chunk in chunks]) == ([], "let me see", [(), ()])
+    assert (chunks[-1].response.finish_reason, chunks[-1].usage) == ("stop", Usage(1, 2, 3))
+
+
+async def test_after_call_alone_serves_streams_too(kit: Kit) -> None:
+    advisor = noting(kit)
+    model = chunked(kit, [asks("clock")], [says("done")])
+    await kit.all(kit.AdvisorChain([advisor], model).next_stream(request(Runs().tool("clock"))))
+    assert advisor._seen == ["initialize", "before", "after", "next", "before", "after", "finalize"]
+
+
+async def test_finalize_loop_stream_transforms_the_output_of_every_round(kit: Kit) -> None:
+    def louder(chunk: ChatClientResponse) -> ChatClientResponse:
+        return chunk.with_response(says(chunk.text.upper(), chunk.usage))
+
+    model = chunked(kit, [says("let me see "), asks("clock", usage=Usage(1, 2, 3))], [says("ten "), says("past")])
+    chain = kit.AdvisorChain([streaming(kit, finalize=louder)], model)
+    chunks = await kit.all(chain.next_stream(request(Runs().tool("clock"))))
+    assert text_of(chunks) == "LET ME SEE TEN PAST"
+    assert chunks[-1].usage == Usage(1, 2, 3)
+
+
 async def test_no_tool_is_run_once_the_reader_has_left(kit: Kit) -> None:
     runs = Runs()
     model = chunked(kit, [says("let "), says("me see"), asks("clock")], [says("never")])
@@ -223,7 +269,7 @@ async def test_giving_up_a_stream_while_a_tool_runs_cancels_the_tool() -> None:
 
     stream = loop(kit, chunked(kit, [asks("clock")])).next_stream(request(Runs().tool("clock", forever)))
     reader = asyncio.create_task(kit.all(stream))
-    await asyncio.wait_for(started.wait(), 5)
+    await asyncio.wait_for(started.wait(), 30)
     reader.cancel()
     with pytest.raises(asyncio.CancelledError):
         await reader

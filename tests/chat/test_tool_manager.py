@@ -241,7 +241,7 @@ async def test_the_first_generation_with_calls_is_the_one_that_counts(kit: Kit) 
 
 
 async def test_a_copy_differs_in_what_is_changed(kit: Kit) -> None:
-    class Mine(kit.ToolCallingManager):  # type: ignore[misc, name-defined]
+    class Mine(kit.ToolCallingManager):  # type: ignore[name-defined]
         pass
 
     manager = Mine(errors_to_model=False, tool_timeout=3)

@@ -181,7 +181,7 @@ async def test_cancelling_a_turn_cancels_its_tools_and_nothing_is_recorded(concu
     tools = (runs.tool("a", forever("a")), runs.tool("b", forever("b")))
     model = kit.ScriptedModel([asks("a", "b")])
     turn = asyncio.create_task(Way(kit, streams).ask(loop(kit, model, kept, concurrent=concurrent), request(*tools)))
-    await asyncio.wait_for(begun.wait(), 5)
+    await asyncio.wait_for(begun.wait(), 30)
     turn.cancel()
     with pytest.raises(asyncio.CancelledError):
         await turn

@@ -212,7 +212,8 @@ async def test_searches_of_earlier_turns_count_alike(kit: Kit, way: Way, accumul
     said = [tool(result_of(ToolCall("s0", SEARCH), found_output([ToolDefinition(name)]))) for name in ("flights", "trains")]
     other = tool(result_of(ToolCall("x0", "trains"), "late"))
     loop = Searching(kit, way, "ok", accumulate=accumulate)
-    await loop.ask(request(user("a"), searches("x"), said[0], searches("y"), said[1], asks("trains").message, other, user("c")))
+    [call] = (each.message for each in asks("trains").generations)
+    await loop.ask(request(user("a"), searches("x"), said[0], searches("y"), said[1], call, other, user("c")))
     assert loop.shown == [[SEARCH, *names]]
 
 

@@ -44,7 +44,7 @@ class Thinking(Loopback):
         except Refused as problem:
             return replies({"error": {"message": str(problem)}}, status=400)
         text = thought if isinstance(thought, str) else None
-        calls = [] if text is not None else [_call(name, arguments) for name, arguments in thought]  # type: ignore[misc]
+        calls = [] if isinstance(thought, str) else [_call(name, arguments) for name, arguments in thought]
         if not asked.get("stream"):
             return replies(completion(text, calls=calls))
         said = (

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import yaml
-from google.protobuf.descriptor import Descriptor
+from google.protobuf.message import Message
 
 from threadkeep.v1.compaction_pb2 import CompactionStrategy
 from threadkeep.v1.compaction_service_pb2 import ApplyCompactionResponse, CompactSessionResponse
@@ -19,7 +19,7 @@ from threadkeep.v1.event_service_pb2 import AppendEventsResponse, GetContextResp
 from threadkeep.v1.subscription_pb2 import Change
 
 from . import forms
-from .messages import RPCS
+from .messages import RPCS, descriptor_of
 
 FOLDER = Path(__file__).parent / "cases"
 KNOWN_FAILURES = Path(__file__).with_name("known_failures.yaml")
@@ -28,12 +28,13 @@ _COMMON = {"as", "timeout_ms", "within_ms", "save", "repeat", "expect", "error"}
 KINDS: Mapping[str, set[str]] = {
     "call": {"request"},
     "append": {"events", "create", "expected_log_version", "expected_last_event_id", "ignore_existing"},
-    "pages": {"request", "limit", "items"},
+    "pages": {"request", "all_users", "limit", "items"},
     "context": {"spec"},
     "compact": {"strategy"},
     "compact_with": {"strategy", "summary"},
+    "compact_context": {"of", "summary"},
     "build": {"args"},
-    "watch": {"request", "checkpoints", "max_retries"},
+    "watch": {"request", "all_users", "checkpoints", "max_retries"},
     "receive": {"changes", "quiet_ms", "ended"},
     "cancel": set(),
     "connect": {"app", "user_id", "token", "via"},
@@ -62,13 +63,14 @@ BUILDERS: Mapping[str, set[str]] = {
 }
 RULE = {"rpc", "times", "before", "after", "retry_after_ms", "delay_ms", "unknown_fields", "unknown_reason"}
 _ERROR = {"reason", "code", "fields", "metadata", "retry_after_ms", "message"}
-_PATH = re.compile(r"(\w+|\[\d+\])(\.\w+|\[\d+\])*")
-_ANSWERS: Mapping[str, Descriptor] = {
-    "append": AppendEventsResponse.DESCRIPTOR,
-    "context": GetContextResponse.DESCRIPTOR,
-    "compact": CompactSessionResponse.DESCRIPTOR,
-    "compact_with": ApplyCompactionResponse.DESCRIPTOR,
-    "build": SessionEvent.DESCRIPTOR,
+_PATH = re.compile(r"\.|(\w+|\[\d+\])(\.\w+|\[\d+\])*")
+_ANSWERS: Mapping[str, type[Message]] = {
+    "append": AppendEventsResponse,
+    "context": GetContextResponse,
+    "compact": CompactSessionResponse,
+    "compact_with": ApplyCompactionResponse,
+    "compact_context": ApplyCompactionResponse,
+    "build": SessionEvent,
 }
 
 
@@ -185,7 +187,7 @@ def _step(form: Any, number: str) -> Step:
         _check_keys(form["error"], _ERROR)
     for name, path in form.get("save", {}).items():
         if not _PATH.fullmatch(str(path)):
-            raise ValueError(f"save.{name}: {path!r} is not a path like session.ref.session_id or events[0].seq")
+            raise ValueError(f"save.{name}: {path!r} is not a path like session.ref.session_id, events[0].seq or .")
     said = _CHECKS.get(kind, lambda said: said)(form)
     lists = [list(_steps(each, f"{number}.{n}.")) for n, each in enumerate(form[kind], 1)] if kind == "concurrently" else []
     return Step(number, kind, said, lists)
@@ -202,9 +204,9 @@ def _check_keys(form: Any, known: set[str], required: Sequence[str] | set[str] =
         raise ValueError(f"{', '.join(lacking)} must be given")
 
 
-def _with(said: Mapping[str, Any], **kinds: Descriptor) -> Mapping[str, Any]:
+def _with(said: Mapping[str, Any], **kinds: type[Message]) -> Mapping[str, Any]:
     """The step with these of its forms checked and written out."""
-    return {**said, **{key: forms.expanded(kind, said[key], key) for key, kind in kinds.items() if key in said}}
+    return {**said, **{key: forms.expanded(descriptor_of(kind), said[key], key) for key, kind in kinds.items() if key in said}}
 
 
 def _call(said: Mapping[str, Any]) -> Mapping[str, Any]:
@@ -212,12 +214,15 @@ def _call(said: Mapping[str, Any]) -> Mapping[str, Any]:
     if rpc is None or rpc.streams:
         known = ", ".join(name for name, each in RPCS.items() if not each.streams)
         raise ValueError(f"no call {said['call']!r}; there are {known}")
-    return _with(said, request=rpc.request.DESCRIPTOR, expect=rpc.response.DESCRIPTOR)
+    return _with(said, request=rpc.request, expect=rpc.response)
 
 
 def _answered(said: Mapping[str, Any]) -> Mapping[str, Any]:
     kind = next(key for key in said if key in _ANSWERS)
-    checked = _with(said, expect=_ANSWERS[kind], spec=ContextSpec.DESCRIPTOR, strategy=CompactionStrategy.DESCRIPTOR)
+    checked = _with(said, expect=_ANSWERS[kind], spec=ContextSpec, strategy=CompactionStrategy)
+    if kind == "compact_context":
+        _check_keys(said, set(said), required={"of", "summary"})
+        checked = _with(checked, of=GetContextResponse)
     if kind == "append":
         _check_keys(said, set(said), required={"events"})
         if isinstance(said["events"], list):
@@ -234,10 +239,10 @@ def _pages(said: Mapping[str, Any]) -> Mapping[str, Any]:
     if said["pages"] not in PAGES:
         raise ValueError(f"no pages of {said['pages']!r}; there are {', '.join(PAGES)}")
     rpc = RPCS[said["pages"]]
-    checked = _with(said, request=rpc.request.DESCRIPTOR)
+    checked = _with(said, request=rpc.request)
     name = PAGES[said["pages"]]
     if "items" in said:
-        items = forms.expanded(rpc.response.DESCRIPTOR, {name: said["items"]}, "items")[name]
+        items = forms.expanded(descriptor_of(rpc.response), {name: said["items"]}, "items")[name]
         checked = {**checked, "items": items}
     return checked
 
@@ -248,7 +253,7 @@ def watched(request: Mapping[str, Any]) -> str:
 
 
 def _watch(said: Mapping[str, Any]) -> Mapping[str, Any]:
-    return _with({"request": {}, **said}, request=RPCS[watched(said.get("request", {}))].request.DESCRIPTOR)
+    return _with({"request": {}, **said}, request=RPCS[watched(said.get("request", {}))].request)
 
 
 def _receive(said: Mapping[str, Any]) -> Mapping[str, Any]:

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import fcntl
 import json
 import os
 import subprocess
 import sys
 import time
 from collections import deque
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -24,7 +25,7 @@ CHOSEN = tuple(name for name in os.environ.get("THREADKEEP_LANGUAGES", ",".join(
 if not set(CHOSEN) <= set(LANGUAGES):
     raise ValueError(f"THREADKEEP_LANGUAGES is {','.join(CHOSEN)}; it may name {', '.join(LANGUAGES)}")
 BUILD_WITHIN = 900.0
-ENDS_WITHIN = 10.0
+ENDS_WITHIN = 60.0
 LONGEST_LINE = 512 * 1024 * 1024
 """Bytes of an answer: a page of the largest events, in base64."""
 
@@ -82,6 +83,22 @@ def build(language: str, recipes: Mapping[str, Recipe] = RECIPES) -> float:
     """Builds a language's program, by default its driver; how long it took. Raises BuildFailed."""
     recipe = recipes[language]
     began = time.monotonic()
+    with building(language):
+        _run(language, recipe)
+    return time.monotonic() - began
+
+
+@contextlib.contextmanager
+def building(language: str) -> Iterator[None]:
+    """Holds the language's package in the tree: builds of several test processes there would meet."""
+    file = ROOT / "build" / f"{language}.lock"
+    file.parent.mkdir(exist_ok=True)
+    with file.open("w") as held:
+        fcntl.flock(held, fcntl.LOCK_EX)
+        yield
+
+
+def _run(language: str, recipe: Recipe) -> None:
     for command in filter(is_needed, recipe.build):
         try:
             done = subprocess.run(
@@ -98,7 +115,6 @@ def build(language: str, recipes: Mapping[str, Recipe] = RECIPES) -> float:
         if done.returncode != 0:
             said = f"{done.stdout}\n{done.stderr}"
             raise BuildFailed(f"{language}: {' '.join(command)} in {recipe.folder} ended with {done.returncode}:\n{said}")
-    return time.monotonic() - began
 
 
 class Call:

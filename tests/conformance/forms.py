@@ -11,7 +11,7 @@ from google.protobuf.descriptor import Descriptor, EnumDescriptor, FieldDescript
 from threadkeep.v1.event_pb2 import SessionEvent
 
 from .matching import matcher_of
-from .messages import is_map, is_well_known
+from .messages import is_map, is_well_known, map_value
 from .values import value_of
 
 ROLES = ("user", "assistant", "system", "tool")
@@ -57,8 +57,8 @@ def _parts(role: str, form: Mapping[str, Any]) -> list[Mapping[str, Any]]:
     text = form[role]
     if role == "tool":
         call = {"call_id": form["call_id"]} if "call_id" in form else {}
-        return [{"tool_result": {**call, "parts": [{"text": {"text": text}}]}}]
-    said = [] if text is None else [{"text": {"text": text}}]
+        return [{"tool_result": {**call, "parts": [{"text": text}]}}]
+    said = [] if text is None else [{"text": text}]
     return [*said, *({"tool_call": call} for call in form.get("calls", ()))]
 
 
@@ -77,7 +77,7 @@ def _field(descriptor: Descriptor, key: str, value: Any, path: str) -> Any:
 
 
 def _map(field: FieldDescriptor, value: Any, path: str) -> Any:
-    inner = field.message_type.fields_by_name["value"]
+    inner = map_value(field)
     if _stands(value) or not isinstance(value, Mapping):
         return value
     return {key: each if _stands(each) else _value(inner, each, f"{path}.{key}") for key, each in value.items()}
@@ -96,15 +96,12 @@ def _repeated(field: FieldDescriptor, value: Any, path: str) -> Any:
 
 
 def _value(field: FieldDescriptor, value: Any, path: str) -> Any:
-    if field.type == FieldDescriptor.TYPE_MESSAGE and not is_well_known(field.message_type):
-        return expanded(field.message_type, value, path)
-    if (
-        field.message_type is not None
-        and field.message_type.full_name == "google.protobuf.FieldMask"
-        and isinstance(value, str)
-    ):
+    kind = field.message_type
+    if kind is not None and not is_well_known(kind):
+        return expanded(kind, value, path)
+    if kind is not None and kind.full_name == "google.protobuf.FieldMask" and isinstance(value, str):
         return re.sub(r"_([a-z0-9])", lambda match: match[1].upper(), value)  # protobuf's JSON form has them in camel case
-    if field.type == FieldDescriptor.TYPE_ENUM:
+    if field.enum_type is not None:
         _check_enum(field.enum_type, value, path)
     return value
 

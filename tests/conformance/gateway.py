@@ -93,7 +93,8 @@ class Gateway:
         metadata = [(key, value) for key, value in context.invocation_metadata() if not key.startswith(("grpc-", ":"))]
         metadata = [(key, value) for key, value in metadata if key not in ("user-agent", "te", "content-type")]
         remaining = context.time_remaining()
-        call = self._channel.stream_stream(path)(requests, metadata=metadata, timeout=remaining)
+        invoke: grpc.aio.StreamStreamMultiCallable[bytes, bytes] = self._channel.stream_stream(path)
+        call = invoke(requests, metadata=metadata, timeout=remaining)
         try:
             async for response in call:
                 if rule.after:
@@ -131,7 +132,7 @@ class _Handler(grpc.GenericRpcHandler):
     def __init__(self, gateway: Gateway) -> None:
         self._gateway = gateway
 
-    def service(self, handler_call_details: grpc.HandlerCallDetails) -> grpc.RpcMethodHandler | None:
+    def service(self, handler_call_details: grpc.HandlerCallDetails) -> grpc.RpcMethodHandler[bytes, bytes] | None:
         path = handler_call_details.method
         if path not in BY_PATH:
             return None

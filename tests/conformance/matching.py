@@ -125,6 +125,10 @@ def _absent(wanted: Any, came: Any, path: str) -> list[Difference]:
     return [] if is_default(came) else [Difference(path, "nothing", came)]
 
 
+def _set(wanted: bool, came: Any, path: str) -> list[Difference]:
+    return [] if (came is not MISSING) is wanted else [Difference(path, "a field that is set" if wanted else "nothing", came)]
+
+
 def _regex(pattern: str, came: Any, path: str) -> list[Difference]:
     text = "" if came is MISSING else came
     good = isinstance(text, str) and re.search(pattern, text) is not None
@@ -182,6 +186,7 @@ def _assignable(fits: Sequence[Sequence[int]]) -> bool:
 _MATCHERS: Mapping[str, Callable[[Any, Any, str], list[Difference]]] = {
     "$any": _any,
     "$absent": _absent,
+    "$set": _set,
     "$regex": _regex,
     "$gt": _compared("$gt", lambda value, limit: value > limit),
     "$gte": _compared("$gte", lambda value, limit: value >= limit),

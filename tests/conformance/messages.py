@@ -5,7 +5,7 @@ from __future__ import annotations
 import base64
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any, TypeVar
+from typing import Any, TypeVar, cast
 
 from google.protobuf import json_format
 from google.protobuf.descriptor import Descriptor, FieldDescriptor, MethodDescriptor, ServiceDescriptor
@@ -73,7 +73,7 @@ RPCS: Mapping[str, Rpc] = {rpc.name: rpc for rpc in _rpcs()}
 BY_PATH: Mapping[str, Rpc] = {rpc.path: rpc for rpc in RPCS.values()}
 
 
-def parse(kind: type[Message], form: Any) -> Message:
+def parse(kind: type[M], form: Any) -> M:
     """The message of a JSON form. Raises ValueError for what is not one."""
     try:
         return json_format.ParseDict(form, kind())
@@ -110,15 +110,15 @@ def plain(message: Message) -> Fields:
 
 def _plain_field(field: FieldDescriptor, value: Any) -> Any:
     if is_map(field):
-        inner = field.message_type.fields_by_name["value"]
+        inner = map_value(field)
         return {str(key): _plain_value(inner, each) for key, each in value.items()}
     return [_plain_value(field, each) for each in value] if field.is_repeated else _plain_value(field, value)
 
 
 def _plain_value(field: FieldDescriptor, value: Any) -> Any:
-    if field.type == FieldDescriptor.TYPE_MESSAGE:
+    if field.message_type is not None:
         return json_format.MessageToDict(value) if is_well_known(field.message_type) else plain(value)
-    if field.type == FieldDescriptor.TYPE_ENUM:
+    if field.enum_type is not None:
         known = field.enum_type.values_by_number.get(value)
         return known.name if known else value
     return value
@@ -126,6 +126,16 @@ def _plain_value(field: FieldDescriptor, value: Any) -> Any:
 
 def is_map(field: FieldDescriptor) -> bool:
     return field.message_type is not None and field.message_type.GetOptions().map_entry
+
+
+def map_value(field: FieldDescriptor) -> FieldDescriptor:
+    """What the values of a map are."""
+    assert field.message_type is not None
+    return field.message_type.fields_by_name["value"]
+
+
+def descriptor_of(kind: type[Message]) -> Descriptor:
+    return cast("Descriptor", kind.DESCRIPTOR)  # its type also names the class that implements it
 
 
 def is_well_known(descriptor: Descriptor) -> bool:

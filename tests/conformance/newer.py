@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 from google.protobuf.descriptor import FieldDescriptor
 from google.protobuf.message import Message
@@ -12,7 +13,7 @@ from google.rpc.status_pb2 import Status
 from threadkeep.v1.subscription_pb2 import Change, Checkpoint
 from threadkeep.v1.subscription_service_pb2 import WatchAllResponse, WatchSessionResponse
 
-from .messages import BY_PATH, is_map
+from .messages import BY_PATH, is_map, map_value
 
 REASON = "SOMETHING_NEW"
 CHECKPOINT_KIND = 99
@@ -59,11 +60,11 @@ def _extend(message: Message) -> None:
     message.MergeFromString(_FIELDS)
 
 
-def _messages(field: FieldDescriptor, value: object) -> Sequence[Message]:
+def _messages(field: FieldDescriptor, value: Any) -> Sequence[Message]:
     if is_map(field):
-        texts = field.message_type.fields_by_name["value"].type != FieldDescriptor.TYPE_MESSAGE
-        return [] if texts else list(value.values())  # type: ignore[attr-defined]
-    return list(value) if field.is_repeated else [value]  # type: ignore[call-overload, list-item]
+        texts = map_value(field).type != FieldDescriptor.TYPE_MESSAGE
+        return [] if texts else list(value.values())
+    return list(value) if field.is_repeated else [value]
 
 
 def reason(trailing: Metadata) -> Metadata:

@@ -12,6 +12,7 @@ from google.protobuf.message import Message
 from google.protobuf.message_factory import GetMessageClass
 
 import threadkeep as sdk
+from threadkeep.v1.event_service_pb2 import GetContextResponse
 
 Parameters = dict[str, Any]
 
@@ -40,17 +41,25 @@ def given(message: Message, *fields: str) -> Parameters:
     return {name: getattr(message, name) for name, field in known.items() if not field.has_presence or message.HasField(name)}
 
 
+def whose(message: Message, p: Parameters, *more: str) -> Parameters:
+    """Whose, as keyword arguments: what the message leaves empty is the client's, unless the request says all users."""
+    said = given(message, "user_id", "app", *more) | ({"all_users": True} if "all_users" in p else {})
+    return {name: value for name, value in said.items() if name != "user_id" or value}
+
+
 def items(client: Any, p: Parameters) -> Any:
     name, request = p["rpc"].split("/")[1], request_of(p)
     if name == "SearchEvents":
-        scopes = {"user": given(request.user, "user_id", "app"), "app": {"app": request.app.app, "all_users": True}}
+        scopes = {"session": {}, "app": {"app": request.app.app, "all_users": True}}
         how = given(request, "query", "session", "filter", "page_size", "mode", "fields", "neighbors", "grouping")
-        return client.search(**how, **scopes.get(request.WhichOneof("scope"), {}))
+        return client.search(**how, **scopes.get(request.WhichOneof("scope"), whose(request.user, p)))
     if name == "ListMemories":
         which = given(request.filter, "session_ids", "authors", "metadata")
         return client.memory().list(page_size=request.page_size, **which)
-    method = {"ListSessions": client.sessions, "ListEvents": client.events, "ListCompactions": client.compactions}[name]
-    return method(**given(request, "user_id", "app", "labels", "session", "filter", "order", "page_size"))
+    if name == "ListSessions":
+        return client.sessions(**whose(request, p, "labels", "page_size"))
+    method = {"ListEvents": client.events, "ListCompactions": client.compactions}[name]
+    return method(**given(request, "session", "filter", "order", "page_size"))
 
 
 def error(error: Exception) -> Parameters:
@@ -76,7 +85,8 @@ class Driver:
         return {}
 
     async def close(self, client: Any, p: Parameters) -> Parameters:
-        return {"closed": await self._clients.pop(p["client"]).close()}
+        await self._clients.pop(p["client"]).close()
+        return {}
 
     async def call(self, client: Any, p: Parameters) -> Parameters:
         service, method = p["rpc"].split("/")
@@ -85,8 +95,10 @@ class Driver:
         return {"response": packed(await client._call(getattr(stub, method), request_of(p), p["timeout"]))}
 
     async def append(self, client: Any, p: Parameters) -> Parameters:
-        options = {name: p[name] for name in ("create", "ignore_existing", "expected_last_event_id", "timeout") if name in p}
-        options |= {name: int(p[name]) for name in ("expected_log_version",) if name in p}
+        names = ("create", "ignore_existing", "expected_last_event_id", "timeout")
+        options: Parameters = {name: p[name] for name in names if name in p}
+        if "expected_log_version" in p:
+            options["expected_log_version"] = int(p["expected_log_version"])
         events = [sdk.SessionEvent.FromString(base64.b64decode(event)) for event in p["events"]]
         return {"response": packed(await client.append(session(p), *events, **options))}
 
@@ -108,6 +120,10 @@ class Driver:
         done = await client.compact_with(session(p), lambda prompt: asyncio.sleep(0, p["summary"]), strategy)
         return {"response": "" if done is None else packed(sdk.ApplyCompactionResponse(applied=True, compaction=done))}
 
+    async def compact_context(self, client: Any, p: Parameters) -> Parameters:
+        context = read(GetContextResponse, p, "context")
+        return {"response": packed(await client.apply_compaction(session(p), context=context, summary=p["summary"]))}
+
     async def build(self, client: Any, p: Parameters) -> Parameters:
         builder, args = p["builder"], p["args"]
         text = json.loads(args.pop("json")) if "json" in args else args.pop("text", ())
@@ -120,7 +136,7 @@ class Driver:
     async def watch(self, client: Any, p: Parameters) -> Parameters:
         request, options = request_of(p), {"checkpoints": p["checkpoints"], "max_retries": p.get("max_retries")}
         options |= given(request, "session", "resume_token", "after_seq", "from_beginning", "filter")
-        options |= {} if "session" in options else given(request.scope, "app", "user_id", "labels")
+        options |= {} if "session" in options else whose(request.scope, p, "labels")
         async with aclosing(client.watch(**options)) as changes:
             async for change in changes:
                 print(json.dumps({"id": p["id"], "item": packed(change)}), flush=True)

@@ -22,7 +22,7 @@ _WHOLE = 3000
 AGAIN_AFTER = 0.05
 """Seconds between the tries of a step that may be done again."""
 _numbers = count(1)
-_INDEX = re.compile(r"\w+|\[\d+\]")
+_INDEX = re.compile(r"\w+|\[\d+\]")  # of ".", which is the whole answer, none
 
 
 class StepFailed(AssertionError):

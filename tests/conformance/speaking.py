@@ -19,7 +19,7 @@ from threadkeep.v1.subscription_service_pb2 import WatchSessionRequest
 from .drivers import Driver
 from .messages import RPCS, from_wire, to_wire
 
-ANSWERS_WITHIN = 30.0
+ANSWERS_WITHIN = 90.0
 _numbers = count(1)
 
 

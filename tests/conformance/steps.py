@@ -22,12 +22,12 @@ from threadkeep.v1.subscription_pb2 import Change
 from . import forms
 from .cases import Step, watched
 from .drivers import Call, Driver
-from .messages import RPCS, from_wire, parse, plain, to_wire
+from .messages import RPCS, descriptor_of, from_wire, parse, plain, to_wire
 from .values import resolve
 
-STEP_WITHIN = 15.0
-RECEIVE_WITHIN = 10.0
-CLIENT_TIMEOUT_MS = 10_000
+STEP_WITHIN = 60.0
+RECEIVE_WITHIN = 40.0
+CLIENT_TIMEOUT_MS = 30_000
 _ITEMS: Mapping[str, type[Message]] = {
     "ListSessions": Session,
     "ListEvents": SessionEvent,
@@ -162,6 +162,7 @@ class Performer:
             client=await self._client(said),
             rpc=rpc.name,
             request=_packed(rpc.request, said.get("request", {})),
+            all_users=said.get("all_users"),
             limit=said.get("limit"),
         )
         kind = _ITEMS[rpc.name.partition("/")[2]]
@@ -178,6 +179,10 @@ class Performer:
         strategy, summary = _optional(CompactionStrategy, said.get("strategy")), said.get("summary", "")
         return await self._on_session(said, "compact_with", ApplyCompactionResponse, strategy=strategy, summary=summary)
 
+    async def _compact_context(self, said: Mapping[str, Any]) -> Answer:
+        context, summary = _packed(GetContextResponse, said["of"]), said["summary"]
+        return await self._on_session(said, "compact_context", ApplyCompactionResponse, context=context, summary=summary)
+
     async def _on_session(self, said: Mapping[str, Any], op: str, kind: type[Message], **parameters: Any) -> Answer:
         client, session = await self._client(said), self._session(said[op])
         return _read(await self._ask(said, op, client=client, session=session, **parameters), kind)
@@ -193,6 +198,7 @@ class Performer:
             client=await self._client(said),
             rpc=rpc.name,
             request=_packed(rpc.request, said["request"]),
+            all_users=said.get("all_users"),
             checkpoints=said.get("checkpoints", False),
             max_retries=said.get("max_retries"),
         )
@@ -244,7 +250,7 @@ def _timeout(said: Mapping[str, Any]) -> int | None:
 
 
 def _packed(kind: type[Message], form: Any) -> str:
-    return to_wire(parse(kind, forms.expanded(kind.DESCRIPTOR, form)))
+    return to_wire(parse(kind, forms.expanded(descriptor_of(kind), form)))
 
 
 def _optional(kind: type[Message], form: Any) -> str | None:
@@ -266,6 +272,7 @@ _STEPS: Mapping[str, Callable[[Performer, Mapping[str, Any]], Awaitable[Answer]]
     "context": Performer._context,
     "compact": Performer._compact,
     "compact_with": Performer._compact_with,
+    "compact_context": Performer._compact_context,
     "build": Performer._build,
     "watch": Performer._watch,
     "cancel": Performer._cancel,

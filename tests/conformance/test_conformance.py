@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+from itertools import product
+
 import pytest
+
+from tests.support.thoroughness import LONG
 
 from . import cases, known, matrix
 from .conftest import DriverOf, EngineOf
@@ -21,7 +25,7 @@ pytestmark = pytest.mark.timeout(2 * BUILD_WITHIN)
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     if "case" in metafunc.fixturenames:
-        every = [(engine, language, case) for engine in ENGINES for language in CHOSEN for case in CASES]
+        every = [cell for cell in product(ENGINES, CHOSEN, CASES) if LONG or matrix.is_required(*cell)]
         ids = [f"{language}-{engine}-{case.id}" for engine, language, case in every]
         metafunc.parametrize(("engine", "language", "case"), every, ids=ids)
 
@@ -67,9 +71,7 @@ async def _failure(case: cases.Case, driver: Driver, around: Engine) -> str | No
     return None
 
 
-def test_the_page_says_what_this_run_found(results: Results, known_failures: list[known.KnownFailure]) -> None:
-    found = matrix.Matrix(CASES, results.outcomes, known_failures)
-    if not found.is_full:
-        pytest.skip("not every case was run in every language on every engine")
-    problem = matrix.differs(found)
-    assert problem is None, problem
+def test_the_page_names_every_case() -> None:
+    """Its marks are those of the last run of `make test-conformance`."""
+    missing = [case.name for case in CASES if matrix.row_name(case) not in matrix.PAGE.read_text()]
+    assert not missing, f"run `make test-conformance` to write docs/{matrix.PAGE.name}: it lacks {missing}"

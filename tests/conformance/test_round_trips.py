@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Iterable
+from collections.abc import Callable, Coroutine, Iterable
 from contextlib import AsyncExitStack
 from itertools import count
+from typing import Any
 
 import pytest
 
+from tests.support.toolchains import LANGUAGES
 from threadkeep.v1.event_pb2 import SessionEvent
-from threadkeep.v1.message_pb2 import ROLE_ASSISTANT, ChatMessage, Part, TextPart
+from threadkeep.v1.message_pb2 import ROLE_ASSISTANT, ChatMessage, Part
 from threadkeep.v1.session_pb2 import SessionRef
 from threadkeep.v1.session_service_pb2 import CreateSessionRequest, GetSessionRequest
-from tests.support.toolchains import LANGUAGES
 
 from . import whole_log
 from .conftest import DriverOf, EngineOf
@@ -23,11 +24,11 @@ from .speaking import Refused, Speaker, first
 
 pytestmark = [pytest.mark.timeout(2 * BUILD_WITHIN), pytest.mark.asyncio(loop_scope="session")]
 TURNS = 24
-RETRY_WITHIN = 30.0
+RETRY_WITHIN = 90.0
 _sessions = count(1)
 _written: dict[tuple[str, str], SessionRef] = {}
 """The session that each language wrote the whole log into, by engine and language."""
-Chaos = Callable[[Engine, list[str]], Awaitable[None]]
+Chaos = Callable[[Engine, list[str]], Coroutine[Any, Any, None]]
 
 
 def _fresh(name: str) -> SessionRef:
@@ -129,7 +130,7 @@ async def _agent(speaker: Speaker, place: int, said: list[str]) -> None:
         for turn in range(place, TURNS, 2):
             while last != (f"turn-{turn - 1}" if turn else ""):
                 last = (await anext(heard)).event_id
-            text = Part(text=TextPart(text=f"{speaker.language} says turn {turn}"))
+            text = Part(text=f"{speaker.language} says turn {turn}")
             message = ChatMessage(role=ROLE_ASSISTANT, parts=[text])
             event = SessionEvent(event_id=f"turn-{turn}", message=message, author=speaker.language)
             said.append(event.event_id)

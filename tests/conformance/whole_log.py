@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Literal, get_args
+
 from google.protobuf.timestamp_pb2 import Timestamp
 
 from threadkeep.v1.event_pb2 import NativeContent, SessionEvent
@@ -16,7 +18,6 @@ from threadkeep.v1.message_pb2 import (
     Part,
     ReasoningPart,
     Role,
-    TextPart,
     ToolCallPart,
     ToolResultPart,
 )
@@ -39,7 +40,8 @@ TEXTS = (
 METADATA = '{\n  "z" : 1.0,\t"a": 12345678901234567890 , "n": 1e2, "\u00e9": "\\u00e9 \\/", "a ": [ ] ,"deep":{"x" :null}  }'
 """A JSON object that no program writes again as it was."""
 ARGUMENTS = '{"q" : "\\u0041",  "n":1.50, "n":2}'
-OUTPUT_ONLY = ("seq", "record_time", "archived", "token_estimate", "size_bytes", "token_counter")
+_OutputOnly = Literal["seq", "record_time", "archived", "token_estimate", "size_bytes", "token_counter"]
+OUTPUT_ONLY: tuple[_OutputOnly, ...] = get_args(_OutputOnly)
 """What the server fills in."""
 
 
@@ -62,7 +64,7 @@ def _event(event_id: str, role: Role.ValueType, *parts: Part) -> SessionEvent:
 
 
 def _text(text: str) -> Part:
-    return Part(text=TextPart(text=text))
+    return Part(text=text)
 
 
 def _plain() -> list[SessionEvent]:

@@ -18,10 +18,10 @@ from dataclasses import dataclass
 import openai.resources.chat  # noqa: F401 - the adapter does it when it is first used
 
 import threadkeep
+from tests.support.serving import RECONNECT
 from threadkeep import chat
 from threadkeep.chat import AsyncOpenAIModel
 from threadkeep.v1.message_pb2 import ROLE_USER
-from tests.support.serving import RECONNECT
 
 APP, USER, SESSION = "faults", "agent", "story"
 TOOL_SECONDS = 0.01

@@ -14,12 +14,12 @@ from typing import TypeVar
 import grpc
 import grpc.aio
 
+from tests.support.marks import shown, summary, turn
 from threadkeep.v1 import compaction_pb2 as pb
 from threadkeep.v1 import compaction_service_pb2 as cs
 from threadkeep.v1.event_pb2 import SessionEvent
 from threadkeep.v1.event_service_pb2 import GetContextResponse
 from threadkeep.v1.message_pb2 import ROLE_USER
-from tests.support.marks import shown, summary, turn
 
 from .ledger import Batch, Ledger
 from .wire import Wire, named

@@ -12,7 +12,7 @@ class Crew:
     def __init__(self, tasks: list[asyncio.Task[None]]) -> None:
         self._tasks = tasks
 
-    async def until(self, done: Callable[[], bool], seconds: float = 30) -> None:
+    async def until(self, done: Callable[[], bool], seconds: float = 90) -> None:
         """Until that is so, as long as every one of the crew is well."""
         async with asyncio.timeout(seconds):
             while not done():

@@ -62,7 +62,7 @@ class FactLedger(Ledger):
         batches.append([spoken(session, f"{name}-{n}") for n in range(random.choice((1, 1, 2, 4)))])
         return batches[-1]
 
-    async def until_told(self, call: Callable[[], Awaitable[T]], seconds: float = 30) -> T:
+    async def until_told(self, call: Callable[[], Awaitable[T]], seconds: float = 90) -> T:
         """Calls until there is an answer."""
         async with asyncio.timeout(seconds):
             while True:

@@ -71,7 +71,7 @@ async def logged(client: threadkeep.AsyncClient, session: str, **wanted: Any) ->
     return [event async for event in client.events(session, chosen, page_size=1000)]
 
 
-async def until_told(followers: Sequence[Follower], session: str, event_id: str, seconds: float = 30) -> None:
+async def until_told(followers: Sequence[Follower], session: str, event_id: str, seconds: float = 90) -> None:
     """Until each has been told of an event, the last of all."""
     async with asyncio.timeout(seconds):
         for follower in followers:

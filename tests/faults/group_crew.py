@@ -18,14 +18,14 @@ from pathlib import Path
 from typing import Any
 
 import threadkeep
-from threadkeep import compaction, errors
 from tests.support.serving import RECONNECT
+from threadkeep import compaction, errors
 
 from .group_journal import CREATED, GONE, Deed, Journal, Laws
 from .group_member import APP, USER, Settings
 
 NAME = "indexer"
-_ENDS_WITHIN = 15.0
+_ENDS_WITHIN = 90.0
 _REPOSITORY = Path(__file__).parents[2]
 
 
@@ -70,7 +70,7 @@ class Group:
 
     def kill(self, name: str) -> None:
         """kill -9, whatever it is doing."""
-        self._journal.note(name, Deed.KILLED)
+        self._journal.note(name, Deed.ALL_KILLS)
         process = self._members.pop(name)
         process.kill()
         process.wait()
@@ -99,7 +99,7 @@ class Group:
             self.laws.take(line)
         return self.laws
 
-    async def until(self, done: Callable[[Laws], bool], seconds: float = 30) -> None:
+    async def until(self, done: Callable[[Laws], bool], seconds: float = 90) -> None:
         """Until that is so of what they did."""
         try:
             async with asyncio.timeout(seconds):
@@ -109,7 +109,7 @@ class Group:
             late.add_note(f"handled by each: {dict(self.laws.handled)}\n{self._said()}")
             raise
 
-    async def until_handled(self, more: int, seconds: float = 30) -> None:
+    async def until_handled(self, more: int, seconds: float = 90) -> None:
         wanted = self.look().handled.total() + more
         await self.until(lambda laws: laws.handled.total() >= wanted, seconds)
 

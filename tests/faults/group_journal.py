@@ -30,7 +30,7 @@ class Deed(StrEnum):
     FAILED = "failed"
     CONFIRMED = "confirmed"
     """The server said that the acknowledgement is durable."""
-    KILLED = "killed"
+    ALL_KILLS = "killed"
     STOPPED = "stopped"
     CONTINUED = "continued"
 
@@ -112,7 +112,7 @@ class Laws:
             case Deed.CONFIRMED:
                 assert line.change in self.done[line.session], f"confirmed, but never handled: {line}"
                 self.confirmed.add((line.session, line.change))
-            case Deed.KILLED | Deed.STOPPED:
+            case Deed.ALL_KILLS | Deed.STOPPED:
                 self._excused[line.member] = math.inf
             case Deed.CONTINUED:
                 self._excused[line.member] = line.at + _FINDS_OUT_WITHIN

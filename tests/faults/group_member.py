@@ -23,11 +23,11 @@ import grpc.aio
 from google.protobuf.duration_pb2 import Duration
 
 import threadkeep
+from tests.support.serving import RECONNECT
 from threadkeep.v1 import consumer_service_pb2 as ns
 from threadkeep.v1.consumer_service_pb2_grpc import ConsumerServiceStub
 from threadkeep.v1.subscription_pb2 import Change
 from threadkeep.v1.subscription_service_pb2 import ChangeScope
-from tests.support.serving import RECONNECT
 
 from .group_journal import Deed, Journal
 
@@ -90,7 +90,7 @@ async def _suffer(change: Change, member: str, journal: Journal) -> None:
         if event.event_id.startswith(KILLS):
             # What else is on its way is not to pay for it: that would be parked as well if it never got its turn.
             await asyncio.sleep(0.5)
-            journal.note(member, Deed.KILLED)
+            journal.note(member, Deed.ALL_KILLS)
             os.kill(os.getpid(), signal.SIGKILL)
 
 

@@ -11,10 +11,10 @@ from dataclasses import dataclass, field
 from typing import Self
 
 import threadkeep
-from threadkeep.v1.event_pb2 import SessionEvent
-from threadkeep.v1.event_service_pb2 import AppendedEvent
 from tests.support.conversations import as_sent
 from tests.support.serving import RECONNECT
+from threadkeep.v1.event_pb2 import SessionEvent
+from threadkeep.v1.event_service_pb2 import AppendedEvent
 
 from .crew import crew
 
@@ -149,13 +149,13 @@ class Load:
     async def __aenter__(self) -> Self:
         work = []
         for session in self._sessions:
-            await self._client.create_session(session_id=session, never_expires=True)
+            await self._client.create_session(session, never_expires=True)
             for n, kind in enumerate((append_each, append_each, append_streaming)):
                 work.append(kind(self._ledger, self._client, session, f"w{n}"))
         self._writers = await self._stack.enter_async_context(crew(*work))
         return self
 
-    async def until_acknowledged(self, more: int, seconds: float = 30) -> None:
+    async def until_acknowledged(self, more: int, seconds: float = 90) -> None:
         """Until that many more events are acknowledged, as long as every writer is well."""
         wanted = self._ledger.acknowledged + more
         await self._writers.until(lambda: self._ledger.acknowledged >= wanted, seconds)

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from tests.support.model_endpoint import ModelEndpoint
 from threadkeep.v1 import compaction_pb2 as pb
 from threadkeep.v1 import compaction_service_pb2 as cs
-from tests.support.model_endpoint import ModelEndpoint
 
 from .wire import Wire, named
 

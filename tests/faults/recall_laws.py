@@ -40,7 +40,7 @@ def check_tables(look: Look, model: str, *, texts: int) -> None:
     assert look("SELECT count(*) FROM event_vectors WHERE vector IS NOT NULL") == texts
 
 
-async def caught_up(client: threadkeep.AsyncClient, seconds: float = 30) -> None:
+async def caught_up(client: threadkeep.AsyncClient, seconds: float = 90) -> None:
     """Until everything is indexed, and embedded."""
     async with asyncio.timeout(seconds):
         while True:
@@ -63,7 +63,7 @@ def has_text(event: SessionEvent) -> bool:
 
 
 def said(entry: MemoryEntry) -> str:
-    return entry.content.parts[0].text.text
+    return entry.content.parts[0].text
 
 
 async def check_memories(ledger: FactLedger, client: threadkeep.AsyncClient) -> list[MemoryEntry]:

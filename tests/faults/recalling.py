@@ -8,9 +8,9 @@ from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 
 import threadkeep
-from threadkeep.v1.event_pb2 import SessionEvent
 from tests.support.embedding_endpoint import EmbeddingEndpoint, Vector
 from tests.support.vectors import vector
+from threadkeep.v1.event_pb2 import SessionEvent
 
 from .facts import fact
 

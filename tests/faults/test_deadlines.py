@@ -53,7 +53,7 @@ def gate(monkeypatch: pytest.MonkeyPatch) -> Gate:
     write = SqliteEngine.write
 
     async def gated(self: SqliteEngine, unit: Unit[T], **how: Any) -> T:
-        return await gate.pass_through(lambda: write(self, unit, **how))  # type: ignore[no-any-return]
+        return await gate.pass_through(lambda: write(self, unit, **how))
 
     monkeypatch.setattr(SqliteEngine, "write", gated)
     return gate
@@ -70,7 +70,7 @@ async def server(gate: Gate, tmp_path: Path) -> AsyncIterator[Running]:
 @pytest.fixture
 async def client(server: Running) -> AsyncIterator[threadkeep.AsyncClient]:
     async with connect(f"127.0.0.1:{server.grpc_port}", timeout=20) as opened:
-        await opened.create_session(session_id="s")
+        await opened.create_session("s")
         yield opened
 
 

@@ -14,10 +14,10 @@ from urllib.request import urlopen
 import pytest
 
 import threadkeep
-from threadkeep import errors
-from threadkeep.v1.recall_pb2 import SEARCH_MODE_HYBRID, SEARCH_MODE_RANKED
 from tests.support.model_endpoint import hangs, replies
 from tests.support.serving import ServerProcess, free_port, url_settings
+from threadkeep import errors
+from threadkeep.v1.recall_pb2 import SEARCH_MODE_HYBRID, SEARCH_MODE_RANKED
 
 from .conftest import Look, ServerMaker
 from .facts import fact, word_of
@@ -121,7 +121,7 @@ async def _goes_on(client: threadkeep.AsyncClient, server: ServerProcess, name: 
 
 async def _until_told(client: threadkeep.AsyncClient, server: ServerProcess, waiting: int) -> None:
     """Of events what is indexed waits, and the page tells what was counted last."""
-    async with asyncio.timeout(20):
+    async with asyncio.timeout(60):
         while (told := (await client.info()).embeddings.waiting) != waiting:
             assert told <= waiting
             await asyncio.sleep(0.05)

@@ -6,23 +6,23 @@ THREADKEEP_KILLS sets how often it is killed on each engine.
 from __future__ import annotations
 
 import asyncio
-import os
 import random
 
 import pytest
 
+from tests.support.said import Say
 from tests.support.serving import url_settings
+from tests.support.thoroughness import KILLS
 
 from .conftest import ServerMaker
 from .ledger import Ledger, Load, connect
 
-KILLS = int(os.environ.get("THREADKEEP_KILLS", "10"))
 SESSIONS = ("one", "two", "three")
 
 
-@pytest.mark.timeout(120 + 20 * KILLS)
+@pytest.mark.timeout(600 + 20 * KILLS)
 async def test_nothing_acknowledged_is_lost_or_doubled_by_kills(
-    make_server: ServerMaker, database_url: str | None, capsys: pytest.CaptureFixture[str]
+    make_server: ServerMaker, database_url: str | None, say: Say
 ) -> None:
     ledger = Ledger()
     server = make_server(**url_settings(database_url)).start()
@@ -36,9 +36,8 @@ async def test_nothing_acknowledged_is_lost_or_doubled_by_kills(
                     await asyncio.to_thread(server.start)
         await asyncio.to_thread(server.start)
         stored = await ledger.check(server.address)
-    with capsys.disabled():
-        engine = "sqlite" if database_url is None else "postgresql"
-        print(f"\n{engine}: kills={KILLS} acknowledged={ledger.acknowledged} stored={stored} replays={ledger.replays}")
+    engine = "sqlite" if database_url is None else "postgresql"
+    say(f"{engine}: kills={KILLS} acknowledged={ledger.acknowledged} stored={stored} replays={ledger.replays}")
     assert stored >= ledger.acknowledged
     # Calls were in flight whenever the server died, so some of them must have found their events stored.
     assert KILLS < 10 or ledger.replays

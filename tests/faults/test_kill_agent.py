@@ -20,17 +20,19 @@ from pathlib import Path
 import pytest
 
 import threadkeep
-from threadkeep.chat.wire import from_event
-from threadkeep.v1.event_pb2 import SessionEvent
 from tests.chat.serving import told
 from tests.support.model_endpoint import served
+from tests.support.said import Say
 from tests.support.serving import url_settings
+from tests.support.thoroughness import KILLS as ALL_KILLS
+from threadkeep.chat.wire import from_event
+from threadkeep.v1.event_pb2 import SessionEvent
 
 from .agent import APP, SESSION, USER, Settings
 from .clerk import CALLS, ROUNDS, Clerk
 from .conftest import ServerMaker
 
-KILLS = max(3, int(os.environ.get("THREADKEEP_KILLS", "10")) // 3)
+KILLS = max(3, ALL_KILLS // 3)
 _ANSWERED_EACH_LIFE = 2
 _LIVES_AT_MOST_S = 0.15
 
@@ -71,9 +73,9 @@ async def agents(settings: Settings) -> AsyncIterator[Agents]:
         await parent.wait()
 
 
-@pytest.mark.timeout(KILLS * 6 + 120)
+@pytest.mark.timeout(600 + 6 * KILLS)
 async def test_an_agent_that_is_killed_goes_on_where_its_session_ends(
-    make_server: ServerMaker, database_url: str | None, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    make_server: ServerMaker, database_url: str | None, tmp_path: Path, say: Say
 ) -> None:
     server = make_server(**url_settings(database_url)).start()
     journal = tmp_path / "agents.log"
@@ -100,15 +102,14 @@ async def test_an_agent_that_is_killed_goes_on_where_its_session_ends(
         events = [event async for event in client.events(SESSION)]
     assert not clerk.problems
     _check(events, settings.questions)
-    with capsys.disabled():
-        engine = "sqlite" if database_url is None else "postgresql"
-        print(f"\n{engine}: agent kills={killed} in the middle of a turn={open_when_killed} events={len(events)}")
+    engine = "sqlite" if database_url is None else "postgresql"
+    say(f"{engine}: agent kills={killed} in the middle of a turn={open_when_killed} events={len(events)}")
     assert open_when_killed > 0, "no kill hit a turn: the test shows nothing"
 
 
-@pytest.mark.timeout(KILLS * 6 + 120)
+@pytest.mark.timeout(600 + 6 * KILLS)
 async def test_two_that_resume_what_a_killed_agent_left_store_it_once(
-    make_server: ServerMaker, database_url: str | None, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    make_server: ServerMaker, database_url: str | None, tmp_path: Path, say: Say
 ) -> None:
     """Two processes at once; one of them is killed now and then, and the other ends the turn."""
     server = make_server(**url_settings(database_url)).start()
@@ -142,9 +143,8 @@ async def test_two_that_resume_what_a_killed_agent_left_store_it_once(
                 killed_resuming += statuses[0] != 0
                 _check([event async for event in client.events(SESSION)], asked)
     assert not clerk.problems
-    with capsys.disabled():
-        engine = "sqlite" if database_url is None else "postgresql"
-        print(f"\n{engine}: turns resumed by two={open_when_killed} one of them killed={killed_resuming} turns={asked}")
+    engine = "sqlite" if database_url is None else "postgresql"
+    say(f"{engine}: turns resumed by two={open_when_killed} one of them killed={killed_resuming} turns={asked}")
     assert open_when_killed > 0, "no kill hit a turn: the test shows nothing"
 
 

@@ -6,7 +6,6 @@ The server is killed a quarter as often as THREADKEEP_KILLS says, on each engine
 from __future__ import annotations
 
 import asyncio
-import os
 import random
 from collections import Counter
 from functools import partial
@@ -15,9 +14,11 @@ from pathlib import Path
 import pytest
 
 import threadkeep
+from tests.support.said import Say
+from tests.support.serving import url_settings
+from tests.support.thoroughness import KILLS as ALL_KILLS
 from threadkeep.v1.event_pb2 import SessionEvent
 from threadkeep.v1.recall_pb2 import SEARCH_MODE_HYBRID, SEARCH_MODE_SEMANTIC
-from tests.support.serving import url_settings
 
 from .conftest import Look, ServerMaker
 from .crew import crew
@@ -26,7 +27,7 @@ from .ledger import connect
 from .recall_laws import caught_up, check_found, check_tables
 from .recalling import BATCH, EMBEDDED, embedding_with, embeddings, remember, tell
 
-KILLS = max(2, int(os.environ.get("THREADKEEP_KILLS", "10")) // 4)
+KILLS = max(2, ALL_KILLS // 4)
 FEW_KILLS = max(1, KILLS // 2)
 SESSIONS = ("one", "two", "three")
 EVENTS, MEMORIES = 30, 40
@@ -58,9 +59,9 @@ DONE = (
 KNOWN = "SELECT count(*) FROM vector_models WHERE name = '{model}'"
 
 
-@pytest.mark.timeout(120 + 10 * KILLS)
+@pytest.mark.timeout(600 + 10 * KILLS)
 async def test_another_model_embeds_everything_once_whenever_the_server_dies(
-    make_server: ServerMaker, database_url: str | None, look: Look, capsys: pytest.CaptureFixture[str]
+    make_server: ServerMaker, database_url: str | None, look: Look, say: Say
 ) -> None:
     settings = {"embedder": "hashing", "embedder_batch": 3, **url_settings(database_url)}
     first = await asyncio.to_thread(make_server(embedder_dimensions=64, **settings).start)
@@ -87,9 +88,8 @@ async def test_another_model_embeds_everything_once_whenever_the_server_dies(
         assert len(entries) == MEMORIES
         check_tables(look, "hashing-v1-128", texts=len(SESSIONS) * EVENTS)
         await check_found(client, logs, entries)
-    with capsys.disabled():
-        engine = "sqlite" if database_url is None else "postgresql"
-        print(f"\n{engine}: kills={KILLS} embedded={reached} searches={dict(ledger.done)}")
+    engine = "sqlite" if database_url is None else "postgresql"
+    say(f"{engine}: kills={KILLS} embedded={reached} searches={dict(ledger.done)}")
     assert reached == sorted(reached), "what was embedded is not embedded again"
     texts = len(SESSIONS) * EVENTS + MEMORIES
     assert any(0 < count < texts for count in reached), "the server died in the middle of it"
@@ -127,7 +127,7 @@ async def _remember_of(ledger: FactLedger, client: threadkeep.AsyncClient) -> No
         ledger.done["memories"] += 1
 
 
-@pytest.mark.timeout(120 + 10 * KILLS)
+@pytest.mark.timeout(600 + 10 * KILLS)
 @pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
 async def test_an_index_that_is_made_anew_searches_completely_and_embeds_events_alone(
     make_server: ServerMaker, look: Look, tmp_path: Path

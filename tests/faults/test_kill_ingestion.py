@@ -6,7 +6,6 @@ The server is killed an eighth as often as THREADKEEP_KILLS says, on each engine
 from __future__ import annotations
 
 import asyncio
-import os
 import random
 from collections.abc import Callable, Coroutine
 from dataclasses import dataclass, field
@@ -18,15 +17,17 @@ from typing import Any
 import pytest
 
 import threadkeep
-from threadkeep import compaction
+from tests.support.said import Say
 from tests.support.serving import url_settings
+from tests.support.thoroughness import KILLS as ALL_KILLS
+from threadkeep import compaction
 
 from .conftest import ServerMaker
 from .crew import crew
 from .facts import FactLedger, Place, fact
 from .ledger import connect
 
-KILLS = max(2, int(os.environ.get("THREADKEEP_KILLS", "10")) // 8)
+KILLS = max(2, ALL_KILLS // 8)
 EVENTS = 8
 SOON = timedelta(seconds=1)
 # Ingesting takes long enough for the server to die in the middle of it, and a dead server's lease is soon over.
@@ -96,12 +97,12 @@ async def be_compacted(ledger: Told, client: threadkeep.AsyncClient, name: str) 
         await asyncio.sleep(0.1)
 
 
-@pytest.mark.timeout(120 + 20 * KILLS)
+@pytest.mark.timeout(600 + 20 * KILLS)
 @pytest.mark.parametrize(
     ("policy", "work"), [("on_expiry", expire), ("on_idle", fall_idle), ("on_compaction", be_compacted)], ids=lambda each: each
 )
 async def test_what_a_policy_remembers_is_remembered_once_whenever_the_server_dies(
-    make_server: ServerMaker, database_url: str | None, policy: str, work: Work, capsys: pytest.CaptureFixture[str]
+    make_server: ServerMaker, database_url: str | None, policy: str, work: Work, say: Say
 ) -> None:
     settings = {"memory_ingest": policy, "memory_idle": "1s", "sweep_interval": "500ms", **url_settings(database_url)}
     ledger, counts = Told(), []
@@ -120,9 +121,8 @@ async def test_what_a_policy_remembers_is_remembered_once_whenever_the_server_di
         await _until_settled(ledger, client, every_session_goes=policy == "on_expiry")
         places = await _remembered(ledger, client)
     assert places <= ledger.asked_for
-    with capsys.disabled():
-        engine = "sqlite" if database_url is None else "postgresql"
-        print(f"\n{engine} {policy}: kills={KILLS} told={len(ledger.sure)} remembered={len(places)} at the kills {counts}")
+    engine = "sqlite" if database_url is None else "postgresql"
+    say(f"{engine} {policy}: kills={KILLS} told={len(ledger.sure)} remembered={len(places)} at the kills {counts}")
 
 
 async def _until_settled(ledger: Told, client: threadkeep.AsyncClient, *, every_session_goes: bool) -> None:

@@ -6,13 +6,14 @@ The server is killed half as often as THREADKEEP_KILLS says, on each engine.
 from __future__ import annotations
 
 import asyncio
-import os
 import random
 from functools import partial
 
 import pytest
 
+from tests.support.said import Say
 from tests.support.serving import url_settings
+from tests.support.thoroughness import KILLS as ALL_KILLS
 
 from .conftest import Look, ServerMaker
 from .crew import crew
@@ -20,21 +21,21 @@ from .facts import FactLedger, add_each, come_and_go, forget_each, ingest, inges
 from .ledger import append_each, connect
 from .recall_laws import caught_up, check_found, check_memories, check_tables, events_of, texts_in
 
-KILLS = max(2, int(os.environ.get("THREADKEEP_KILLS", "10")) // 2)
+KILLS = max(2, ALL_KILLS // 2)
 SESSIONS = ("one", "two", "three")
 SETTINGS = {"embedder": "hashing", "embedder_dimensions": 64, "embedder_batch": 3}
 MODEL = "hashing-v1-64"
 
 
-@pytest.mark.timeout(120 + 20 * KILLS)
+@pytest.mark.timeout(600 + 20 * KILLS)
 async def test_nothing_is_forgotten_or_remembered_twice_by_kills(
-    make_server: ServerMaker, database_url: str | None, look: Look, capsys: pytest.CaptureFixture[str]
+    make_server: ServerMaker, database_url: str | None, look: Look, say: Say
 ) -> None:
     ledger = FactLedger()
     server = await asyncio.to_thread(make_server(**SETTINGS, **url_settings(database_url)).start)
     async with connect(server.address) as client:
         for session in SESSIONS:
-            await client.create_session(session_id=session, never_expires=True)
+            await client.create_session(session, never_expires=True)
         work = [append_each(ledger, client, session, f"w{n}") for session in SESSIONS for n in range(2)]
         work += [ingest_each(ledger, client, session) for session in SESSIONS]
         work += [add_each(ledger, client, "a"), add_each(ledger, client, "b"), forget_each(ledger, client)]
@@ -55,11 +56,8 @@ async def test_nothing_is_forgotten_or_remembered_twice_by_kills(
         logs = await events_of(client, [session.ref.session_id async for session in client.sessions()])
         check_tables(look, MODEL, texts=texts_in(logs))
         found = await check_found(client, logs, entries)
-    with capsys.disabled():
-        engine = "sqlite" if database_url is None else "postgresql"
-        print(
-            f"\n{engine}: kills={KILLS} events={ledger.acknowledged} memories={len(entries)} found={found} {dict(ledger.done)}"
-        )
+    engine = "sqlite" if database_url is None else "postgresql"
+    say(f"{engine}: kills={KILLS} events={ledger.acknowledged} memories={len(entries)} found={found} {dict(ledger.done)}")
     assert KILLS < 10 or ledger.done["forgotten"]
     assert set(ledger.problems) <= {"UNAVAILABLE", "DEADLINE_EXCEEDED"}, ledger.problems
 

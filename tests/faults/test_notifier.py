@@ -14,13 +14,13 @@ import asyncpg
 import pytest
 import sqlalchemy as sa
 
-from threadkeep_server.store.sql.engine import SqlOptions
-from threadkeep_server.store.sql.postgres_listener import APPLICATION_NAME, CHANNEL, PostgresListener
-from threadkeep_server.store.sql.store import SqlStore, open_store
 from tests.support.codec import CODEC, draft
 from tests.support.postgres import PostgresCluster
 from tests.support.serving import free_port
 from tests.support.sessions import append, create
+from threadkeep_server.store.sql.engine import SqlOptions
+from threadkeep_server.store.sql.postgres_listener import APPLICATION_NAME, CHANNEL, PostgresListener
+from threadkeep_server.store.sql.store import SqlStore, open_store
 
 pytestmark = pytest.mark.postgres
 

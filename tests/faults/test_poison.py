@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 import threadkeep
-from threadkeep import ParkedChange, errors
 from tests.support.serving import ServerProcess, url_settings
+from threadkeep import ParkedChange, errors
 
 from .conftest import ServerMaker
 from .group_crew import NAME, Group, connect
@@ -72,7 +72,7 @@ def expected(poisoned: int, *, cured: bool = False) -> dict[str, set[int]]:
     return wanted
 
 
-async def until_done(group: Group, wanted: dict[str, set[int]], seconds: float = 30) -> None:
+async def until_done(group: Group, wanted: dict[str, set[int]], seconds: float = 90) -> None:
     def handled() -> dict[str, set[int]]:
         return {name: set(done) for name, done in group.look().done.items()}
 
@@ -82,7 +82,7 @@ async def until_done(group: Group, wanted: dict[str, set[int]], seconds: float =
 
 
 async def until_parked(
-    group: Group, client: threadkeep.AsyncClient, number: int, *, attempts: int = 0, seconds: float = 30
+    group: Group, client: threadkeep.AsyncClient, number: int, *, attempts: int = 0, seconds: float = 90
 ) -> dict[str, ParkedChange]:
     """The parked changes, once there are so many, none is being replayed and all had so many attempts; by what their event's id
     begins with."""

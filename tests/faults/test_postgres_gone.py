@@ -8,9 +8,9 @@ from collections.abc import Awaitable, Callable
 import pytest
 
 import threadkeep
-from threadkeep import errors
 from tests.support.postgres import PostgresCluster
 from tests.support.serving import free_port
+from threadkeep import errors
 
 from .conftest import ServerMaker
 from .ledger import Ledger, Load, connect
@@ -48,14 +48,14 @@ async def test_every_call_says_that_the_store_is_unavailable(
 ) -> None:
     server = make_server(database_url=durable_url).start()
     async with connect(server.address) as client:
-        await client.create_session(session_id="one")
+        await client.create_session("one")
         event = threadkeep.user("kept", event_id="e1")
         await client.append("one", event)
         await asyncio.to_thread(durable_postgres.kill)
         try:
             calls: list[Callable[[], Awaitable[object]]] = [
                 lambda: client.append("one", threadkeep.user("not yet", event_id="e2")),
-                lambda: client.create_session(session_id="two"),
+                lambda: client.create_session("two"),
                 lambda: client.get_session("one"),
                 lambda: client.list_events("one"),
                 lambda: client.get_event("one", "e1"),

@@ -41,7 +41,7 @@ async def test_readers_never_see_half_a_batch(make_server: ServerMaker, database
             seen.append(len(ids))
 
     async with connect(server.address, timeout=30) as client, connect(server.address, timeout=30) as other:
-        await client.create_session(session_id="s")
+        await client.create_session("s")
         async with asyncio.TaskGroup() as readers:
             for _ in range(3):
                 readers.create_task(read(other))
@@ -56,7 +56,7 @@ async def test_readers_never_see_half_a_batch(make_server: ServerMaker, database
 async def test_64_writers_leave_no_gap(make_server: ServerMaker, database_url: str | None) -> None:
     server = make_server(**url_settings(database_url)).start()
     async with connect(server.address, timeout=60) as client:
-        await client.create_session(session_id="s")
+        await client.create_session("s")
 
         async def write(writer: int) -> list[tuple[str, int]]:
             told = []

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import asyncio
+import time
 from contextlib import AsyncExitStack
-
-import pytest
 
 from tests.support.marks import summarising
 from tests.support.model_endpoint import endpoint
+from tests.support.said import Say
 from tests.support.serving import url_settings
 
 from .compactors import Score, TurnLedger, apply_each, replace_each, run_strategies
@@ -20,14 +20,13 @@ from .watchers import Watch
 from .window_laws import check_session
 from .wire import wire
 
-SECONDS = 4.0
+SECONDS, AT_MOST = 4.0, 120.0
 SESSION = "shared"
 
 
-async def test_no_read_sees_a_window_that_never_was(
-    make_server: ServerMaker, database_url: str | None, capsys: pytest.CaptureFixture[str]
-) -> None:
+async def test_no_read_sees_a_window_that_never_was(make_server: ServerMaker, database_url: str | None, say: Say) -> None:
     ledger, score, watch = TurnLedger(), Score(), Watch()
+    until = time.monotonic() + AT_MOST
     async with AsyncExitStack() as stack:
         model = await stack.enter_async_context(endpoint("openai"))
         model.does(summarising(model, slowest=0.02))
@@ -36,7 +35,7 @@ async def test_no_read_sees_a_window_that_never_was(
         one, other = servers[0].address, servers[-1].address
         clients = [await stack.enter_async_context(connect(address, timeout=30)) for address in (one, other)]
         wires = [await stack.enter_async_context(wire(address, seconds=30)) for address in (one, other)]
-        await clients[0].create_session(session_id=SESSION)
+        await clients[0].create_session(SESSION)
         await set_policy(wires[0], SESSION)
         async with crew(
             *(append_each(ledger, clients[number % 2], SESSION, f"w{number}") for number in range(4)),
@@ -48,18 +47,23 @@ async def test_no_read_sees_a_window_that_never_was(
             watch.history(wires[0], SESSION),
         ) as working:
             await asyncio.sleep(SECONDS)
+            while not (enough := _enough(score, watch)) and time.monotonic() < until:  # noqa: ASYNC110 - a slow machine
+                await asyncio.sleep(0.1)
             working.check()
         await ledger.check(one)
         records = await check_session(wires[1], SESSION, score.told[SESSION], summarised=True)
         log = await wires[0].log(SESSION)
         watch.check(log)
     by_policy = sum(record.actor == "policy" for record in records)
-    with capsys.disabled():
-        engine = "sqlite" if database_url is None else "postgresql, two servers"
-        found = f"events={len(log)} compactions={len(records)} by policy={by_policy} reads={len(watch.sights)}"
-        print(f"\n{engine}: {found} {dict(score.outcomes)}")
+    engine = "sqlite" if database_url is None else "postgresql, two servers"
+    found = f"events={len(log)} compactions={len(records)} by policy={by_policy} reads={len(watch.sights)}"
+    say(f"{engine}: {found} {dict(score.outcomes)}")
     assert not ledger.problems
     assert not score.problems
-    assert score.outcomes["won"] > 10
-    assert score.outcomes["lost"] > 0, "they raced"
-    assert len({sight.last_seq for sight in watch.sights}) > 10, "the readers read while the log grew"
+    assert enough
+
+
+def _enough(score: Score, watch: Watch) -> bool:
+    """They raced, and the readers read while the log grew."""
+    read = len({sight.last_seq for sight in watch.sights})
+    return score.outcomes["won"] > 10 and score.outcomes["lost"] > 0 and read > 10

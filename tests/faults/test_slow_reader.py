@@ -20,12 +20,13 @@ import grpc.aio
 import pytest
 
 import threadkeep
+from tests.support.said import Say
+from tests.support.serving import RECONNECT, ServerProcess, url_settings
 from threadkeep.v1.filter_pb2 import EventFilter
 from threadkeep.v1.message_pb2 import ROLE_USER
 from threadkeep.v1.subscription_pb2 import Change, CheckpointKind
 from threadkeep.v1.subscription_service_pb2 import ChangeScope, WatchAllRequest, WatchAllResponse
 from threadkeep.v1.subscription_service_pb2_grpc import SubscriptionServiceStub
-from tests.support.serving import RECONNECT, ServerProcess, url_settings
 
 from .conftest import ServerMaker
 from .crew import crew
@@ -134,9 +135,9 @@ class Memory:
         return most
 
 
-@pytest.mark.timeout(120 + 4 * SECONDS)
+@pytest.mark.timeout(600 + 4 * SECONDS)
 async def test_a_subscriber_that_stops_reading_costs_bounded_memory_and_catches_up(
-    make_server: ServerMaker, database_url: str | None, capsys: pytest.CaptureFixture[str]
+    make_server: ServerMaker, database_url: str | None, say: Say
 ) -> None:
     server = make_server(**url_settings(database_url)).start()
     memory = Memory(server)
@@ -164,12 +165,11 @@ async def test_a_subscriber_that_stops_reading_costs_bounded_memory_and_catches_
                     well.check()
     while_catching_up = memory.phase()
     late = max(prompt.times[place] - at for place, at in load.acknowledged.items() if place in prompt.times)
-    with capsys.disabled():
-        engine = "sqlite" if database_url is None else "postgresql"
-        rate = len(load.acknowledged) * sum(BATCH) / (time.monotonic() - since + BEFORE) / 1e6
-        mib = [each >> 20 for each in (before, unread, while_catching_up)]
-        memories = f"resident before={mib[0]} unread={mib[1]} catching up={mib[2]} MiB"
-        print(f"\n{engine}: {SECONDS:g} s unread at {rate:.1f} MB/s, {memories}, others at most {late * 1e3:.0f} ms late")
+    engine = "sqlite" if database_url is None else "postgresql"
+    rate = len(load.acknowledged) * sum(BATCH) / (time.monotonic() - since + BEFORE) / 1e6
+    mib = [each >> 20 for each in (before, unread, while_catching_up)]
+    memories = f"resident before={mib[0]} unread={mib[1]} catching up={mib[2]} MiB"
+    say(f"{engine}: {SECONDS:g} s unread at {rate:.1f} MB/s, {memories}, others at most {late * 1e3:.0f} ms late")
     for each in (slow, slow_too):
         assert each.checkpoints[1:4] == [CAUGHT_UP, FELL_BEHIND, CAUGHT_UP]
         first = prompt.told.index(each.told[0])

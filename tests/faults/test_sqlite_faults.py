@@ -15,8 +15,8 @@ from pathlib import Path
 import pytest
 
 import threadkeep
-from threadkeep import errors
 from tests.support.serving import ServerProcess
+from threadkeep import errors
 
 from .conftest import ServerMaker
 from .ledger import Ledger, Load, connect
@@ -190,7 +190,7 @@ async def test_sigterm_drains(make_server: ServerMaker, database_url: str | None
     """What is under way is completed, what comes later is told to go elsewhere, and the process ends in order."""
     ledger = Ledger()
     settings = {} if database_url is None else {"database_url": database_url}
-    server = make_server(drain_grace="2s", **settings).start()
+    server = make_server(drain_grace="10s", **settings).start()
     async with connect(server.address) as client:
         async with Load(ledger, client, ("one", "two")) as load:
             await load.until_acknowledged(50)

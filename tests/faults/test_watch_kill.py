@@ -6,21 +6,21 @@ THREADKEEP_KILLS sets how often it is killed on each engine.
 from __future__ import annotations
 
 import asyncio
-import os
 import random
 import sys
 
 import pytest
 
 import threadkeep
+from tests.support.said import Say
 from tests.support.serving import url_settings
+from tests.support.thoroughness import KILLS
 
 from .conftest import ServerMaker
 from .crew import crew
 from .followers import Follower, logged, until_told
 from .ledger import Ledger, Load, connect
 
-KILLS = int(os.environ.get("THREADKEEP_KILLS", "10"))
 SESSIONS = ("one", "two", "three")
 WORD = "w0-1"
 """In the text of some events of every session."""
@@ -38,10 +38,8 @@ def followers() -> list[Follower]:
     ]
 
 
-@pytest.mark.timeout(120 + 20 * KILLS)
-async def test_every_change_is_told_once_whoever_dies(
-    make_server: ServerMaker, database_url: str | None, capsys: pytest.CaptureFixture[str]
-) -> None:
+@pytest.mark.timeout(600 + 20 * KILLS)
+async def test_every_change_is_told_once_whoever_dies(make_server: ServerMaker, database_url: str | None, say: Say) -> None:
     ledger, watching = Ledger(), followers()
     server = await asyncio.to_thread(make_server(**url_settings(database_url)).start)
     async with connect(server.address) as client:
@@ -60,10 +58,9 @@ async def test_every_change_is_told_once_whoever_dies(
             await until_told([each for each in watching if "session" not in each.options], "three", "last-w0-1-three")
             await until_told(watching, "one", "last-w0-1-one")
         told = {each.name: await _check(client, each) for each in watching}
-    with capsys.disabled():
-        engine = "sqlite" if database_url is None else "postgresql"
-        lives = sum(each.lives for each in watching if each.cuts)
-        print(f"\n{engine}: kills={KILLS} acknowledged={ledger.acknowledged} told={told} subscribers cut off={lives}")
+    engine = "sqlite" if database_url is None else "postgresql"
+    lives = sum(each.lives for each in watching if each.cuts)
+    say(f"{engine}: kills={KILLS} acknowledged={ledger.acknowledged} told={told} subscribers cut off={lives}")
     assert told["all"] >= ledger.acknowledged
     assert 0 < told["all that hold a word"] < told["all"]
 

@@ -8,11 +8,11 @@ from dataclasses import dataclass, field
 from itertools import cycle, pairwise
 from typing import Any
 
+from tests.support.conversations import answered, calls_of, orphans
+from tests.support.marks import Mark, is_summary, shown
 from threadkeep.v1.event_pb2 import SessionEvent
 from threadkeep.v1.filter_pb2 import LOG_VIEW_ACTIVE
 from threadkeep.v1.message_pb2 import ROLE_USER
-from tests.support.conversations import answered, calls_of, orphans
-from tests.support.marks import Mark, is_summary, shown
 
 from .window_laws import mark_of
 from .wire import Wire

@@ -6,11 +6,11 @@ import asyncio
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 
+from tests.support.conversations import answered
+from tests.support.marks import Mark, marks, shown, stands_for
 from threadkeep.v1.compaction_pb2 import Compaction
 from threadkeep.v1.event_pb2 import SessionEvent
 from threadkeep.v1.session_pb2 import Session, WindowCounters
-from tests.support.conversations import answered
-from tests.support.marks import Mark, marks, shown, stands_for
 
 from .wire import Wire
 
@@ -37,7 +37,7 @@ async def check_session(wire: Wire, session: str, told: Mapping[str, Compaction]
 
 async def _still(wire: Wire, session: str) -> tuple[Session, list[Compaction], list[SessionEvent]]:
     """All of a session at one instant: what callers gave up, or a policy, may still be under way."""
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(60):
         while True:
             read = await wire.session(session), await wire.records(session), await wire.log(session)
             if await wire.session(session) == read[0]:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, cast
 import grpc
 import grpc.aio
 
+from tests.support.serving import RECONNECT
 from threadkeep.v1 import compaction_service_pb2 as cs
 from threadkeep.v1 import event_service_pb2 as es
 from threadkeep.v1 import session_service_pb2 as ss
@@ -21,7 +22,6 @@ from threadkeep.v1.event_service_pb2_grpc import EventServiceStub
 from threadkeep.v1.filter_pb2 import EventFilter
 from threadkeep.v1.session_pb2 import Session, SessionRef
 from threadkeep.v1.session_service_pb2_grpc import SessionServiceStub
-from tests.support.serving import RECONNECT
 
 if TYPE_CHECKING:  # they exist in the stub files alone
     from threadkeep.v1.compaction_service_pb2_grpc import CompactionServiceAsyncStub

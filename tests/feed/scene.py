@@ -56,7 +56,7 @@ class Scene:
         return await self.tap.read(view, from_beginning=True)
 
     async def create(self, session_id: str = "s", **fields: object) -> Session:
-        return await self.client.create_session(session_id=session_id, **fields)  # type: ignore[arg-type]
+        return await self.client.create_session(session_id, **fields)  # type: ignore[arg-type]
 
     async def say(self, *texts: str, to: str = "s") -> AppendEventsResponse:
         """Appends what a user says, in one batch."""

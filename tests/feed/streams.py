@@ -12,13 +12,13 @@ from typing import TYPE_CHECKING, Any, cast
 import grpc
 import grpc.aio
 
+from tests.support.serving import RECONNECT
 from threadkeep.errors import ThreadkeepError, from_rpc_error
 from threadkeep.v1 import subscription_pb2 as pb
 from threadkeep.v1 import subscription_service_pb2 as su
 from threadkeep.v1.filter_pb2 import EventFilter
 from threadkeep.v1.session_pb2 import SessionRef
 from threadkeep.v1.subscription_service_pb2_grpc import SubscriptionServiceStub
-from tests.support.serving import RECONNECT
 
 if TYPE_CHECKING:  # it exists in the stub files alone
     from threadkeep.v1.subscription_service_pb2_grpc import SubscriptionServiceAsyncStub

@@ -9,6 +9,7 @@ from contextlib import asynccontextmanager
 import pytest
 
 import threadkeep
+from tests.support.serving import ServerProcess, url_settings
 from threadkeep import compaction
 from threadkeep.errors import ResumePositionExpired
 from threadkeep.v1 import subscription_service_pb2 as su
@@ -16,7 +17,6 @@ from threadkeep.v1.event_pb2 import NativeContent
 from threadkeep.v1.filter_pb2 import EventFilter
 from threadkeep.v1.message_pb2 import ROLE_USER
 from threadkeep.v1.subscription_pb2 import Change
-from tests.support.serving import ServerProcess, url_settings
 
 from .conftest import ServerMaker
 from .facts import Transcript, facts_of, transcript
@@ -233,7 +233,7 @@ class TestForgetting:
         async with opened(server.address) as scene:
             await write(scene)
             await asyncio.sleep(0.01)
-            cut = (await scene.client.create_session(session_id="cut")).create_time.ToNanoseconds()
+            cut = (await scene.client.create_session("cut")).create_time.ToNanoseconds()
             await write(scene)
             old = await told(scene, view)
         server.kill()
@@ -269,7 +269,7 @@ class TestForgetting:
 
 
 async def until_expired(tap: Subscriber, view: View, token: str) -> None:
-    async with asyncio.timeout(20):
+    async with asyncio.timeout(60):
         while True:
             try:
                 await tap.read(view, resume_token=token)

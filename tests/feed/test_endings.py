@@ -8,11 +8,11 @@ import time
 import pytest
 
 import threadkeep
+from tests.support.serving import ServerProcess, url_settings
 from threadkeep.v1 import subscription_pb2 as pb
 from threadkeep.v1 import subscription_service_pb2 as su
 from threadkeep.v1.event_pb2 import NativeContent
 from threadkeep.v1.filter_pb2 import EventFilter
-from tests.support.serving import ServerProcess, url_settings
 
 from .conftest import ServerMaker
 from .facts import facts_of

@@ -10,9 +10,9 @@ import asyncpg
 import pytest
 import sqlalchemy as sa
 
+from tests.support.postgres import PostgresCluster
 from threadkeep.v1 import subscription_pb2 as pb
 from threadkeep_server.store.sql.postgres_listener import APPLICATION_NAME
-from tests.support.postgres import PostgresCluster
 
 from .conftest import ServerMaker
 from .facts import facts_of

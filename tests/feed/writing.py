@@ -162,7 +162,7 @@ class Writer:
 
     async def _create(self, ref: SessionRef) -> None:
         session = await self._client.create_session(
-            ref.user_id, app=ref.app, session_id=ref.session_id, labels=labels_of(ref), never_expires=True
+            ref.session_id, user_id=ref.user_id, app=ref.app, labels=labels_of(ref), never_expires=True
         )
         self._ledger.created[session.uid] = session
 
@@ -183,12 +183,12 @@ class Writer:
         for die in (self._delete, self._expire):
             ref = named(MORTAL)
             await self._client.create_session(
-                ref.user_id, app=ref.app, session_id=MORTAL, labels=labels_of(ref), return_existing=True
+                MORTAL, user_id=ref.user_id, app=ref.app, labels=labels_of(ref), return_existing=True
             )
             await die(ref)
         for ref in REFS:
             await self._client.create_session(
-                ref.user_id, app=ref.app, session_id=ref.session_id, labels=labels_of(ref), return_existing=True
+                ref.session_id, user_id=ref.user_id, app=ref.app, labels=labels_of(ref), return_existing=True
             )
             self._updated(await self._client.update_session(ref, metadata=CURTAIN))
 

@@ -11,6 +11,7 @@ import pytest
 import sqlalchemy as sa
 from sqlalchemy import Connection
 
+from tests.support.codec import CODEC, draft, parse, texts
 from threadkeep_server.domain.filters import EventFilter
 from threadkeep_server.domain.model import SessionRef, Usage
 from threadkeep_server.store.base import AppendRequest, EventQuery, SearchQuery, SessionQuery, UserScope
@@ -20,7 +21,6 @@ from threadkeep_server.store.sql.open import open_engine
 from threadkeep_server.store.sql.schema import SCHEMA_VERSION, changes, feed_floor, meta
 from threadkeep_server.store.sql.sqlite import DatabaseInUse
 from threadkeep_server.store.sql.store import SqlStore, open_store
-from tests.support.codec import CODEC, draft, parse, texts
 
 from . import first_schema
 
@@ -66,16 +66,17 @@ async def test_sessions_of_the_first_schema_are_read(first: str) -> None:
         assert (alice.uid, alice.create_time, alice.expire_time) == ("u-1", 1_700_000_000_000_000_001, None)
         assert (alice.metadata_json, alice.labels) == ('{"topic": "shoes"}', {"tier": "gold"})
         assert (alice.log_version, alice.last_seq, alice.window.events, alice.window.turns) == (2, 3, 3, 1)
+        assert alice.window.bytes == sum(size for size, _ in first_schema.PLAIN_BODIES.values())
         assert alice.usage == Usage(5, 7, 12, 0, 0)
         assert bob.expire_time == 4_000_000_000_000_000_000
         found = await store.list_sessions("default", SessionQuery(labels={"tier": "gold"}))
         assert [session.ref for session in found.sessions] == [ALICE]
 
 
-async def test_events_of_the_first_schema_are_read_byte_for_byte(first: str) -> None:
+async def test_events_of_the_first_schema_are_read_as_a_client_of_today_would_have_sent_them(first: str) -> None:
     async with open_store(first, CODEC) as store:
         events = (await store.list_events("default", ALICE, EventQuery())).events
-        assert [event.body.hex() for event in events] == [body for _, body in first_schema.BODIES.values()]
+        assert [event.body.hex() for event in events] == [body for _, body in first_schema.PLAIN_BODIES.values()]
         assert texts(events) == list(first_schema.TEXTS.values())
         second = parse(await store.get_event("default", ALICE, "e2"))
         assert (second.seq, second.author, second.message.parts[1].tool_call.arguments_json) == (2, "seller", '{"size": 42.0}')
@@ -85,7 +86,7 @@ async def test_events_of_the_first_schema_are_read_byte_for_byte(first: str) -> 
 
 async def test_logs_of_the_first_schema_go_on(first: str) -> None:
     async with open_store(first, CODEC) as store:
-        size, body = first_schema.BODIES["e1"]
+        size, body = first_schema.PLAIN_BODIES["e1"]
         replay = draft(first_schema.TEXTS["e1"], event_id="e1")
         assert replay.body == bytes.fromhex(body)[:size]
         request = AppendRequest("default", ALICE, [replay, draft("more", event_id="e4")], now=1_800_000_000_000_000_000)

@@ -12,9 +12,9 @@ from pathlib import Path
 from rich.console import Console
 from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 
+from tests.support.postgres import PostgresError
 from threadkeep import AsyncClient
 from threadkeep.errors import ThreadkeepError
-from tests.support.postgres import PostgresError
 
 from . import figures
 from .asking import APP, MODES, PLAIN, Answers, Ingested, Say, Served

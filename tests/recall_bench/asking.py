@@ -120,7 +120,7 @@ class Served:
 
     async def _append(self, user: str, conversation: Conversation) -> AsyncIterator[int]:
         for session in conversation.sessions:
-            ref = await self._client.create_session(user, session_id=session.id, never_expires=True)
+            ref = await self._client.create_session(session.id, user_id=user, never_expires=True)
             for start in range(0, len(session.turns), _BATCH):
                 batch = session.turns[start : start + _BATCH]
                 await self._client.append(ref, *map(event_of, batch))
@@ -131,7 +131,7 @@ class Served:
         sessions = [(user, session.id) for user, each in self._owned for session in each.sessions]
         added = 0
         for number, (user, session) in enumerate(sessions, 1):
-            added += (await self._client.memory(user).add_session(session, include_tools=True)).added
+            added += (await self._client.memory(user_id=user).add_session(session, include_tools=True)).added
             say("remembering", number, len(sessions))
         return added
 
@@ -164,7 +164,7 @@ class Served:
         """Every question of what is remembered of its conversation's user."""
         answers = Answers()
         for user, _, places, question in self._questions(f"memory, {mode}", say):
-            memory, asked = self._client.memory(user), question.text[:_MOST_QUESTION]
+            memory, asked = self._client.memory(user_id=user), question.text[:_MOST_QUESTION]
             begun = time.perf_counter()
             found = await memory.search(asked, mode=mode, top_k=HITS, reference_time=_now(question, mode))
             answers.seconds.append(time.perf_counter() - begun)

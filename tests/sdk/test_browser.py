@@ -15,10 +15,10 @@ import pytest
 from playwright.sync_api import Page, expect, sync_playwright
 
 import threadkeep
-from threadkeep import assistant, tool_call, tool_result, user
 from tests.sdk import npm
 from tests.support.serving import ServerProcess, free_port, nursery
 from tests.support.toolchains import require
+from threadkeep import assistant, tool_call, tool_result, user
 
 ARGUMENTS = (
     "--no-sandbox",

@@ -73,7 +73,7 @@ def test_its_own_tests_pass_and_its_documentation_builds(repository: Path) -> No
     _maven("test javadoc:javadoc", repository)
     ran = sum(int(re.findall(r'tests="(\d+)"', report.read_text())[0]) for report in reports.glob("TEST-*.xml"))
     assert ran >= 55, f"only {ran} tests ran"
-    assert (CLIENT / "target/reports/apidocs/dev/threadkeep/Threadkeep.html").exists()
+    assert (CLIENT / "target/reports/apidocs/dev/threadkeep/ThreadkeepClient.html").exists()
 
 
 def test_what_the_readme_says_works_from_an_empty_directory(
@@ -89,7 +89,7 @@ def test_what_the_readme_says_works_from_an_empty_directory(
     _run(install, tmp_path, environment)
     with zipfile.ZipFile(repository / ARTEFACT / "threadkeep-client-0.1.0.jar") as jar:
         names = {name for name in jar.namelist() if name.endswith(".class")}
-    assert "dev/threadkeep/Threadkeep.class" in names
+    assert "dev/threadkeep/ThreadkeepClient.class" in names
     assert "dev/threadkeep/v1/SessionEvent.class" in names
     assert not [name for name in names if "conformance" in name or "bench" in name or "Test" in name]
     print(f"threadkeep-client-0.1.0.jar: {len(names)} classes")

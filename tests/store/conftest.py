@@ -10,13 +10,13 @@ from pathlib import Path
 
 import pytest
 
-from threadkeep_server.store.base import Store
-from threadkeep_server.store.memory import MemoryStore
-from threadkeep_server.store.sql.store import open_store
 from tests.support.codec import CODEC
 from tests.support.copies import Copies
 from tests.support.postgres import PostgresCluster
 from tests.support.scratch import scratch_folder
+from threadkeep_server.store.base import Store
+from threadkeep_server.store.memory import MemoryStore
+from threadkeep_server.store.sql.store import open_store
 
 pytest.register_assert_rewrite("tests.store.rows", "tests.store.suite")
 
@@ -32,13 +32,17 @@ def tmp_path() -> Iterator[Path]:
 def opened_sqlite() -> Iterator[Path]:
     """A folder with the files of a SQLite database that a store was opened on and closed."""
 
-    async def once(file: Path) -> None:
-        async with open_store(f"sqlite:///{file}", CODEC):
+    with scratch_folder() as folder:
+        open_once(folder)
+        yield folder
+
+
+def open_once(folder: Path) -> None:
+    async def once() -> None:
+        async with open_store(f"sqlite:///{folder}/threadkeep.db", CODEC):
             pass
 
-    with scratch_folder() as folder:
-        asyncio.run(once(folder / "threadkeep.db"))
-        yield folder
+    asyncio.run(once())
 
 
 @pytest.fixture
@@ -60,9 +64,22 @@ def postgres_url(postgres_copies: Copies) -> Iterator[str]:
         yield url
 
 
+@pytest.fixture(scope="module")
+def shared_postgres_url(postgres_copies: Copies) -> Iterator[str]:
+    """The same for all tests of a module: see tests.support.emptied."""
+    with postgres_copies.one() as url:
+        yield url
+
+
 @pytest.fixture(scope="package")
 def pgvector_copies(pgvector_postgres: PostgresCluster) -> Copies:
     return Copies(pgvector_postgres, "store")
+
+
+@pytest.fixture(scope="module")
+def shared_pgvector_url(pgvector_copies: Copies) -> Iterator[str]:
+    with pgvector_copies.one() as url:
+        yield url
 
 
 @pytest.fixture

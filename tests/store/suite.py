@@ -16,6 +16,7 @@ from tests.store.rows.append import AppendRows, ConcurrencyRows, CreatingRows, P
 from tests.store.rows.compaction import CompactionConcurrencyRows, CompactionRows, RecordRows, RefusalRows
 from tests.store.rows.consumers import BalanceRows, JoiningRows
 from tests.store.rows.durable import DurableRows, SharedRows
+from tests.store.rows.expiry import ExpiryRows
 from tests.store.rows.feed import FeedDetailRows, FeedRows
 from tests.store.rows.feed_places import FeedDeletionRows, FeedHintRows, FeedLocateRows, FeedTrimRows
 from tests.store.rows.feed_reading import FeedEventRows, FeedPagingRows, FeedScopeRows
@@ -39,7 +40,7 @@ from tests.store.rows.reading import FidelityRows, PagingRows
 from tests.store.rows.recall import CandidateChangeRows, CandidateRows
 from tests.store.rows.recall_scopes import CandidateLimitRows, CandidateScopeRows
 from tests.store.rows.search import SearchPagingRows, SearchRows, TextRows
-from tests.store.rows.sessions import ExpiryRows, NamingRows, SessionRows
+from tests.store.rows.sessions import NamingRows, SessionRows
 from tests.store.rows.upkeep import UpkeepRows
 from tests.store.rows.vectors import EmbeddingRows, VectorDeletionRows, VectorModelRows, VectorScopeRows
 from tests.store.rows.windows import ContextConcurrencyRows, ContextRows, WindowRows

@@ -7,6 +7,10 @@ import threading
 
 import pytest
 
+from tests.support.candidates import caught_up
+from tests.support.codec import CODEC, draft
+from tests.support.memories import candidates, memory, remember
+from tests.support.sessions import TENANT, append, session_with
 from threadkeep_server.domain.feed import BEGINNING, ChangeKind
 from threadkeep_server.domain.recall import WordQuery, Words
 from threadkeep_server.store.base import UserScope
@@ -14,10 +18,6 @@ from threadkeep_server.store.sql.engine import SqlOptions
 from threadkeep_server.store.sql.memories_store import SqlMemories
 from threadkeep_server.store.sql.store import open_store
 from threadkeep_server.transport.codec import EventCodec
-from tests.support.candidates import caught_up
-from tests.support.codec import CODEC, draft
-from tests.support.memories import candidates, memory, remember
-from tests.support.sessions import TENANT, append, session_with
 
 
 class _Watching(EventCodec):

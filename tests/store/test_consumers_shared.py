@@ -11,12 +11,6 @@ import pytest
 import sqlalchemy as sa
 from sqlalchemy.util import await_only
 
-from threadkeep_server.domain.errors import ConsumerNotFound
-from threadkeep_server.domain.feed import Position
-from threadkeep_server.store.consumers import MOST_REPLAYS
-from threadkeep_server.store.sql import consumer_units, postgres
-from threadkeep_server.store.sql.schema import consumer_partitions
-from threadkeep_server.store.sql.store import SqlStore, open_store
 from tests.store.rows.consumers import (
     KEY,
     LATER,
@@ -34,6 +28,13 @@ from tests.store.rows.consumers import (
 )
 from tests.support.clock import NOW
 from tests.support.codec import CODEC
+from tests.support.thoroughness import size
+from threadkeep_server.domain.errors import ConsumerNotFound
+from threadkeep_server.domain.feed import Position
+from threadkeep_server.store.consumers import MOST_REPLAYS
+from threadkeep_server.store.sql import consumer_units, postgres
+from threadkeep_server.store.sql.schema import consumer_partitions
+from threadkeep_server.store.sql.store import SqlStore, open_store
 
 pytestmark = pytest.mark.postgres
 
@@ -120,7 +121,7 @@ async def test_who_works_does_not_wait_for_who_balances(stores: Stores) -> None:
     one, other = stores
     await working(one)
     async with holding(other, lambda connection: consumer_units.hold(connection, KEY)):
-        async with asyncio.timeout(5):
+        async with asyncio.timeout(60):
             assert not await one.acknowledge(KEY, "m", {0: Position(9, 9)})
             assert await one.reject(KEY, "m", 1, "no") == 1
             assert await one.park(KEY, "m", change(2), "no", NOW)
@@ -177,7 +178,7 @@ async def test_nobody_waits_for_who_waits_for_it(stores: Stores, unforgiving: No
     await join(stores[0], *members, partitions=16)
 
     async def member(store: SqlStore, name: str, dice: random.Random) -> None:
-        for step in range(25):
+        for step in range(size(25, 10)):
             numbers = await held(store, name, now=NOW + step)
             ahead = {number: Position(9, step + 1) for number in dice.sample(numbers, len(numbers))}
             await asyncio.gather(

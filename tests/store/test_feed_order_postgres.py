@@ -15,6 +15,9 @@ import sqlalchemy as sa
 from sqlalchemy import Connection
 from sqlalchemy.util import await_only
 
+from tests.support.clock import NOW
+from tests.support.codec import CODEC, draft
+from tests.support.sessions import TENANT, append, compact, create, new_session, placed, ref
 from threadkeep_server.domain.errors import SessionAlreadyExists
 from threadkeep_server.domain.model import SessionChange
 from threadkeep_server.store.base import AppendRequest
@@ -22,9 +25,6 @@ from threadkeep_server.store.sql.engine import SessionName
 from threadkeep_server.store.sql.postgres import PostgresEngine
 from threadkeep_server.store.sql.schema import APPENDED, CREATED, changes
 from threadkeep_server.store.sql.store import SqlStore, open_store
-from tests.support.clock import NOW
-from tests.support.codec import CODEC, draft
-from tests.support.sessions import TENANT, append, compact, create, new_session, placed, ref
 
 pytestmark = pytest.mark.postgres
 
@@ -55,7 +55,7 @@ async def held(database: asyncpg.Connection, session_id: str) -> AsyncIterator[N
 
 async def blocked(database: asyncpg.Connection, count: int) -> None:
     """Returns when as many transactions wait."""
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(60):
         while await database.fetchval(_BLOCKED) < count:  # noqa: ASYNC110 - the database tells nobody
             await asyncio.sleep(0.01)
 

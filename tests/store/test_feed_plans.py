@@ -11,12 +11,12 @@ from typing import Any
 import pytest
 from sqlalchemy import Connection
 
-from threadkeep_server.domain.feed import BEGINNING, ChangeKind, FeedScope, Position
-from threadkeep_server.store.sql.postgres import PostgresEngine
-from threadkeep_server.store.sql.store import SqlStore, open_store
 from tests.store.test_plans import Recorder
 from tests.support.codec import CODEC, draft
 from tests.support.sessions import TENANT, append, compact, create, placed, ref
+from threadkeep_server.domain.feed import BEGINNING, ChangeKind, FeedScope, Position
+from threadkeep_server.store.sql.postgres import PostgresEngine
+from threadkeep_server.store.sql.store import SqlStore, open_store
 
 LIMIT = 20
 FEW = 60

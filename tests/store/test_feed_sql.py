@@ -9,15 +9,15 @@ from itertools import count
 import asyncpg
 import pytest
 
+from tests.support.clock import NOW
+from tests.support.codec import CODEC, draft
+from tests.support.sessions import TENANT, append, compact, create, placed, ref
 from threadkeep_server.domain.errors import SessionNotFound
 from threadkeep_server.domain.feed import BEGINNING, Change, ChangeKind, FeedScope, FeedTrimmed, Position
 from threadkeep_server.domain.model import Role, SessionChange, SessionRef
 from threadkeep_server.store.sql import feed_events, feed_unit
 from threadkeep_server.store.sql.engine import SqlOptions
 from threadkeep_server.store.sql.store import SqlStore, open_store
-from tests.support.clock import NOW
-from tests.support.codec import CODEC, draft
-from tests.support.sessions import TENANT, append, compact, create, placed, ref
 
 EVER = 1 << 62
 

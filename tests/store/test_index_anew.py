@@ -10,6 +10,9 @@ import pytest
 import sqlalchemy as sa
 from sqlalchemy import Connection
 
+from tests.support.candidates import terms
+from tests.support.codec import CODEC, draft
+from tests.support.sessions import TENANT, append, compact, create, placed, ref
 from threadkeep_server.domain.filters import EventFilter
 from threadkeep_server.domain.recall import WordQuery, Words
 from threadkeep_server.store.base import SearchQuery, UserScope
@@ -18,9 +21,6 @@ from threadkeep_server.store.sql.indexer import Indexer
 from threadkeep_server.store.sql.schema import changes, event_text, feed_floor, index_progress
 from threadkeep_server.store.sql.store import SqlStore, open_store
 from threadkeep_server.transport.codec import EventCodec
-from tests.support.candidates import terms
-from tests.support.codec import CODEC, draft
-from tests.support.sessions import TENANT, append, compact, create, placed, ref
 
 SESSIONS = ("s1", "s2")
 EVENTS = 4  # in each
@@ -48,7 +48,7 @@ async def step(store: SqlStore) -> None:
 
 
 async def finish(store: SqlStore) -> None:
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(60):
         while await lag(store):
             await step(store)
 

@@ -7,14 +7,14 @@ from contextlib import AsyncExitStack
 
 import pytest
 
+from tests.support.clock import NOW
+from tests.support.codec import CODEC, draft
+from tests.support.sessions import TENANT, append, create, ref, search
 from threadkeep_server.store.base import UserScope
 from threadkeep_server.store.sql.engine import SqlOptions
 from threadkeep_server.store.sql.indexer import Indexer
 from threadkeep_server.store.sql.schema import event_text
 from threadkeep_server.store.sql.store import SqlStore, open_store
-from tests.support.clock import NOW
-from tests.support.codec import CODEC, draft
-from tests.support.sessions import TENANT, append, create, ref, search
 
 pytestmark = pytest.mark.postgres
 

@@ -8,6 +8,7 @@ import threading
 import weakref
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from sqlalchemy import Connection
@@ -50,8 +51,8 @@ async def test_a_result_is_let_go_by_the_thread_that_made_it(lane: Lane) -> None
         return Large()
 
     result = await lane.run(unit, interruptible=True)
-    held = [weakref.ref(result), weakref.ref(unit)]
+    held: list[weakref.ref[Any]] = [weakref.ref(result), weakref.ref(unit)]
     del result, unit
-    async with asyncio.timeout(5):
+    async with asyncio.timeout(60):
         while any(each() is not None for each in held):  # noqa: ASYNC110 - the thread may be about to let go
             await asyncio.sleep(0.01)

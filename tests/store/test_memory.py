@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from threadkeep_server.store.base import Store
-from threadkeep_server.store.memory import MemoryStore
 from tests.store.suite import StoreSuite
 from tests.support.codec import CODEC
+from threadkeep_server.store.base import Store
+from threadkeep_server.store.memory import MemoryStore
 
 
 class TestMemory(StoreSuite):

@@ -10,6 +10,9 @@ from typing import Any
 import pytest
 import sqlalchemy as sa
 
+from tests.support.codec import CODEC
+from tests.support.memories import ALICE, candidates, forget, found, memory, remember
+from tests.support.sessions import TENANT
 from threadkeep_server.domain.errors import StoreUnavailable
 from threadkeep_server.domain.memories import Forgotten, MemoryScope
 from threadkeep_server.domain.recall import ALL_FIELDS, Words
@@ -20,9 +23,6 @@ from threadkeep_server.store.sql.schema import memories
 from threadkeep_server.store.sql.store import SqlStore, open_store
 from threadkeep_server.store.sql.word_index import Asked
 from threadkeep_server.transport.codec import EventCodec
-from tests.support.codec import CODEC
-from tests.support.memories import ALICE, candidates, forget, found, memory, remember
-from tests.support.sessions import TENANT
 
 
 class LaterCodec(EventCodec):
@@ -180,7 +180,7 @@ async def test_it_is_brought_up_to_date_by_itself(url: str, monkeypatch: pytest.
 
     monkeypatch.setattr(SqlMemories, "renew_memory_words", told)
     async with opened(url, LaterCodec()) as store:
-        async with asyncio.timeout(20):
+        async with asyncio.timeout(60):
             await nothing_left.wait()
         assert await _postings(store, "red", "redx") == {"redx": 100}
     assert (sum(done), max(done) < 100) == (100, True)

@@ -10,6 +10,11 @@ import pytest
 import sqlalchemy as sa
 from sqlalchemy import Connection
 
+from tests.support.codec import CODEC, draft
+from tests.support.memories import ALICE, forget, memory, remember
+from tests.support.sessions import TENANT, ref, session_with
+from tests.support.thoroughness import size
+from tests.support.vectors import DIMENSION, EVENTS, MEMORIES, embed_all, vector
 from threadkeep_server.store.base import AppScope, UserScope
 from threadkeep_server.store.recall import Floats, Source
 from threadkeep_server.store.sql import pgvector
@@ -18,10 +23,6 @@ from threadkeep_server.store.sql.pgvector import PgVector
 from threadkeep_server.store.sql.pgvector_schema import event_copies, memory_copies
 from threadkeep_server.store.sql.schema import memory_vectors
 from threadkeep_server.store.sql.store import SqlStore, open_store
-from tests.support.codec import CODEC, draft
-from tests.support.memories import ALICE, forget, memory, remember
-from tests.support.sessions import TENANT, ref, session_with
-from tests.support.vectors import DIMENSION, EVENTS, MEMORIES, embed_all, vector
 
 pytestmark = pytest.mark.postgres
 
@@ -78,8 +79,9 @@ async def indexed(store: SqlStore, count: int) -> None:
 async def test_of_ten_nearest_in_a_large_scope_more_than_nine_and_a_half_are_found(
     pgvector_url: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(pgvector, "LARGE_FROM", 20_000)
-    vectors, questions = some(20_000, 64), some(50, 64, seed=2)
+    count = size(20_000, 6_000)
+    monkeypatch.setattr(pgvector, "LARGE_FROM", count)
+    vectors, questions = some(count, 64), some(50, 64, seed=2)
     async with open_store(pgvector_url, CODEC) as store:
         model = await store.vector_model("large", 64)
         await store_without_extension(store, vectors, model)

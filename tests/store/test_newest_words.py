@@ -7,10 +7,10 @@ from collections.abc import Sequence
 import pytest
 from sqlalchemy import Connection
 
+from tests.support.codec import CODEC
 from threadkeep_server.domain.recall import ALL_FIELDS
 from threadkeep_server.store.sql.store import SqlStore, open_store
 from threadkeep_server.store.sql.word_index import Asked, NewestPage, WordIndex, WordRow
-from tests.support.codec import CODEC
 
 EVENTS = 6000
 TERMS = ("even", "third", "each")

@@ -6,26 +6,35 @@ from collections.abc import AsyncIterator
 from functools import partial
 
 import pytest
+import pytest_asyncio
 
-from threadkeep_server.store.base import Store
-from threadkeep_server.store.sql.store import open_store
 from tests.store.rows.durable import Opener
 from tests.store.rows.memories import AddingRows, DurableMemoryRows, ForgettingRows, MemoryListRows, SubstringRows
 from tests.store.rows.memory_vectors import DurableVectorRows, MemoryVectorRows, SharedVectorRows
 from tests.store.rows.search import SearchPagingRows, SearchRows, TextRows
 from tests.store.rows.vectors import EmbeddingRows, VectorDeletionRows, VectorModelRows, VectorScopeRows
 from tests.support.codec import CODEC
+from tests.support.emptied import Emptied, open_emptied
+from threadkeep_server.store.base import Store
+from threadkeep_server.store.sql.store import open_store
+
+
+@pytest_asyncio.fixture(loop_scope="module", scope="module")
+async def emptied(shared_pgvector_url: str) -> AsyncIterator[Emptied]:
+    async with open_emptied(shared_pgvector_url) as opened:
+        yield opened
 
 
 @pytest.mark.postgres
-class TestPgvector(
-    TextRows,
-    SearchRows,
-    SearchPagingRows,
-    AddingRows,
-    ForgettingRows,
-    MemoryListRows,
-    SubstringRows,
+@pytest.mark.asyncio(loop_scope="module")
+class TestWords(TextRows, SearchRows, SearchPagingRows, AddingRows, ForgettingRows, MemoryListRows, SubstringRows):
+    @pytest_asyncio.fixture(loop_scope="module")
+    async def store(self, emptied: Emptied) -> Store:
+        return await emptied.store()
+
+
+@pytest.mark.postgres
+class TestVectors(
     DurableMemoryRows,
     VectorModelRows,
     EmbeddingRows,

@@ -10,20 +10,21 @@ from collections.abc import AsyncIterator, Sequence
 from dataclasses import replace
 from typing import Any
 
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
-from threadkeep_server.domain.errors import ThreadkeepError
-from threadkeep_server.domain.filters import ALL, Authors, AuthorStep, EventFilter
-from threadkeep_server.domain.model import EventDraft, Role, SessionChange, SessionRef, Usage
-from threadkeep_server.store.base import AppendRequest, EventQuery, SearchHit, SearchQuery, SessionQuery, Store, UserScope
 from tests.store.conftest import Both
 from tests.support.clock import NOW
 from tests.support.codec import draft
 from tests.support.sessions import TENANT, append, new_session, read_in_pages, ref, search_in_pages
+from tests.support.thoroughness import on_stores
+from threadkeep_server.domain.errors import ThreadkeepError
+from threadkeep_server.domain.filters import ALL, Authors, AuthorStep, EventFilter
+from threadkeep_server.domain.model import EventDraft, Role, SessionChange, SessionRef, Usage
+from threadkeep_server.store.base import AppendRequest, EventQuery, SearchHit, SearchQuery, SessionQuery, Store, UserScope
 
 # The examples of a test share one store, each with sessions of its own: making a database costs more than asking it.
-EXAMPLES = settings(max_examples=40, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
+EXAMPLES = on_stores(40)
 
 # Few, and chosen to collide: case pairs, foldings that change length, NUL, combining marks, CJK, emoji, what SQL minds.
 ALPHABET = "aAbß\u1e9esSİiıÄäÄ́e\u0301漢字🦀\x00\ufffd%_\\'\" \n"
@@ -63,7 +64,7 @@ CONDITIONS: dict[str, st.SearchStrategy[Any]] = {
     "match_all": st.booleans(),
     "branch": BRANCHES,
 }
-WINDOWS = (
+WINDOWS: st.SearchStrategy[dict[str, Any]] = (
     st.just({})
     | st.fixed_dictionaries({"last_n": COUNTS})
     | st.fixed_dictionaries({"page": st.integers(0, 3), "page_size": COUNTS})
@@ -151,7 +152,7 @@ NAMES = st.sampled_from([ref("one"), ref("two"), ref("one", user="bob"), ref("on
 IDS = st.sampled_from(["e1", "e2", "e3", "e4", "e5"])
 CONTENTS = st.sampled_from([("a", Role.USER), ("b", Role.ASSISTANT)])
 PIECES = st.lists(st.tuples(IDS, CONTENTS), min_size=1, max_size=3, unique_by=lambda piece: piece[0])
-EXPECTED = (
+EXPECTED: st.SearchStrategy[dict[str, Any]] = (
     st.just({})
     | st.fixed_dictionaries({"expected_log_version": st.integers(0, 4)})
     | st.fixed_dictionaries({"expected_last_event_id": st.just("") | IDS})

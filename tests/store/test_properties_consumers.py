@@ -8,17 +8,18 @@ from itertools import count
 from random import Random
 from typing import Any
 
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
-from threadkeep_server.domain.feed import Position
-from threadkeep_server.store.base import Store
-from threadkeep_server.store.consumers import ConsumerKey, Parked, Share, fair_share
 from tests.store.conftest import Both
 from tests.store.rows.consumers import KEY, LEASE, START, balance, change, give_back, named, parked
 from tests.support.clock import NOW
+from tests.support.thoroughness import on_stores
+from threadkeep_server.domain.feed import Position
+from threadkeep_server.store.base import Store
+from threadkeep_server.store.consumers import ConsumerKey, Parked, Share, fair_share
 
-EXAMPLES = settings(max_examples=40, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
+EXAMPLES = on_stores(40)
 _names = count(1)
 
 MEMBERS = st.sampled_from("mnopq")

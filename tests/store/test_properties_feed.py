@@ -9,17 +9,17 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from threadkeep_server.domain.errors import ThreadkeepError
-from threadkeep_server.domain.feed import BEGINNING, Change, ChangeKind, FeedScope, FeedTrimmed, Position
-from threadkeep_server.domain.model import EventDraft, SessionChange, SessionRef
-from threadkeep_server.store.base import AppendRequest, SessionQuery, Store
-from threadkeep_server.store.windows import CompactionRequest, Placed
 from tests.store.conftest import Both
 from tests.store.test_properties import EXAMPLES, PIECES
 from tests.support.clock import NOW
 from tests.support.codec import draft
 from tests.support.feed import follow, settled, trim
 from tests.support.sessions import create, new_session, ref
+from threadkeep_server.domain.errors import ThreadkeepError
+from threadkeep_server.domain.feed import BEGINNING, Change, ChangeKind, FeedScope, FeedTrimmed, Position
+from threadkeep_server.domain.model import EventDraft, SessionChange, SessionRef
+from threadkeep_server.store.base import AppendRequest, SessionQuery, Store
+from threadkeep_server.store.windows import CompactionRequest, Placed
 
 # Two sessions share each part of their names; few labels and ids, so that they collide.
 NAMES = st.sampled_from([ref("one"), ref("two"), ref("one", user="bob"), ref("one", app="")])

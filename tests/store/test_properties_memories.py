@@ -6,19 +6,20 @@ from collections.abc import Sequence
 from itertools import count
 from typing import Any
 
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
-from threadkeep_server.domain.errors import MemoryIdConflict
-from threadkeep_server.domain.memories import MemoryFilter, MemoryScope
-from threadkeep_server.domain.recall import ALL_FIELDS, Field
-from threadkeep_server.store.base import Store
 from tests.store.conftest import Both
 from tests.support.clock import NOW
 from tests.support.memories import candidates, forget, memory, remember
 from tests.support.sessions import TENANT
+from tests.support.thoroughness import on_stores
+from threadkeep_server.domain.errors import MemoryIdConflict
+from threadkeep_server.domain.memories import MemoryFilter, MemoryScope
+from threadkeep_server.domain.recall import ALL_FIELDS, Field
+from threadkeep_server.store.base import Store
 
-EXAMPLES = settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
+EXAMPLES = on_stores(40)
 _names = count(1)
 
 WORDS = ["red", "Red", "wool", "shoe's", "東京", "Straße", "%", "_", "\x00"]

@@ -13,6 +13,10 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
+from tests.store.conftest import Both
+from tests.store.test_properties import DRAFTS, EXAMPLES, FILTERS, indexed
+from tests.support.codec import draft
+from tests.support.sessions import TENANT, append, compact, new_session, placed, ref
 from threadkeep.v1 import event_pb2
 from threadkeep_server.domain.filters import EventFilter
 from threadkeep_server.domain.recall import ALL_FIELDS, Candidate, Candidates, Field, WordQuery, Words
@@ -21,10 +25,6 @@ from threadkeep_server.store.memory import MemoryStore
 from threadkeep_server.store.recall import FoundEvent
 from threadkeep_server.store.sql.store import open_store
 from threadkeep_server.transport.codec import EventCodec
-from tests.store.conftest import Both
-from tests.store.test_properties import DRAFTS, EXAMPLES, FILTERS, indexed
-from tests.support.codec import draft
-from tests.support.sessions import TENANT, append, compact, new_session, placed, ref
 
 # Few, that they meet; what engines fold, part, quote or mind; what markers look like; longer than any engine takes.
 PLAIN = ["a", "b", "ab", "ß", "ss", "é", "e\u0301", "字", "漢字", "แ", "🦀", "𝒳", "\ue100a", "\u200b", "x" * 64, "字" * 64]

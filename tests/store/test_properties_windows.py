@@ -10,6 +10,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.store.conftest import Both
+from tests.store.test_properties import AUTHORS, BRANCHES, DRAFTS, EXAMPLES, FILTERS, QUERIES, STEPS, WORDS, indexed
+from tests.support.clock import NOW
+from tests.support.codec import draft
+from tests.support.sessions import TENANT, append, new_session, read_in_pages, ref
 from threadkeep.v1 import message_pb2
 from threadkeep_server.domain.filters import EventFilter, select
 from threadkeep_server.domain.model import EventDraft, SessionRef, WindowEvent
@@ -17,11 +22,6 @@ from threadkeep_server.domain.windows import ContextMode, ContextSpec, is_lead, 
 from threadkeep_server.store.base import EventQuery, SearchQuery, UserScope
 from threadkeep_server.store.sql import context_unit
 from threadkeep_server.store.windows import CompactionRequest, ContextPage, Placed, WindowRead
-from tests.store.conftest import Both
-from tests.store.test_properties import AUTHORS, BRANCHES, DRAFTS, EXAMPLES, FILTERS, QUERIES, STEPS, WORDS, indexed
-from tests.support.clock import NOW
-from tests.support.codec import draft
-from tests.support.sessions import TENANT, append, new_session, read_in_pages, ref
 
 CALL_IDS = st.lists(st.sampled_from(["x", "y"]), max_size=2, unique=True)
 

@@ -12,15 +12,15 @@ from pathlib import Path
 import asyncpg
 import pytest
 
-from threadkeep_server.domain.feed import BEGINNING, Position
-from threadkeep_server.store.base import UserScope
-from threadkeep_server.store.sql.store import SqlStore, open_store
 from tests.store.rows.consumers import KEY, change, standing, working
 from tests.support.clock import NOW
 from tests.support.codec import CODEC, draft
 from tests.support.feed import follow, kinds, settled, trim
 from tests.support.postgres import PostgresCluster, find_binaries
 from tests.support.sessions import TENANT, append, create, ref, search
+from threadkeep_server.domain.feed import BEGINNING, Position
+from threadkeep_server.store.base import UserScope
+from threadkeep_server.store.sql.store import SqlStore, open_store
 
 pytestmark = pytest.mark.postgres
 
@@ -66,7 +66,7 @@ async def servers(url: str) -> AsyncIterator[list[SqlStore]]:
 
 
 async def indexed(store: SqlStore) -> None:
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(60):
         while (await store.info(TENANT, totals=False)).index_lag:  # noqa: ASYNC110 - the indexer tells nobody
             await asyncio.sleep(0.01)
 

@@ -7,7 +7,6 @@ from collections.abc import AsyncIterator
 
 import pytest
 
-from threadkeep_server.store.sql.store import open_store
 from tests.support.codec import CODEC
 from tests.unit.service.bench import Bench
 from tests.unit.service.test_compactor import (
@@ -23,6 +22,7 @@ from tests.unit.service.test_compactor import (
     test_s_30_summaries_survive_a_sliding_window,
     test_what_strategies_leave,
 )
+from threadkeep_server.store.sql.store import open_store
 
 __all__ = [
     "test_a_summary_is_a_turn_of_two_events_before_what_is_kept",

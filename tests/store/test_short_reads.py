@@ -7,11 +7,11 @@ from typing import Any
 
 import pytest
 
+from tests.support.codec import CODEC, draft
+from tests.support.sessions import append, create
 from threadkeep_server.domain.feed import BEGINNING
 from threadkeep_server.store.sql.sqlite import SqliteEngine
 from threadkeep_server.store.sql.store import open_store
-from tests.support.codec import CODEC, draft
-from tests.support.sessions import append, create
 
 
 async def test_a_few_large_events_are_not_read_in_the_loop(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -11,16 +11,16 @@ import sqlalchemy as sa
 from sqlalchemy import Connection
 from sqlalchemy.util import await_only
 
-from threadkeep_server.store.recall import Source
-from threadkeep_server.store.sql import session_units, vector_units
-from threadkeep_server.store.sql.schema import event_text, memory_vectors
-from threadkeep_server.store.sql.store import SqlStore, open_store
-from threadkeep_server.store.sql.vector_schema import event_vectors
 from tests.support.clock import NOW
 from tests.support.codec import CODEC, draft
 from tests.support.memories import forget, memory, remember
 from tests.support.sessions import TENANT, ref, session_with
 from tests.support.vectors import DIMENSION, EVENTS, MEMORIES, caught_up, embed_all, queue, vectors
+from threadkeep_server.store.recall import Source
+from threadkeep_server.store.sql import session_units, vector_units
+from threadkeep_server.store.sql.schema import event_text, memory_vectors
+from threadkeep_server.store.sql.store import SqlStore, open_store
+from threadkeep_server.store.sql.vector_schema import event_vectors
 
 pytestmark = pytest.mark.postgres
 
@@ -110,7 +110,7 @@ async def test_a_text_that_is_being_deleted_gets_no_vector(store: SqlStore) -> N
 
     deleting = asyncio.create_task(store._engine.write(delete))
     await held.reached.wait()
-    async with asyncio.timeout(5):  # it waits for nobody
+    async with asyncio.timeout(60):  # it waits for nobody
         assert await store.put_embeddings(EVENTS, model, keys, vectors("ab")) == 1
     held.go.set()
     await deleting

@@ -6,13 +6,13 @@ import asyncio
 from collections.abc import AsyncIterator
 from typing import Any
 
+from tests.support.codec import CODEC, draft
+from tests.support.sessions import TENANT, append, create
 from threadkeep_server.domain.filters import ALL, EventFilter
 from threadkeep_server.domain.model import EventDraft
 from threadkeep_server.domain.recall import ALL_FIELDS, Candidates, Field, WordQuery
 from threadkeep_server.store.base import AppScope, EventScope, Store, UserScope
 from threadkeep_server.store.words import as_text, asked
-from tests.support.codec import CODEC, draft
-from tests.support.sessions import TENANT, append, create
 
 ALICE = UserScope("alice")
 SHOP = AppScope("shop")

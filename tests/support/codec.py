@@ -41,7 +41,7 @@ def event(
     )
     message.message.role = message_pb2.Role.ValueType(role)
     if text is not None:
-        message.message.parts.add().text.text = text
+        message.message.parts.add().text = text
     message.message.parts.extend(parts)
     if time is not None:
         message.event_time.seconds, message.event_time.nanos = divmod(time, SECOND_NS)

@@ -5,9 +5,9 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Sequence
 
+from tests.support.sessions import TENANT
 from threadkeep_server.domain.feed import BEGINNING, Change, ChangeKind, ChangePage, FeedEvent, FeedScope, Position
 from threadkeep_server.store.base import Store
-from tests.support.sessions import TENANT
 
 OURS = FeedScope(TENANT)
 KINDS = {

@@ -73,8 +73,8 @@ def spelled(covered: Iterable[Mark]) -> str:
 def text_shown(event: SessionEvent) -> str:
     """An event's text, that of tool results included."""
     parts = event.message.parts
-    texts = [part.text.text for part in parts if part.HasField("text")]
-    texts += [inner.text.text for part in parts for inner in part.tool_result.parts]
+    texts = [part.text for part in parts if part.HasField("text")]
+    texts += [inner.text for part in parts for inner in part.tool_result.parts]
     return "\n".join(texts)
 
 

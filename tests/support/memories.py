@@ -7,6 +7,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from itertools import count
 from typing import Any
 
+from tests.support.clock import NOW
+from tests.support.sessions import TENANT
 from threadkeep.v1 import message_pb2
 from threadkeep_server.domain.memories import (
     ALL_MEMORIES,
@@ -20,8 +22,6 @@ from threadkeep_server.domain.memories import (
 )
 from threadkeep_server.domain.recall import ALL_FIELDS, Candidates, Field, WordQuery
 from threadkeep_server.store.base import Store
-from tests.support.clock import NOW
-from tests.support.sessions import TENANT
 
 ALICE = MemoryScope("shop", "alice")
 _ids = count(1)
@@ -37,7 +37,7 @@ def memory(
 ) -> MemoryDraft:
     """Something to remember; the further fields are MemoryDraft's."""
     message = message_pb2.ChatMessage(role=message_pb2.ROLE_USER)
-    message.parts.add().text.text = text
+    message.parts.add().text = text
     message.parts.extend(parts)
     told = "" if metadata is None else json.dumps(metadata)
     content = message.SerializeToString(deterministic=True)

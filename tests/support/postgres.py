@@ -18,7 +18,7 @@ import subprocess
 import tempfile
 import time
 from pathlib import Path
-from typing import Any, Self
+from typing import Self, TypedDict
 
 from .scratch import in_memory
 
@@ -63,8 +63,16 @@ def _version(binaries: Path) -> float:
     return float(told.stdout.split()[-1])
 
 
-def _unprivileged() -> dict[str, Any]:
-    """Arguments for subprocess: whom to run as."""
+class _RunAs(TypedDict, total=False):
+    """Arguments for subprocess."""
+
+    user: int
+    group: int
+    extra_groups: list[int]
+
+
+def _unprivileged() -> _RunAs:
+    """Whom to run as."""
     if os.geteuid() != 0:
         return {}
     for name in ("postgres", "nobody"):
@@ -132,7 +140,7 @@ class PostgresCluster:
         """Starts the server and returns when it answers."""
         assert self._process is None, "it is running"
         settings = [argument for name, value in self._settings.items() for argument in ("-c", f"{name}={value}")]
-        command = [
+        command: list[str | Path] = [
             *(self._binaries / "postgres", "-D", self._data, "-h", "127.0.0.1", "-p", str(self.port), "-k", self._root),
             *settings,
         ]
@@ -172,8 +180,8 @@ class PostgresCluster:
 
     def execute(self, sql: str, *, database: str = "postgres") -> str:
         """Runs SQL by psql; what it printed, unaligned."""
-        command = [self._binaries / "psql", "-XqAt", "-v", "ON_ERROR_STOP=1", "-h", "127.0.0.1", "-p", str(self.port)]
-        command += ["-U", "test", "-d", database, "-c", sql]
+        command: list[str | Path] = [self._binaries / "psql", "-XqAt", "-v", "ON_ERROR_STOP=1"]
+        command += ["-h", "127.0.0.1", "-p", str(self.port), "-U", "test", "-d", database, "-c", sql]
         done = subprocess.run(command, capture_output=True, text=True, check=False)
         if done.returncode != 0:
             raise PostgresError(f"{sql}: {done.stderr}")
@@ -182,7 +190,7 @@ class PostgresCluster:
     def _reachable(self, binaries: Path) -> Path:
         """The binaries, or a copy, if they lie where the unprivileged user may not go: below somebody's home."""
         with contextlib.suppress(OSError):
-            asked = [binaries / "postgres", "--version"]
+            asked: list[str | Path] = [binaries / "postgres", "--version"]
             if subprocess.run(asked, capture_output=True, check=False, cwd="/", **self._run_as).returncode == 0:
                 return binaries
         install = binaries.parent
@@ -200,7 +208,7 @@ class PostgresCluster:
         if self._run_as:
             for path in {self._root, self._base, self._data, self._log}:
                 os.chown(path, self._run_as["user"], self._run_as["group"])
-        command = [self._binaries / "initdb", "-D", self._data, "-U", "test", "-A", "trust", "-E", "UTF8"]
+        command: list[str | Path] = [self._binaries / "initdb", "-D", self._data, "-U", "test", "-A", "trust", "-E", "UTF8"]
         command += ["--locale=C.UTF-8", "--no-sync"]
         done = subprocess.run(command, cwd=self._root, capture_output=True, text=True, check=False, **self._run_as)
         if done.returncode != 0:
@@ -210,7 +218,7 @@ class PostgresCluster:
         process = self._process
         assert process is not None
         deadline = time.monotonic() + _READY_WITHIN
-        ready = [self._binaries / "pg_isready", "-q", "-h", "127.0.0.1", "-p", str(self.port)]
+        ready: list[str | Path] = [self._binaries / "pg_isready", "-q", "-h", "127.0.0.1", "-p", str(self.port)]
         while subprocess.run(ready, check=False).returncode != 0:
             if process.poll() is not None or time.monotonic() > deadline:
                 raise PostgresError(f"PostgreSQL did not start: {self._log.read_text(errors='replace')[-2000:]}")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import itertools
 import json
 import os
 import select
@@ -18,7 +19,9 @@ from typing import Any, Self
 import grpc
 from grpc_health.v1 import health_pb2, health_pb2_grpc
 
-READY_WITHIN = 20.0
+from .spread import worker_number
+
+READY_WITHIN = 120.0
 # Clients of these tests see the server go and come many times a minute, so they look for it often.
 RECONNECT = (
     ("grpc.initial_reconnect_backoff_ms", 50),
@@ -28,10 +31,19 @@ RECONNECT = (
 )
 
 
+# Below the ports that the system gives to outgoing connections, and apart for each test process.
+_ports = itertools.cycle(range(10_000 + 2_000 * (worker_number() % 11), 12_000 + 2_000 * (worker_number() % 11)))
+for _ in range(os.getpid() % 2_000):  # other runs on the machine begin elsewhere
+    next(_ports)
+
+
 def free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return int(probe.getsockname()[1])
+    """A port for a server that is started again on it; what is started once binds port 0 instead."""
+    while True:
+        port = next(_ports)
+        with socket.socket() as probe, contextlib.suppress(OSError):
+            probe.bind(("127.0.0.1", port))
+            return port
 
 
 class Nursery:
@@ -139,6 +151,6 @@ class ServerProcess:
             os.close(descriptor)
 
 
-def url_settings(database_url: str | None) -> Mapping[str, object]:
+def url_settings(database_url: str | None) -> Mapping[str, Any]:
     """The settings for a database; None is the SQLite file in the data directory."""
     return {} if database_url is None else {"database_url": database_url}

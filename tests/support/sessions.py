@@ -6,11 +6,11 @@ from collections.abc import Iterable, Mapping
 from itertools import count
 from typing import Any
 
+from tests.support.clock import NOW
 from threadkeep_server.domain.filters import ALL, EventFilter
 from threadkeep_server.domain.model import EventDraft, NewSession, Session, SessionRef, StoredEvent
 from threadkeep_server.store.base import Appended, AppendRequest, EventQuery, EventScope, SearchHit, SearchQuery, Store
 from threadkeep_server.store.windows import Compacted, CompactionRequest, Placed
-from tests.support.clock import NOW
 
 TENANT = "acme"
 _numbers = count(1)
@@ -29,9 +29,11 @@ def new_session(
     expire_time: int | None = None,
     metadata_json: str = "",
     labels: Mapping[str, str] | None = None,
+    began: int | None = None,
 ) -> NewSession:
     uid = f"uid-{next(_numbers)}"
-    return NewSession(ref(session_id, user=user, app=app), uid, create_time, expire_time, metadata_json, labels or {})
+    named = ref(session_id, user=user, app=app)
+    return NewSession(named, uid, create_time, expire_time, metadata_json, labels or {}, began=began)
 
 
 async def create(store: Store, session_id: str = "s1", *, tenant: str = TENANT, **fields: Any) -> Session:

@@ -8,8 +8,8 @@ import selectors
 from collections.abc import Coroutine
 from typing import Any, TypeVar
 
-from threadkeep_server.domain.model import SECOND_NS
 from tests.support.clock import NOW
+from threadkeep_server.domain.model import SECOND_NS
 
 T = TypeVar("T")
 

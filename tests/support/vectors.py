@@ -9,11 +9,11 @@ from itertools import count
 
 import numpy as np
 
+from tests.support.sessions import TENANT
 from threadkeep_server.domain.memories import MemoryScope
 from threadkeep_server.domain.model import SessionRef
 from threadkeep_server.store.base import EventScope, Store
 from threadkeep_server.store.recall import Embedded, Floats, Source, Unembedded
-from tests.support.sessions import TENANT
 
 DIMENSION = 8
 EVENTS, MEMORIES = Source

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import json
-import os
 from datetime import timedelta
 from pathlib import Path
 
 import pytest
 from pydantic import ValidationError
 
-from threadkeep_server.config import ENV_PREFIX, MASK, ConfigError, Settings, load_settings, split_address, unknown_variables
+from threadkeep_server.config import ENV_PREFIX, MASK, ConfigError, Settings, load_settings, split_address
 from threadkeep_server.config_forms import masked_url, shown_duration
 
 _DOC = Path(__file__).parents[2] / "docs" / "configuration.md"
@@ -135,6 +134,8 @@ def test_sizes_have_units(form: object, size: int) -> None:
     [
         ("sqlite:///a/b.db", "sqlite:///a/b.db"),
         ("SQLite:////a/b.db", "sqlite:////a/b.db"),
+        ("memory://", "memory://"),
+        (" Memory:// ", "memory://"),
         ("postgres://h/d", "postgresql+asyncpg://h/d"),
         ("postgresql://u:p@h:5432/d", "postgresql+asyncpg://u:p@h:5432/d"),
         ("postgresql+asyncpg://h/d", "postgresql+asyncpg://h/d"),
@@ -148,7 +149,8 @@ def test_database_urls_are_normalised(url: str, resolved: str) -> None:
 
 @pytest.mark.parametrize(
     "url",
-    ["mysql://h/d", "threadkeep.db", "sqlite://", "sqlite:///:memory:", "sqlite:///", "postgresql://h", "postgresql://u:p/w@h/d",
+    ["memory", "memory:", "memory:///", "memory://x", "memory://:memory:", "mysql://h/d",
+     "threadkeep.db", "sqlite://", "sqlite:///:memory:", "sqlite:///", "postgresql://h", "postgresql://u:p/w@h/d",
      "postgresql://u:1/secret@h/d", "postgresql+psycopg://h/d", "postgresql://h:99999999/d"],
 )  # fmt: skip
 def test_a_database_url_of_no_use_is_refused_without_printing_it(url: str) -> None:
@@ -173,7 +175,7 @@ def test_the_database_password_is_masked(url: str, shown: str) -> None:
 def test_neither_what_is_shown_nor_the_repr_holds_a_secret() -> None:
     tokens = {"tok-hush": {"tenant": "acme", "user_id": "ann"}}
     model = {"summarizer_api_key": "sk-hush", "summarizer_base_url": "https://u:hush@h/v1"}
-    settings = load_settings(database_url="postgres://u:hush@h/d", auth_tokens=tokens, **model)
+    settings = load_settings(None, database_url="postgres://u:hush@h/d", auth_tokens=tokens, **model)
     public = settings.public()
     assert "hush" not in json.dumps(public) + repr(settings) + str(settings)
     assert public["auth_tokens"] == [{"token": MASK, "tenant": "acme", "user_id": "ann"}]
@@ -323,29 +325,11 @@ def test_every_setting_is_described_and_documented() -> None:
         assert row in text, f"docs/configuration.md lacks or differs in:\n{row}"
 
 
-@pytest.mark.parametrize(
-    ("variable", "hint"),
-    [
-        ("THREADKEEP_SERACH", "did you mean THREADKEEP_SEARCH_INDEX?"),
-        ("THREADKEEP_DATABSE_URL", "did you mean THREADKEEP_DATABASE_URL?"),
-        ("THREADKEEP_TOKNE", "did you mean THREADKEEP_TOKEN?"),
-        ("THREADKEEP_XYZZY", "`threadkeep config` prints every setting"),
-    ],
-)
-def test_a_variable_that_nothing_reads_is_told(monkeypatch: pytest.MonkeyPatch, variable: str, hint: str) -> None:
-    monkeypatch.setenv(variable, "hush")
-    (line,) = [each for each in unknown_variables() if each.startswith(f"{variable} ")]
-    assert line == f"{variable} is set but is no setting, and is ignored; {hint}"
-
-
-def test_variables_of_settings_clients_tests_and_bench_are_known(monkeypatch: pytest.MonkeyPatch) -> None:
-    for name in [each for each in os.environ if each.upper().startswith(ENV_PREFIX)]:
-        monkeypatch.delenv(name)
-    known = ("ADDRESS", "TOKEN", "DEBUG", "CONFIG", "REQUIRE_ALL", "KILLS", "TEST_PG_BIN", "BENCH_FSYNC", "SHARED_DATA")
-    for name in (*Settings.model_fields, *known):
-        monkeypatch.setenv(ENV_PREFIX + name.upper(), "1")
-    monkeypatch.setenv("threadkeep_log_level", "info")
-    assert unknown_variables() == []
+@pytest.mark.parametrize("name", ["summarizer", "embedder"])
+def test_a_model_without_a_name_is_refused_in_one_line(name: str) -> None:
+    wanted = f"{name}_model: must be set: {name} 'openai' needs the name of a model; set THREADKEEP_{name.upper()}_MODEL"
+    assert _problem(None, **{name: "openai"}) == wanted
+    load_settings(None, **{name: "openai", f"{name}_model": "small"})
 
 
 @pytest.mark.parametrize(

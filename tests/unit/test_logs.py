@@ -30,6 +30,9 @@ def logging_restored() -> Iterator[None]:
 def _lines(format: str, level: str = "info") -> tuple[logging.Logger, io.StringIO]:  # noqa: A002
     stream = io.StringIO()
     setup_logging(level, format, stream)
+    # Ours alone: pytest keeps what it captures, and xdist cannot send a text that is no Unicode.
+    root = logging.getLogger()
+    root.handlers[:] = [each for each in root.handlers if isinstance(each, logging.StreamHandler) and each.stream is stream]
     return logging.getLogger("threadkeep_server.test"), stream
 
 

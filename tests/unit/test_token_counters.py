@@ -137,7 +137,8 @@ def test_tiktoken_counts_ordinary_text_only(monkeypatch: pytest.MonkeyPatch) -> 
 
 def test_tiktoken_itself_counts_from_its_cache_directory(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     """The vocabulary is the same that bpe-openai brings along; it only has to be where tiktoken looks for it."""
-    with gzip.open(resources.files("bpe_openai.data") / "cl100k_base.tiktoken.gz") as vocabulary:
+    packed = resources.files("bpe_openai.data") / "cl100k_base.tiktoken.gz"
+    with packed.open("rb") as file, gzip.open(file) as vocabulary:
         (tmp_path / hashlib.sha1(_VOCABULARY.encode()).hexdigest()).write_bytes(vocabulary.read())
     counter = _real_tiktoken(monkeypatch, tmp_path)
     other = token_counter("bpe-openai:cl100k_base")

@@ -4,6 +4,7 @@ A rule stands where a model would be asked. The server is that of THREADKEEP_ADD
 """
 
 import asyncio
+import sys
 from collections.abc import Sequence
 
 from threadkeep import AsyncClient, SessionEvent, assistant, errors, new_event_id, text_of, tool_call, tool_result, user
@@ -13,7 +14,7 @@ def think(context: Sequence[SessionEvent]) -> list[SessionEvent]:
     """What a model would say to this context, and what the tools that it calls answer."""
     part = context[-1].message.parts[0]
     if part.HasField("tool_result"):
-        return [assistant(f"It is {part.tool_result.parts[0].text.text} in Lisbon.")]
+        return [assistant(f"It is {part.tool_result.parts[0].text} in Lisbon.")]
     call = tool_call("c1", "temperature", {"city": "Lisbon"})
     return [assistant(tool_calls=[call]), tool_result("c1", "21 degrees", name="temperature")]
 
@@ -47,7 +48,7 @@ def describe(event: SessionEvent) -> str:
     if part.HasField("tool_call"):
         return f"calls {part.tool_call.name} {part.tool_call.arguments_json}"
     if part.HasField("tool_result"):
-        return f"result {part.tool_result.parts[0].text.text}"
+        return f"result {part.tool_result.parts[0].text}"
     return text_of(event)
 
 
@@ -57,4 +58,8 @@ async def main() -> None:
         await asyncio.gather(answer(memory, session, "How warm is it in Lisbon?"), follow(memory, session))
 
 
-asyncio.run(main())
+if __name__ == "__main__":
+    try:
+        asyncio.run(main())
+    except KeyboardInterrupt:
+        sys.exit(130)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from importlib.metadata import version as _version
 
+from . import _quiet as _quiet  # before all that imports grpc
 from . import compaction, errors
 from ._async.client import AsyncClient
 from ._async.memories import AsyncUserMemory
@@ -170,7 +171,6 @@ __all__ = [
     "PlanCompactionResponse",
     "PolicyScope",
     "Recency",
-    "ThreadkeepError",
     "ReplaceEventsResponse",
     "ReplayParkedChangesResponse",
     "Role",
@@ -190,6 +190,7 @@ __all__ = [
     "SessionVersions",
     "SortOrder",
     "SummaryPrompt",
+    "ThreadkeepError",
     "TokenUsage",
     "ToolDefinition",
     "UserMemory",

@@ -10,6 +10,7 @@ from typing import Any
 import grpc
 from google.protobuf.descriptor_pb2 import MethodOptions
 
+from ._address import Endpoint
 from .v1 import (
     compaction_service_pb2,
     consumer_service_pb2,
@@ -22,7 +23,6 @@ from .v1 import (
     tool_service_pb2,
 )
 
-DEFAULT_ADDRESS = "127.0.0.1:7443"
 MAX_MESSAGE_BYTES = 64 * 1024 * 1024
 RETRYABLE = (MethodOptions.NO_SIDE_EFFECTS, MethodOptions.IDEMPOTENT)
 RETRY_POLICY = {
@@ -34,24 +34,30 @@ RETRY_POLICY = {
 }
 
 
-def address_or_default(address: str | None) -> str:
-    """The address given, else that of THREADKEEP_ADDRESS, else the local server's."""
-    if address is not None and not isinstance(address, str):
-        raise TypeError(f"address must be str, not {type(address).__name__}")
-    return address or os.environ.get("THREADKEEP_ADDRESS") or DEFAULT_ADDRESS
-
-
 def call_metadata(token: str | None) -> tuple[tuple[str, str], ...]:
     """The credential as call metadata: the token given, else that of THREADKEEP_TOKEN, else none."""
     token = os.environ.get("THREADKEEP_TOKEN", "") if token is None else token
     return (("authorization", f"Bearer {token}"),) if token else ()
 
 
-def credentials(tls: bool | grpc.ChannelCredentials) -> grpc.ChannelCredentials | None:
-    """Credentials for the channel; None means plaintext."""
-    if isinstance(tls, bool):
-        return grpc.ssl_channel_credentials() if tls else None
+def credentials(tls: bool | grpc.ChannelCredentials | None, endpoint: Endpoint) -> grpc.ChannelCredentials | None:
+    """Credentials for the channel; None means plaintext. `tls` None: as the address says."""
+    if tls is False and endpoint.tls:
+        raise ValueError(f"https:// in the address asks for TLS, tls=False refuses it; give the address as {endpoint.target!r}")
+    if tls is None or isinstance(tls, bool):
+        return grpc.ssl_channel_credentials() if tls or endpoint.tls else None
     return tls
+
+
+def check_plaintext_token(endpoint: Endpoint, allowed: bool | None) -> None:
+    """Raises ValueError for a token that others could read on its way. `allowed` None: as the environment says."""
+    if allowed is None:
+        allowed = os.environ.get("THREADKEEP_ALLOW_PLAINTEXT_TOKEN", "").lower() in ("1", "true", "yes", "on")
+    if not allowed and not endpoint.is_local:
+        raise ValueError(
+            f"a bearer token to {endpoint.target} without TLS can be read on its way; give the address as "
+            f"https://{endpoint.target}, or allow it: allow_plaintext_token=True, THREADKEEP_ALLOW_PLAINTEXT_TOKEN=1"
+        )
 
 
 def retryable_methods() -> Iterator[dict[str, str]]:

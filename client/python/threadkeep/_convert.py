@@ -10,7 +10,8 @@ from typing import Any, TypedDict, TypeVar
 from google.protobuf.duration_pb2 import Duration
 from google.protobuf.timestamp_pb2 import Timestamp
 
-from .v1.event_service_pb2 import CreateIfMissing
+from ._arguments import refuse_unknown
+from .v1.event_service_pb2 import CreateIfMissing, SortOrder
 from .v1.session_pb2 import Session, SessionRef
 from .v1.session_service_pb2 import Expiry
 
@@ -87,6 +88,7 @@ def expiry(
 
 def create_if_missing(options: CreateOptions) -> CreateIfMissing:
     """How to create a missing session."""
+    refuse_unknown("create", options, CreateOptions.__annotations__)
     return CreateIfMissing(
         expiry=expiry(options.get("ttl"), options.get("expire_time"), options.get("never_expires", False)),
         metadata_json=json_text(options.get("metadata"), "metadata"),
@@ -101,6 +103,22 @@ def session_ref(session: SessionLike, app: str, user_id: str) -> SessionRef:
     if isinstance(session, Session):
         return session.ref
     return SessionRef(app=app, user_id=user_id, session_id=_check_session(session))
+
+
+def user_of(user_id: str | None, default: str, all_users: bool) -> str:
+    """The user that a request means: the one it names, else the client's; "" is every user."""
+    if all_users and user_id:
+        raise ValueError("give either user_id or all_users=True")
+    return "" if all_users else user_id or default
+
+
+def app_of(app: str | None, default: str, all_apps: bool) -> str | None:
+    """The app that a request means: the one it names, where "" is none, else the client's; None is every app."""
+    if all_apps and app is not None:
+        raise ValueError("give either app or all_apps=True")
+    if app is None:
+        return None if all_apps else default or None
+    return app
 
 
 def _check_session(session: object) -> str:
@@ -118,3 +136,11 @@ def enum_value(names: Mapping[str, int], prefix: str, value: int | str, argument
         known = ", ".join(n.removeprefix(prefix).lower() for n in names)
         raise ValueError(f"{argument} must be one of {known}, not {value!r}")
     return names[name]
+
+
+def sort_order(value: SortOrder.ValueType | str) -> SortOrder.ValueType:
+    """An order by its number or its name, of which "asc" and "desc" are enough."""
+    short = {"asc": "ascending", "desc": "descending"}
+    name = short.get(value.lower(), value) if isinstance(value, str) else value
+    order: SortOrder.ValueType = enum_value(dict(SortOrder.items()), "SORT_ORDER_", name, "order")
+    return order

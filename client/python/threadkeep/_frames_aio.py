@@ -54,7 +54,7 @@ class Frames(Generic[Frame]):
         except TimeoutError:
             raise Unavailable(f"no sign of life from {self._address} for {self._silence:g} s") from None
         except grpc.RpcError as error:
-            raise from_rpc_error(error, self._address) from error
+            raise from_rpc_error(error, self._address) from None
         if frame is grpc.aio.EOF:
             raise StopAsyncIteration
         return readable(cast("Frame", frame))

@@ -49,7 +49,7 @@ class Frames(Generic[Frame]):
         except grpc.RpcError as error:
             if self._silent:
                 raise Unavailable(f"no sign of life from {self._address} for {self._silence:g} s") from None
-            raise from_rpc_error(error, self._address) from error
+            raise from_rpc_error(error, self._address) from None
         finally:
             self._reading_since = None  # what the caller does with a message is not the server's silence
         return frame

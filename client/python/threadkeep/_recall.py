@@ -6,10 +6,11 @@ from collections.abc import Iterable, Mapping
 from datetime import datetime, timedelta
 from typing import Any, TypedDict
 
+from ._arguments import refuse_unknown
 from ._convert import Metadata, check, enum_value, json_text, timestamp
 from .messages import new_event_id
 from .v1.memory_pb2 import MemoryEntry, MemoryFilter
-from .v1.message_pb2 import ChatMessage, Part, Role, TextPart
+from .v1.message_pb2 import ChatMessage, Part, Role
 from .v1.recall_pb2 import Recency, SearchField, SearchMode
 from .v1.recall_service_pb2 import HitGrouping, SearchEventsRequest
 
@@ -17,13 +18,15 @@ from .v1.recall_service_pb2 import HitGrouping, SearchEventsRequest
 class SearchOptions(TypedDict, total=False):
     """How events are searched, beside where.
 
-    mode: "substring" (the default: literal, case-folded, oldest first), "ranked" (a question or keywords, best first),
-    "semantic" or "hybrid" (these two need an embedder on the server). The rest is for the modes that rank, `neighbors` for all.
-    fields: which to search, of "text", "tool_calls", "tool_results" and "media"; by default all. neighbors: how many events
-    before and after each hit come with it, at most 10. grouping: "turn" or "session", one hit for each. recency: lifts newer
-    events; a timedelta is the age at which the lift is half, `recency(...)` sets its weight too. min_score: "semantic" alone,
-    the least cosine, from -1 to 1. reference_time: what "yesterday" in the query refers to, an aware datetime or nanoseconds
-    since the epoch; by default now. include_synthetic: summaries too.
+    mode: "auto" (the default: the server chooses, literally for what is in double quotes or of signs alone, else "hybrid" where
+    it has an embedder, else "ranked"; the response says which), "substring" (literal, case-folded, oldest first), "ranked" (a
+    question or keywords, best first), "semantic" or "hybrid" (these two need an embedder on the server). The rest is for the
+    modes that rank, `neighbors` and `min_score` for all. fields: which to search, of "text", "tool_calls", "tool_results" and
+    "media"; by default all. neighbors: how many events before and after each hit come with it, at most 10. grouping: "turn" or
+    "session", one hit for each. recency: lifts newer events; a timedelta is the age at which the lift is half, `recency(...)`
+    sets its weight too. min_score: the least score of a hit, from 0 to 1 ("semantic": the cosine, from -1); by default a query
+    that has nothing to do with what is there finds nothing, and 0 switches that off. reference_time: what "yesterday" in the
+    query refers to, an aware datetime or nanoseconds since the epoch; by default now. include_synthetic: summaries too.
     """
 
     mode: SearchMode.ValueType | str
@@ -34,6 +37,10 @@ class SearchOptions(TypedDict, total=False):
     min_score: float | None
     reference_time: datetime | int | None
     include_synthetic: bool
+
+
+_SEARCHED = ("session", "user_id", "app", "all_users", "all_apps", "filter", "page_size", "timeout")
+"""What `search` takes beside its options; it is here for the names of wrong ones."""
 
 
 class MemorySelection(TypedDict, total=False):
@@ -51,7 +58,8 @@ class MemorySelection(TypedDict, total=False):
 
 
 def recency(half_life: timedelta, weight: float = 1.0) -> Recency:
-    """Lifts what is newer: a score is multiplied by 1 + weight * 2^(-age / half_life). `weight`: above 0, at most 100."""
+    """Lifts what is newer: what hits are ordered by is multiplied by 1 + weight * 2^(-age / half_life). `weight`: above 0, at
+    most 100."""
     lift = Recency(weight=weight)
     lift.half_life.FromTimedelta(check(half_life, timedelta, "half_life"))
     return lift
@@ -69,9 +77,8 @@ def search_mode(value: SearchMode.ValueType | str) -> SearchMode.ValueType:
 
 
 def with_options(request: SearchEventsRequest, options: SearchOptions) -> SearchEventsRequest:
-    """The request with these options set. An option that there is not raises TypeError."""
-    if unknown := options.keys() - SearchOptions.__annotations__.keys():
-        raise TypeError(f"search has no argument {', '.join(sorted(unknown))}")
+    """The request with these options set."""
+    refuse_unknown("search", options, (*SearchOptions.__annotations__, *_SEARCHED))
     fields = options.get("fields", ())
     if isinstance(fields, str):
         raise TypeError("fields must be several, not str")
@@ -94,8 +101,7 @@ def with_options(request: SearchEventsRequest, options: SearchOptions) -> Search
 
 def memory_filter(selection: MemorySelection) -> MemoryFilter | None:
     """The filter that these conditions make; None if there are none."""
-    if unknown := selection.keys() - MemorySelection.__annotations__.keys():
-        raise TypeError(f"memories are not selected by {', '.join(sorted(unknown))}")
+    refuse_unknown("memory", selection, MemorySelection.__annotations__)
     if not selection:
         return None
     for name in ("session_ids", "authors"):
@@ -141,7 +147,7 @@ def _message(content: str | Part | ChatMessage) -> ChatMessage:
     if isinstance(content, ChatMessage):
         return content
     if isinstance(content, str):
-        content = Part(text=TextPart(text=content))
+        content = Part(text=content)
     return ChatMessage(role=Role.ROLE_USER, parts=[check(content, Part, "content")])
 
 

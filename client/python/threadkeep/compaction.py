@@ -7,7 +7,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from grpc import StatusCode
+
 from ._convert import check
+from .errors import NothingToCompact
+from .messages import EventFields, assistant, user
 from .v1.compaction_pb2 import (
     CompactionInsert,
     CompactionPlan,
@@ -22,10 +26,14 @@ from .v1.compaction_pb2 import (
     TrimToolResults,
     TurnWindow,
 )
-from .v1.compaction_service_pb2 import PolicyScope, UserPolicyScope
+from .v1.compaction_service_pb2 import ApplyCompactionRequest, PolicyScope, UserPolicyScope
 from .v1.event_pb2 import SessionEvent
+from .v1.event_service_pb2 import GetContextResponse
 from .v1.message_pb2 import Role
 from .v1.session_pb2 import SessionRef
+
+_SHADOW_PROMPT = "Summarize the conversation we had so far."
+_SOURCE = "summary"
 
 # --- when
 
@@ -147,6 +155,44 @@ def insert(*events: SessionEvent, before: str = "") -> CompactionInsert:
     return CompactionInsert(before_event_id=before, events=events)
 
 
+def replacing(
+    context: GetContextResponse, summary: str, inserts: Iterable[CompactionInsert], through_seq: int | None, branch: str
+) -> tuple[list[CompactionInsert], int, int]:
+    """What replaces what a context held: the inserts, and from and up to which seq events leave."""
+    check(context, GetContextResponse, "context")
+    last, new = context.compactable_through_seq, list(inserts)
+    if not last:
+        raise NothingToCompact(
+            "this context holds nothing that a summary may replace (compactable_through_seq is 0): it is empty, or its filters "
+            "or its branch hide the oldest events",
+            code=StatusCode.FAILED_PRECONDITION,
+        )
+    if bool(check(summary, str, "summary").strip()) is bool(new):
+        raise ValueError("give either the summary of the context, which is not blank, or inserts")
+    if through_seq is not None and not context.first_seq <= through_seq <= last:
+        raise ValueError(f"through_seq must be from {context.first_seq} to {last}, which the context held, not {through_seq}")
+    return new or [summarized(summary, branch)], context.first_seq, last if through_seq is None else through_seq
+
+
+def archiving(request: ApplyCompactionRequest, archive: Iterable[str], from_seq: int, through_seq: int | None) -> None:
+    """Sets what leaves the window: events by their ids, or up to a seq; nothing where neither is given."""
+    ids = list(archive)
+    if through_seq is not None:
+        if ids:
+            raise ValueError("give either archive or through_seq")
+        request.through_seq, request.from_seq = through_seq, from_seq
+    elif from_seq:
+        raise ValueError("from_seq goes with through_seq")
+    elif ids:
+        request.event_ids.ids.extend(ids)
+
+
+def summarized(summary: str, branch: str = "") -> CompactionInsert:
+    """A summary as an insert: a turn of its own, like those that the server makes."""
+    marks = EventFields(synthetic=True, compaction_source=_SOURCE, branch=branch)
+    return insert(user(_SHADOW_PROMPT, **marks), assistant(summary, **marks))
+
+
 def completed(plan: CompactionPlan, summary: str) -> Iterable[CompactionInsert]:
     """A plan's inserts, with the model's text in the event that the plan leaves empty for it."""
     wanted = plan.HasField("summary_prompt")
@@ -156,10 +202,10 @@ def completed(plan: CompactionPlan, summary: str) -> Iterable[CompactionInsert]:
         return plan.inserts
     filled = CompactionPlan(inserts=plan.inserts)
     for event in (event for each in filled.inserts for event in each.events if _is_pending(event)):
-        event.message.parts[0].text.text = summary
+        event.message.parts[0].text = summary
     return filled.inserts
 
 
 def _is_pending(event: SessionEvent) -> bool:
     parts = event.message.parts
-    return event.message.role == Role.ROLE_ASSISTANT and len(parts) == 1 and parts[0].text.text == ""
+    return event.message.role == Role.ROLE_ASSISTANT and len(parts) == 1 and parts[0].HasField("text") and not parts[0].text

@@ -295,6 +295,9 @@ _BY_CODE: Mapping[grpc.StatusCode, type[ThreadkeepError]] = {
     grpc.StatusCode.PERMISSION_DENIED: PermissionDenied,
     grpc.StatusCode.INTERNAL: Internal,
 }
+DOMAIN = "threadkeep.dev"
+"""Of an ErrorInfo that a Threadkeep server made; others are those of proxies."""
+_IN_PYTHON = {"append with create_if_missing": "append with create=True"}
 _BROKEN = ("from Core", "RST_STREAM", "Stream removed")
 _CODES: Mapping[int, grpc.StatusCode] = {code.value[0]: code for code in grpc.StatusCode}
 
@@ -306,13 +309,28 @@ def from_rpc_error(error: grpc.RpcError, address: str) -> ThreadkeepError:
     info, retry_after = _details(call)
     if info is not None:
         kind = BY_REASON.get(info.reason, ThreadkeepError)
-        return kind(message, reason=info.reason, code=code, metadata=info.metadata, retry_after=retry_after)
+        return kind(_in_python(message), reason=info.reason, code=code, metadata=info.metadata, retry_after=retry_after)
     if code in (grpc.StatusCode.INTERNAL, grpc.StatusCode.UNKNOWN) and any(words in message for words in _BROKEN):
         # gRPC's own words for a connection that broke under a stream; a fault of the server carries an ErrorInfo.
         code = grpc.StatusCode.UNAVAILABLE
     if code is grpc.StatusCode.UNAVAILABLE:
-        message = f"no server at {address} ({message}); start one with `threadkeep serve`"
+        message = _unavailable(address, message)
     return _BY_CODE.get(code, ThreadkeepError)(message or code.name, code=code, retry_after=retry_after)
+
+
+def _in_python(message: str) -> str:
+    """The server's advice, in the names of this SDK."""
+    for said, meant in _IN_PYTHON.items():
+        message = message.replace(said, meant)
+    return message
+
+
+def _unavailable(address: str, message: str) -> str:
+    """Why no server answered, of gRPC's words the ones that say it."""
+    if "http1.x server" in message:
+        return f"{address} speaks HTTP, not gRPC: give the server's gRPC port, by default 7443, as the address"
+    why = message.rpartition(": ")[2].strip("[]() ")
+    return f"no server at {address} ({why}); start one with `threadkeep serve`"
 
 
 def readable(answer: Answer | None) -> Answer:
@@ -327,7 +345,7 @@ def _details(call: grpc.Call) -> tuple[ErrorInfo | None, float | None]:
     try:
         details = Status.FromString(cast("bytes", packed)).details
         info, retry = ErrorInfo(), RetryInfo()
-        has_info = any(detail.Unpack(info) for detail in details)
+        has_info = any(detail.Unpack(info) and info.domain == DOMAIN for detail in details)
         has_retry = any(detail.Unpack(retry) for detail in details)
     except DecodeError:
         return None, None
@@ -340,4 +358,5 @@ def error_of(result: AppendStreamResult) -> ThreadkeepError | None:
         return None
     error = result.error
     code = _CODES.get(error.code, grpc.StatusCode.UNKNOWN)
-    return BY_REASON.get(error.reason, ThreadkeepError)(error.message, reason=error.reason, code=code, metadata=error.metadata)
+    message = _in_python(error.message)
+    return BY_REASON.get(error.reason, ThreadkeepError)(message, reason=error.reason, code=code, metadata=error.metadata)

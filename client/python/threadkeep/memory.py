@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import TypedDict
 
+from ._arguments import refuse_unknown
 from ._convert import check
 from .filters import exclude, include
 from .v1.context_pb2 import ContextSpec, MemoryMode
@@ -168,6 +169,7 @@ class MemoryProvider:
 
 def context_spec(spec: ContextSpec | MemoryProvider | None, fields: ContextFields) -> ContextSpec | None:
     """What a caller says of a context: whole, or by fields; None for nothing."""
+    refuse_unknown("get_context", fields, ContextFields.__annotations__)
     if spec is None:
         return ContextSpec(**fields) if fields else None
     if fields:

@@ -9,6 +9,7 @@ from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import Any, TypedDict, Unpack
 
+from ._arguments import refuse_unknown
 from ._convert import Json, check, enum_value, json_text, timestamp
 from .v1.event_pb2 import NativeContent, SessionEvent
 from .v1.message_pb2 import (
@@ -18,7 +19,6 @@ from .v1.message_pb2 import (
     Part,
     ReasoningPart,
     Role,
-    TextPart,
     ToolCallPart,
     ToolResultPart,
 )
@@ -58,8 +58,7 @@ def event(role: Role.ValueType | str, content: Content = (), **fields: Unpack[Ev
 
     Content is a text, a part, or a sequence of both. The fields are those of `EventFields`.
     """
-    for name in fields.keys() - EventFields.__annotations__.keys():
-        raise TypeError(f"event() got an unexpected argument {name!r}")
+    refuse_unknown("event", fields, EventFields.__annotations__)
     strings = {name: check(fields.get(name, ""), str, name) for name in _STRINGS}
     usage, native = fields.get("usage"), fields.get("native")
     return SessionEvent(
@@ -103,7 +102,7 @@ def tool_result(
 
 def text(value: str) -> Part:
     """Plain text: what keyword filters and search look at."""
-    return Part(text=TextPart(text=check(value, str, "text")))
+    return Part(text=check(value, str, "text"))
 
 
 def reasoning(value: str = "", *, signature: bytes = b"", encrypted: bytes = b"") -> Part:
@@ -171,7 +170,7 @@ def _parts(content: object, argument: str) -> list[Part]:
 def text_of(event: SessionEvent) -> str:
     """The event's text as search sees it: its text parts joined by a line feed. Empty when it has none."""
     parts = check(event, SessionEvent, "event").message.parts
-    return "\n".join(part.text.text for part in parts if part.HasField("text"))
+    return "\n".join(part.text for part in parts if part.HasField("text"))
 
 
 def new_event_id() -> str:

@@ -2,13 +2,13 @@
 
 use std::time::{Duration, Instant};
 
+use serde_json::{Value, json};
 use threadkeep::tonic::Request;
 use threadkeep::tonic::transport::{Channel, Endpoint};
 use threadkeep::v1::event_service_client::EventServiceClient;
 use threadkeep::v1::subscription_service_client::SubscriptionServiceClient;
 use threadkeep::v1::{self, AppendEventsRequest, WatchSessionRequest, watch_session_request};
 use threadkeep::{Client, Error, Kind, SessionRef, Start, StreamExt, new_event_id, user};
-use serde_json::{Value, json};
 
 const BLOCK: usize = 20;
 const WARM_UP: usize = 200;

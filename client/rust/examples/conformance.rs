@@ -3,9 +3,9 @@
 use base64::{Engine, prelude::BASE64_STANDARD as BASE64};
 use futures_util::future::{AbortHandle, abortable};
 use prost::Message;
-use threadkeep::*;
 use serde_json::{Value, json};
 use std::{collections::BTreeMap, io, sync::Mutex, time::Duration};
+use threadkeep::*;
 
 static CLIENTS: Mutex<BTreeMap<String, Client>> = Mutex::new(BTreeMap::new());
 static TASKS: Mutex<BTreeMap<u64, AbortHandle>> = Mutex::new(BTreeMap::new());
@@ -69,7 +69,12 @@ async fn append(client: &Client, p: &Value) -> Result<Value, Error> {
     reply(&p["expected_last_event_id"].as_str().into_iter().fold(append, Append::expected_last_event_id).await?)
 }
 
+fn reaching(client: &Client, p: &Value) -> Client {
+    if p["all_users"] == true { client.all_users() } else { client.clone() }
+}
+
 async fn pages<R: Paged<Item: Message> + Message + Default>(client: &Client, p: &Value) -> Result<Value, Error> {
+    let client = reaching(client, p);
     let items = client.pages::<R>(read(&p["request"])).take(p["limit"].as_u64().unwrap_or(u64::MAX) as usize);
     Ok(json!({ "items": items.map_ok(|item| packed(&item)).try_collect::<Vec<_>>().await? }))
 }
@@ -89,6 +94,7 @@ fn build(builder: &str, args: &Value) -> SessionEvent {
 }
 
 async fn watch(client: &Client, p: &Value) -> Result<Value, Error> {
+    let client = reaching(client, p);
     let (is_one, request) = (p["rpc"] == "SubscriptionService/WatchSession", &p["request"]);
     let watch =
         client.watch_request(if is_one { WatchRequest::Session(read(request)) } else { WatchRequest::All(read(request)) });
@@ -120,6 +126,10 @@ async fn answer(p: &Value) -> Result<Value, Error> {
         "context" => return reply(&client?.context(session(p), p.get("spec").map(read)).await?),
         "compact" => return reply(&client?.compact(session(p), strategy).await?),
         "compact_with" => return reply(&client?.compact_with(session(p), strategy, summarise).await?.unwrap_or_default()),
+        "compact_context" => {
+            let seen = read(&p["context"]);
+            return reply(&client?.compact_context(session(p), &seen, text(p, "summary")).await?);
+        }
         _ => return call(&client?, p).await,
     }
     Ok(json!({}))

@@ -1,9 +1,8 @@
 //! Finds what answers a question, and remembers across sessions. The server's address is that of THREADKEEP_ADDRESS, by default
 //! 127.0.0.1:7443.
 
+use threadkeep::v1::SearchMemoryRequest;
 use threadkeep::v1::delete_memories_request::What;
-use threadkeep::v1::search_events_request::Scope;
-use threadkeep::v1::{SearchEventsRequest, SearchMemoryRequest, SearchMode};
 use threadkeep::{Client, Error, StreamExt, assistant, new_event_id, remember, text_of, text_of_memory, user};
 
 #[tokio::main]
@@ -13,12 +12,7 @@ async fn main() -> Result<(), Error> {
     let said = [user("My daughter is allergic to peanuts."), assistant("Noted."), user("Which flights go to Lisbon in May?")];
     client.append("trip", said).create().await?;
 
-    let mut hits = client.pages(SearchEventsRequest {
-        query: "Are there any flights to Lisbon?".into(),
-        mode: SearchMode::Ranked.into(), // best first: take as many as are of use
-        scope: Some(Scope::Session(client.session("trip"))),
-        ..Default::default()
-    });
+    let mut hits = client.search("Are there any flights to Lisbon?", None); // best first: take as many as are of use
     if let Some(hit) = hits.next().await {
         println!("found: {}", text_of(&hit?.event.unwrap_or_default()));
     }

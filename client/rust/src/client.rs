@@ -1,5 +1,6 @@
 //! The client: where the server is, and what its calls have in common.
 
+use std::fmt::Display;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
@@ -9,6 +10,8 @@ use tokio_util::sync::CancellationToken;
 use tonic::transport::ClientTlsConfig;
 use tonic::transport::{Channel, Endpoint};
 
+use crate::address::{self, Address};
+use crate::scope::Reach;
 use crate::session::SessionLike;
 use crate::{Error, SessionRef, VERSION, v1};
 
@@ -24,6 +27,7 @@ const MAX_MESSAGE_BYTES: usize = 64 * 1024 * 1024;
 pub struct Client {
     pub(crate) shared: Arc<Shared>,
     pub(crate) timeout: Option<Duration>,
+    pub(crate) reach: Reach,
 }
 
 #[derive(Debug)]
@@ -43,6 +47,7 @@ pub(crate) struct Shared {
 pub struct Builder {
     address: Option<String>,
     token: Option<String>,
+    allow_plaintext_token: bool,
     app: String,
     user_id: String,
     #[cfg(feature = "tls")]
@@ -50,32 +55,42 @@ pub struct Builder {
 }
 
 impl Builder {
-    /// "host:port". By default the value of THREADKEEP_ADDRESS, else 127.0.0.1:7443.
+    /// "host:port", or "host" for port 7443; "https://host:port" turns TLS on. By default the value of THREADKEEP_ADDRESS, else
+    /// 127.0.0.1:7443.
     pub fn address(mut self, address: impl Into<String>) -> Self {
         self.address = Some(address.into());
         self
     }
 
-    /// Sent as "authorization: Bearer TOKEN". By default the value of THREADKEEP_TOKEN, else none is sent; "" sends none.
+    /// Sent as "authorization: Bearer TOKEN"; over plaintext to this machine only. By default the value of THREADKEEP_TOKEN, else
+    /// none is sent; "" sends none.
     pub fn token(mut self, token: impl Into<String>) -> Self {
         self.token = Some(token.into());
         self
     }
 
-    /// The app of sessions that are given by their id alone. By default none.
+    /// Sends the token over plaintext to other machines too, where anybody on the way can read it: for a network that encrypts by
+    /// itself.
+    pub fn allow_plaintext_token(mut self) -> Self {
+        self.allow_plaintext_token = true;
+        self
+    }
+
+    /// The app of sessions that are given by their id alone, and of requests that leave it empty. By default none.
     pub fn app(mut self, app: impl Into<String>) -> Self {
         self.app = app.into();
         self
     }
 
-    /// The user of sessions that are given by their id alone. By default none, which is for tokens that name the user.
+    /// The user of sessions that are given by their id alone, and of requests that leave it empty. By default none, which is for
+    /// tokens that name the user.
     pub fn user_id(mut self, user_id: impl Into<String>) -> Self {
         self.user_id = user_id.into();
         self
     }
 
-    /// TLS, for example with the system's root certificates: `ClientTlsConfig::new().with_enabled_roots()`. By default the
-    /// connection is plaintext.
+    /// TLS by a configuration of your own. By default the connection is plaintext, and where the address says https, TLS with the
+    /// system's root certificates.
     #[cfg(feature = "tls")]
     pub fn tls(mut self, config: ClientTlsConfig) -> Self {
         self.tls = Some(config);
@@ -83,25 +98,55 @@ impl Builder {
     }
 
     /// The client; it connects with its first call. Errors: [`Error::Usage`] for an address, a token or a TLS configuration
-    /// that cannot be.
+    /// that cannot be, and for a token that would cross a network in plaintext.
     pub fn build(self) -> Result<Client, Error> {
-        let address = self.address.or_else(|| environment("THREADKEEP_ADDRESS")).unwrap_or_else(|| DEFAULT_ADDRESS.to_owned());
-        let token = self.token.or_else(|| environment("THREADKEEP_TOKEN")).filter(|token| !token.is_empty());
+        let given = self.address.clone().or_else(|| environment("THREADKEEP_ADDRESS"));
+        let given = given.unwrap_or_else(|| DEFAULT_ADDRESS.to_owned());
+        let wrong = |problem: &dyn Display| Error::Usage(format!("the address {given:?}: {problem}"));
+        let server = address::parse(&given).map_err(|problem| wrong(&problem))?;
+        let token = self.token.clone().or_else(|| environment("THREADKEEP_TOKEN")).filter(|token| !token.is_empty());
         let authorization = token.map(|token| HeaderValue::try_from(format!("Bearer {token}"))).transpose();
         let mut authorization = authorization.map_err(|_| Error::Usage("no header can hold this token".to_owned()))?;
         authorization.iter_mut().for_each(|value| value.set_sensitive(true));
-        #[cfg(feature = "tls")]
-        let endpoint = match self.tls {
-            Some(config) => endpoint(&address, "https").and_then(|endpoint| endpoint.tls_config(config)),
-            None => endpoint(&address, "http"),
-        };
-        #[cfg(not(feature = "tls"))]
-        let endpoint = endpoint(&address, "http");
-        let endpoint =
-            endpoint.map_err(|error| Error::Usage(format!("{address:?} is no \"host:port\" to connect to: {error:?}")))?;
-        let (channel, closed) = (Mutex::default(), CancellationToken::new());
+        let is_encrypted = server.is_https || self.has_tls();
+        if authorization.is_some() && !is_encrypted && !server.is_loopback && !self.allow_plaintext_token {
+            return Err(Error::Usage(format!(
+                "the token would cross the network to {0} in plaintext: use https://{0} or, where the network encrypts by itself, \
+                 allow_plaintext_token()",
+                server.authority
+            )));
+        }
+        let endpoint = self.endpoint(&server, is_encrypted).map_err(|problem| wrong(&problem))?;
+        let (address, channel, closed) = (server.authority, Mutex::default(), CancellationToken::new());
         let shared = Shared { address, app: self.app, user_id: self.user_id, authorization, endpoint, channel, closed };
-        Ok(Client { shared: Arc::new(shared), timeout: Some(DEFAULT_TIMEOUT) })
+        Ok(Client { shared: Arc::new(shared), timeout: Some(DEFAULT_TIMEOUT), reach: Reach::default() })
+    }
+
+    #[cfg(feature = "tls")]
+    fn has_tls(&self) -> bool {
+        self.tls.is_some()
+    }
+
+    #[cfg(feature = "tls")]
+    fn endpoint(&self, server: &Address, is_encrypted: bool) -> Result<Endpoint, String> {
+        if !is_encrypted {
+            return endpoint(&server.authority, "http");
+        }
+        let config = self.tls.clone().unwrap_or_else(|| ClientTlsConfig::new().with_enabled_roots());
+        endpoint(&server.authority, "https")?.tls_config(config).map_err(|error| format!("{error:?}"))
+    }
+
+    #[cfg(not(feature = "tls"))]
+    fn has_tls(&self) -> bool {
+        false
+    }
+
+    #[cfg(not(feature = "tls"))]
+    fn endpoint(&self, server: &Address, is_encrypted: bool) -> Result<Endpoint, String> {
+        if is_encrypted {
+            return Err("https takes the feature \"tls\" of the crate threadkeep, which is switched off".to_owned());
+        }
+        endpoint(&server.authority, "http")
     }
 }
 
@@ -109,9 +154,11 @@ fn environment(name: &str) -> Option<String> {
     std::env::var(name).ok().filter(|value| !value.is_empty())
 }
 
-fn endpoint(address: &str, scheme: &str) -> Result<Endpoint, tonic::transport::Error> {
-    Ok(Endpoint::from_shared(format!("{scheme}://{address}"))?
-        .user_agent(format!("threadkeep-rust/{VERSION}"))?
+fn endpoint(authority: &str, scheme: &str) -> Result<Endpoint, String> {
+    let endpoint = Endpoint::from_shared(format!("{scheme}://{authority}"));
+    let named = endpoint.and_then(|endpoint| endpoint.user_agent(format!("threadkeep-rust/{VERSION}")));
+    Ok(named
+        .map_err(|error| format!("{error:?}"))?
         .connect_timeout(Duration::from_secs(10))
         .http2_keep_alive_interval(Duration::from_secs(30))
         .keep_alive_timeout(Duration::from_secs(10)))
@@ -145,7 +192,7 @@ impl Client {
     /// is 30 seconds. Streams have none. A request's own `set_timeout` is that of each try, within this limit.
     #[must_use]
     pub fn with_timeout(&self, timeout: impl Into<Option<Duration>>) -> Self {
-        Self { shared: Arc::clone(&self.shared), timeout: timeout.into() }
+        Self { timeout: timeout.into(), ..self.clone() }
     }
 
     /// Closes the connection, for all clones. Calls and streams under way end with a CANCELLED error that says so, and so do
@@ -197,6 +244,35 @@ mod tests {
             let error = builder.build().expect_err("it cannot be");
             assert!(matches!(error, Error::Usage(_)), "{error:?}");
         }
+    }
+
+    #[test]
+    fn a_token_is_not_sent_over_plaintext_to_another_machine() {
+        let at = |address: &str| Client::builder().address(address).token("s3cret");
+        for refused in ["memory.example", "http://memory.example:7443"] {
+            let error = at(refused).build().expect_err("it would be read").to_string();
+            assert!(error.contains("allow_plaintext_token") && !error.contains("s3cret"), "{error}");
+        }
+        at("127.0.0.1:1").build().expect("it stays here");
+        at("memory.example").allow_plaintext_token().build().expect("it is allowed");
+        at("memory.example").token("").build().expect("there is no token");
+    }
+
+    #[cfg(feature = "tls")]
+    #[test]
+    fn an_address_that_says_https_turns_tls_on() {
+        let scheme = |builder: Builder| builder.build().expect("it can be").shared.endpoint.uri().scheme_str().map(str::to_owned);
+        let at = |address: &str| Client::builder().address(address);
+        assert_eq!(scheme(at("https://memory.example").token("s3cret")).as_deref(), Some("https"));
+        assert_eq!(scheme(at("memory.example").token("s3cret").tls(ClientTlsConfig::new())).as_deref(), Some("https"));
+        assert_eq!(scheme(at("http://memory.example")).as_deref(), Some("http"));
+    }
+
+    #[cfg(not(feature = "tls"))]
+    #[test]
+    fn an_address_that_says_https_names_the_feature_that_it_takes() {
+        let error = Client::builder().address("https://memory.example").build().expect_err("it cannot be").to_string();
+        assert!(error.contains("feature \"tls\""), "{error}");
     }
 
     #[test]

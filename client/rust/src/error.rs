@@ -5,9 +5,12 @@ use std::sync::LazyLock;
 use std::time::Duration;
 
 use tonic::{Code, Status};
-use tonic_types::{ErrorDetails, FieldViolation, StatusExt};
+use tonic_types::{ErrorDetails, ErrorInfo, FieldViolation, StatusExt};
 
 use crate::v1::ErrorReason;
+
+/// Whose reasons those of the server are; a proxy's are others.
+const DOMAIN: &str = "threadkeep.dev";
 
 /// What went wrong with a call.
 ///
@@ -46,8 +49,8 @@ impl Error {
 
     /// The reason as the server wrote it, for example "SESSION_NOT_FOUND"; empty when none was given.
     pub fn reason_name(&self) -> &str {
-        let Self::Call { status, details } = self else { return "" };
-        details.error_info().map_or(reason_of(status.code()), |info| &info.reason)
+        let Self::Call { status, .. } = self else { return "" };
+        self.info().map_or(reason_of(status.code()), |info| &info.reason)
     }
 
     /// The gRPC status code; `InvalidArgument` for [`Error::Usage`], `Aborted` for [`Error::Summary`].
@@ -62,7 +65,7 @@ impl Error {
     /// The facts that belong to the reason, for example "expected" and "actual" of a VERSION_MISMATCH. Always text.
     pub fn metadata(&self) -> &HashMap<String, String> {
         static NONE: LazyLock<HashMap<String, String>> = LazyLock::new(HashMap::new);
-        self.details().and_then(ErrorDetails::error_info).map_or(&NONE, |info| &info.metadata)
+        self.info().map_or(&NONE, |info| &info.metadata)
     }
 
     /// The request's fields that are not valid, and why.
@@ -78,6 +81,17 @@ impl Error {
     /// Whether the same call may succeed later: no server answered, it could not serve now, or it said when to come back.
     pub fn is_transient(&self) -> bool {
         self.code() == Code::Unavailable || self.retry_after().is_some()
+    }
+
+    /// What the server itself says of it; nothing that a proxy says.
+    fn info(&self) -> Option<&ErrorInfo> {
+        self.details().and_then(ErrorDetails::error_info).filter(|info| info.domain == DOMAIN)
+    }
+
+    /// What the server would say, had it been asked.
+    pub(crate) fn refused(code: Code, reason: ErrorReason, message: &str) -> Self {
+        let name = reason.as_str_name().trim_start_matches("ERROR_REASON_");
+        Status::with_error_details(code, message, ErrorDetails::with_error_info(name, DOMAIN, [])).into()
     }
 
     fn details(&self) -> Option<&ErrorDetails> {
@@ -107,7 +121,7 @@ mod tests {
     use super::*;
 
     fn refused(reason: &str) -> Status {
-        let mut details = ErrorDetails::with_error_info(reason, "threadkeep.dev", [("actual".to_owned(), "9".to_owned())]);
+        let mut details = ErrorDetails::with_error_info(reason, DOMAIN, [("actual".to_owned(), "9".to_owned())]);
         details.set_retry_info(Some(Duration::from_millis(1500)));
         details.add_bad_request_violation("events[0].event_id", "is too long");
         Status::with_error_details(Code::Aborted, "the log moved", details)
@@ -130,6 +144,15 @@ mod tests {
         let error = Error::from(refused("SOMETHING_NEW"));
         assert_eq!((error.reason(), error.reason_name()), (None, "SOMETHING_NEW"));
         assert_eq!(Error::from(refused("UNSPECIFIED")).reason(), None);
+    }
+
+    #[test]
+    fn what_a_proxy_says_is_not_the_servers_reason() {
+        let info = ErrorDetails::with_error_info("SESSION_NOT_FOUND", "proxy.example", [("zone".to_owned(), "eu".to_owned())]);
+        let error = Error::from(Status::with_error_details(Code::PermissionDenied, "no", info));
+        assert_eq!((error.reason_name(), error.metadata().len()), ("PERMISSION_DENIED", 0), "the code's own");
+        let info = ErrorDetails::with_error_info("QUOTA_EXCEEDED", "", []);
+        assert_eq!(Error::from(Status::with_error_details(Code::ResourceExhausted, "no", info)).reason(), None);
     }
 
     #[test]

@@ -17,11 +17,13 @@
 //!
 //! The functions of [`Client`] cover what agents do all day. Every call of the server's API is there besides, by the
 //! generated clients: `client.sessions()`, `client.events()`, `client.compaction()` and so on, which go over the same
-//! connection, with the same credential, deadlines and retries; `?` turns their `tonic::Status` into an [`Error`].
+//! connection, with the same credential, deadlines and retries; `?` turns their `tonic::Status` into an [`Error`]. They send
+//! requests as they are: app and user are not filled in.
 //!
 //! Calls that may be repeated are sent again, up to four times, while the server is unavailable; others never are.
 //! Futures and streams are cancelled by dropping them.
 
+mod address;
 mod append;
 mod backoff;
 mod client;
@@ -30,6 +32,7 @@ mod error;
 mod memory;
 mod messages;
 mod pages;
+mod scope;
 mod session;
 mod transport;
 mod watch;
@@ -63,6 +66,7 @@ pub use session::SessionLike;
 pub use tonic;
 pub use v1::{Change, ErrorReason, EventFilter, MemoryEntry, Role, SessionEvent, SessionRef, change::Kind};
 pub use watch::{Start, Watch, WatchRequest};
+pub use windows::Replacement;
 
 /// The version of this crate.
 pub const VERSION: &str = env!("CARGO_PKG_VERSION");

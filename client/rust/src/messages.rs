@@ -10,7 +10,7 @@
 
 use uuid::Uuid;
 
-use crate::v1::{ChatMessage, MemoryEntry, Part, Role, SessionEvent, TextPart, ToolCallPart, ToolResultPart, part::Content};
+use crate::v1::{ChatMessage, MemoryEntry, Part, Role, SessionEvent, ToolCallPart, ToolResultPart, part::Content};
 
 /// What the user said. On the root branch it starts a turn.
 pub fn user(text: impl Into<String>) -> SessionEvent {
@@ -58,7 +58,7 @@ fn event(role: Role, parts: impl IntoIterator<Item = Part>) -> SessionEvent {
 }
 
 fn text_part(text: impl Into<String>) -> Part {
-    Part { content: Some(Content::Text(TextPart { text: text.into() })) }
+    Part { content: Some(Content::Text(text.into())) }
 }
 
 /// A request to call a function. `arguments_json` is kept verbatim.
@@ -94,7 +94,7 @@ pub fn text_of_memory(entry: &MemoryEntry) -> String {
 
 fn text(message: Option<&ChatMessage>) -> String {
     let contents = message.into_iter().flat_map(|message| &message.parts).filter_map(|part| part.content.as_ref());
-    let texts = contents.filter_map(|content| if let Content::Text(text) = content { Some(&*text.text) } else { None });
+    let texts = contents.filter_map(|content| if let Content::Text(text) = content { Some(text.as_str()) } else { None });
     texts.collect::<Vec<_>>().join("\n")
 }
 

@@ -3,10 +3,9 @@
 use futures_util::stream::{self, BoxStream, StreamExt, TryStreamExt};
 use tonic::Status;
 
-use crate::v1::search_events_request::Scope;
 use crate::v1::{
     Compaction, EventFilter, ListCompactionsRequest, ListEventsRequest, ListMemoriesRequest, ListSessionsRequest, MemoryEntry,
-    SearchEventsRequest, SearchHit, Session, SessionEvent, UserScope,
+    SearchEventsRequest, SearchHit, Session, SessionEvent,
 };
 use crate::{Client, Error, SessionLike};
 
@@ -21,10 +20,16 @@ pub trait Paged: Clone + Send + Sized + 'static {
 
     /// One page, and the request of the next; None after the last one.
     fn page(self, client: &Client) -> impl Future<Output = Result<(Vec<Self::Item>, Option<Self>), Status>> + Send;
+
+    /// The request with what it leaves empty of app and user.
+    #[must_use]
+    fn completed(self, _: &Client) -> Self {
+        self
+    }
 }
 
 macro_rules! paged {
-    ($($request:ty: $service:ident.$method:ident -> $items:ident: $item:ty),* $(,)?) => {$(
+    ($($request:ty: $service:ident.$method:ident -> $items:ident: $item:ty $(, by $completed:ident)?;)*) => {$(
         impl Paged for $request {
             type Item = $item;
 
@@ -33,25 +38,33 @@ macro_rules! paged {
                 let token = Some(page.next_page_token).filter(|token| !token.is_empty());
                 Ok((page.$items, token.map(|page_token| Self { page_token, ..self })))
             }
+
+            $(fn completed(self, client: &Client) -> Self {
+                client.$completed(self)
+            })?
         }
     )*};
 }
 
 paged! {
-    ListSessionsRequest: sessions.list_sessions -> sessions: Session,
-    ListEventsRequest: events.list_events -> events: SessionEvent,
-    SearchEventsRequest: recall.search_events -> hits: SearchHit,
-    ListCompactionsRequest: compaction.list_compactions -> compactions: Compaction,
-    ListMemoriesRequest: memories.list_memories -> entries: MemoryEntry,
+    ListSessionsRequest: sessions.list_sessions -> sessions: Session, by own_sessions;
+    ListEventsRequest: events.list_events -> events: SessionEvent;
+    SearchEventsRequest: recall.search_events -> hits: SearchHit, by own_search;
+    ListCompactionsRequest: compaction.list_compactions -> compactions: Compaction;
+    ListMemoriesRequest: memories.list_memories -> entries: MemoryEntry;
 }
 
 impl Client {
     /// All items that a list request finds, page after page, each fetched when it is come to, with its own timeout. It begins
     /// at the request's `page_token` and asks for its `page_size`.
     ///
+    /// An app or user that a ListSessionsRequest or the scope of a SearchEventsRequest leaves empty is the client's, see
+    /// [`all_users`](Self::all_users).
+    ///
     /// Errors: INVALID_PAGE_TOKEN, and those of the request.
     pub fn pages<R: Paged>(&self, request: R) -> Items<R::Item> {
-        let pages = stream::try_unfold((self.clone(), Some(request)), async |(client, request)| {
+        let first = Some(request.completed(self));
+        let pages = stream::try_unfold((self.clone(), first), async |(client, request)| {
             let Some(request) = request else { return Ok::<_, Error>(None) };
             let (items, next) = R::page(request, &client).await?;
             Ok(Some((stream::iter(items.into_iter().map(Ok)), (client, next))))
@@ -67,28 +80,22 @@ impl Client {
         self.pages(ListEventsRequest { session, filter: filter.into(), ..Default::default() })
     }
 
-    /// The sessions of the client's app and user, newest first; without them, of any. For others see [`Self::pages`].
+    /// The sessions of the client's app and user, newest first; of others see [`all_users`](Self::all_users), and by labels
+    /// [`pages`](Self::pages).
     pub fn list_sessions(&self) -> Items<Session> {
-        let user_id = self.shared.user_id.clone();
-        self.pages(ListSessionsRequest { app: self.any_app(), user_id, ..Default::default() })
+        self.pages(ListSessionsRequest::default())
     }
 
-    /// The events of the client's app and user whose text holds `query` (at most 1,024 characters), oldest first, archived
-    /// ones included. For one session or another scope, and to search by rank or meaning, see [`Self::pages`].
+    /// The events of the client's app and user that answer `query` (at most 1,024 characters), archived ones included, in the mode
+    /// that the server chooses. For one session or another scope, and for another mode, see [`Self::pages`].
     ///
     /// Errors: INVALID_FIELD.
     pub fn search(&self, query: impl Into<String>, filter: impl Into<Option<EventFilter>>) -> Items<SearchHit> {
-        let scope = Scope::User(UserScope { user_id: self.shared.user_id.clone(), app: self.any_app() });
-        self.pages(SearchEventsRequest { query: query.into(), filter: filter.into(), scope: Some(scope), ..Default::default() })
+        self.pages(SearchEventsRequest { query: query.into(), filter: filter.into(), ..Default::default() })
     }
 
     /// A session's compactions, newest first. Errors: SESSION_NOT_FOUND.
     pub fn list_compactions(&self, session: impl Into<SessionLike>) -> Items<Compaction> {
         self.pages(ListCompactionsRequest { session: Some(self.session(session)), ..Default::default() })
-    }
-
-    /// The client's app; None, which is any, if it has none.
-    pub(crate) fn any_app(&self) -> Option<String> {
-        Some(self.shared.app.clone()).filter(|app| !app.is_empty())
     }
 }

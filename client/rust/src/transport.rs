@@ -16,6 +16,7 @@ use tonic::{Code, ConnectError, Status, TimeoutExpired};
 use tower::{Service, ServiceExt};
 
 use crate::Client;
+use crate::address::DEFAULT_PORT;
 use crate::backoff::before_retry;
 use crate::retryable::RETRYABLE;
 
@@ -26,6 +27,9 @@ const STREAMS: &[&str] = &[
     "/threadkeep.v1.SubscriptionService/WatchAll",
     "/threadkeep.v1.SubscriptionService/WatchSession",
 ];
+
+/// What reading an answer in HTTP/1.1 as one in HTTP/2 ends with.
+const NOT_HTTP2: &str = "frame with invalid size";
 
 type Answer = Result<Response<Body>, Status>;
 
@@ -121,6 +125,11 @@ impl Client {
             Status::deadline_exceeded(format!("no answer from {address} in time"))
         } else if causes(&error).any(|cause| cause.is::<ConnectError>()) {
             Status::unavailable(format!("no server at {address} ({cause}); start one with `make serve`"))
+        } else if cause.contains(NOT_HTTP2) {
+            Status::unavailable(format!(
+                "{address} does not speak gRPC: is it the server's HTTP port? gRPC is at port {DEFAULT_PORT} unless the server says \
+                 otherwise ({cause})"
+            ))
         } else {
             Status::unavailable(format!("the connection to {address} broke: {cause}"))
         };

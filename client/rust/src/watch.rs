@@ -10,8 +10,7 @@ use tonic::Status;
 use crate::backoff::Backoff;
 use crate::cursor::Cursor;
 use crate::v1::{
-    Change, ChangeScope, EventFilter, WatchAllRequest, WatchSessionRequest, change::Kind, watch_all_request,
-    watch_session_request,
+    Change, EventFilter, WatchAllRequest, WatchSessionRequest, change::Kind, watch_all_request, watch_session_request,
 };
 use crate::{Client, Error, Items, SessionLike};
 
@@ -83,14 +82,19 @@ impl Client {
         self.watch_request(WatchRequest::Session(WatchSessionRequest { session, ..Default::default() }))
     }
 
-    /// Follows every change of all sessions of the client's app and user; without them, of any. See [`watch`](Self::watch).
+    /// Follows every change of all sessions of the client's app and user; of others see [`all_users`](Self::all_users). See
+    /// [`watch`](Self::watch).
     pub fn watch_all(&self) -> Watch {
-        let scope = ChangeScope { app: self.any_app(), user_id: self.shared.user_id.clone(), ..Default::default() };
-        self.watch_request(WatchRequest::All(WatchAllRequest { scope: Some(scope), ..Default::default() }))
+        self.watch_request(WatchRequest::All(WatchAllRequest::default()))
     }
 
-    /// Follows what a request asks for, for example the sessions with some labels. See [`watch`](Self::watch).
+    /// Follows what a request asks for, for example the sessions with some labels. An app or user that the scope leaves empty is the
+    /// client's. See [`watch_all`](Self::watch_all).
     pub fn watch_request(&self, request: WatchRequest) -> Watch {
+        let request = match request {
+            WatchRequest::All(request) => WatchRequest::All(self.own_changes(request)),
+            WatchRequest::Session(_) => request,
+        };
         Watch {
             client: self.clone(),
             request,

@@ -2,17 +2,50 @@
 
 use std::collections::HashMap;
 
+use tonic::Code;
+
 use crate::v1::apply_compaction_request::Archive;
 use crate::v1::part::Content;
 use crate::v1::{
-    ApplyCompactionRequest, ApplyCompactionResponse, CompactSessionRequest, CompactSessionResponse, CompactionPlan,
-    CompactionStrategy, ContextSpec, ErrorReason, EventIds, GetContextRequest, GetContextResponse, PlanCompactionRequest, Role,
-    SessionEvent, SummaryPrompt,
+    ApplyCompactionRequest, ApplyCompactionResponse, CompactSessionRequest, CompactSessionResponse, CompactionInsert,
+    CompactionPlan, CompactionStrategy, ContextSpec, ErrorReason, EventIds, GetContextRequest, GetContextResponse,
+    PlanCompactionRequest, Role, SessionEvent, SummaryPrompt,
 };
-use crate::{Client, Error, SessionLike, new_event_id};
+use crate::{Client, Error, SessionLike, assistant, new_event_id, user};
 
 /// How often a compaction is planned before a race that is always lost is given up.
 const ATTEMPTS: usize = 5;
+/// What the server's own summaries say before they begin.
+const SHADOW_PROMPT: &str = "Summarize the conversation we had so far.";
+const SUMMARY_SOURCE: &str = "summary";
+
+/// What takes the place of a context. A `&str` or a `String` is a summary.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Replacement {
+    /// The text of a summary; it becomes a turn of its own, like those that the server makes.
+    Summary(String),
+    /// Events of your own, with `synthetic` set and with a `compaction_source`.
+    Inserts(Vec<CompactionInsert>),
+}
+
+impl<T: AsRef<str>> From<T> for Replacement {
+    fn from(summary: T) -> Self {
+        Self::Summary(summary.as_ref().to_owned())
+    }
+}
+
+impl Replacement {
+    fn inserts(self) -> Result<Vec<CompactionInsert>, Error> {
+        let summary = match self {
+            Self::Inserts(inserts) => return Ok(inserts),
+            Self::Summary(summary) => summary,
+        };
+        check_summary(&summary)?;
+        let said = |event| SessionEvent { synthetic: true, compaction_source: SUMMARY_SOURCE.into(), ..event };
+        let events = vec![said(user(SHADOW_PROMPT)), said(assistant(summary))];
+        Ok(vec![CompactionInsert { events, ..Default::default() }])
+    }
+}
 
 impl Client {
     /// What an agent should see now: the SYSTEM event, the summaries, then whole turns of the active window.
@@ -26,6 +59,30 @@ impl Client {
     ) -> Result<GetContextResponse, Error> {
         let request = GetContextRequest { session: Some(self.session(session)), spec: spec.into() };
         Ok(self.events().get_context(request).await?.into_inner())
+    }
+
+    /// Puts a summary in the place of what a context held, which is what [`context`](Self::context) returned: it archives these
+    /// events, and no event that the context left out or that was appended since. Nothing is deleted.
+    ///
+    /// Errors: NOTHING_TO_COMPACT when nothing of this context may be archived, and [`Error::Usage`] when the summary is blank,
+    /// before anything is sent; VERSION_MISMATCH when another compaction was faster: then read the context again.
+    ///
+    /// ```no_run
+    /// # fn summary_of(events: &[threadkeep::SessionEvent]) -> String { String::new() }
+    /// # async fn example(client: threadkeep::Client) -> Result<(), threadkeep::Error> {
+    /// let seen = client.context("trip", None).await?;
+    /// client.compact_context("trip", &seen, summary_of(&seen.events)).await?;
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub async fn compact_context(
+        &self,
+        session: impl Into<SessionLike>,
+        seen: &GetContextResponse,
+        replacement: impl Into<Replacement>,
+    ) -> Result<ApplyCompactionResponse, Error> {
+        let request = ApplyCompactionRequest { session: Some(self.session(session)), ..replaced(seen, replacement.into())? };
+        Ok(self.compaction().apply_compaction(request).await?.into_inner())
     }
 
     /// Has the server compact a session: archive events, and insert summaries or stubs. Nothing is deleted, and nothing to do
@@ -110,11 +167,32 @@ impl Client {
     }
 }
 
-/// Puts the model's text into the events that the plan leaves empty for it.
-fn fill(plan: &mut CompactionPlan, summary: &str) -> Result<(), Error> {
+/// The request, without its session, that replaces what a context held.
+fn replaced(seen: &GetContextResponse, replacement: Replacement) -> Result<ApplyCompactionRequest, Error> {
+    if seen.compactable_through_seq == 0 {
+        let why = "nothing of this context may be archived: it is empty, or its spec left out the events that come first";
+        return Err(Error::refused(Code::FailedPrecondition, ErrorReason::NothingToCompact, why));
+    }
+    Ok(ApplyCompactionRequest {
+        compaction_id: new_event_id(),
+        expected_window_version: seen.window_version,
+        from_seq: seen.first_seq,
+        archive: Some(Archive::ThroughSeq(seen.compactable_through_seq)),
+        inserts: replacement.inserts()?,
+        ..Default::default()
+    })
+}
+
+fn check_summary(summary: &str) -> Result<(), Error> {
     if summary.trim().is_empty() {
         return Err(Error::Usage("the summary is blank; the session is as it was".to_owned()));
     }
+    Ok(())
+}
+
+/// Puts the model's text into the events that the plan leaves empty for it.
+fn fill(plan: &mut CompactionPlan, summary: &str) -> Result<(), Error> {
+    check_summary(summary)?;
     for event in plan.inserts.iter_mut().flat_map(|insert| &mut insert.events) {
         if let Some(text) = pending(event) {
             summary.clone_into(text);
@@ -128,7 +206,7 @@ fn pending(event: &mut SessionEvent) -> Option<&mut String> {
     let message = event.message.as_mut().filter(|message| message.role() == Role::Assistant)?;
     let [part] = message.parts.as_mut_slice() else { return None };
     match &mut part.content {
-        Some(Content::Text(text)) if text.text.is_empty() => Some(&mut text.text),
+        Some(Content::Text(text)) if text.is_empty() => Some(text),
         _ => None,
     }
 }
@@ -136,8 +214,7 @@ fn pending(event: &mut SessionEvent) -> Option<&mut String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::v1::CompactionInsert;
-    use crate::{assistant, assistant_with_calls, system, text_of, tool_call, user};
+    use crate::{assistant_with_calls, system, text_of, tool_call};
 
     fn plan() -> CompactionPlan {
         let calls = assistant_with_calls("", [tool_call("c", "f", "{}")]);
@@ -157,5 +234,37 @@ mod tests {
     #[test]
     fn a_blank_summary_is_none() {
         assert!(matches!(fill(&mut plan(), " \n"), Err(Error::Usage(_))));
+        assert!(matches!(replaced(&seen(), " \n".into()), Err(Error::Usage(_))));
+    }
+
+    fn seen() -> GetContextResponse {
+        GetContextResponse {
+            first_seq: 3,
+            session_last_seq: 9,
+            compactable_through_seq: 6,
+            window_version: 7,
+            truncated: true,
+            ..Default::default()
+        }
+    }
+
+    #[test]
+    fn a_summary_of_a_context_replaces_what_the_context_held() {
+        let request = replaced(&seen(), "They counted.".into()).expect("it can be");
+        assert_eq!((request.from_seq, request.archive, request.expected_window_version), (3, Some(Archive::ThroughSeq(6)), 7));
+        assert!(!request.compaction_id.is_empty());
+        let turn = &request.inserts[0].events;
+        assert_eq!(turn.iter().map(text_of).collect::<Vec<_>>(), [SHADOW_PROMPT, "They counted."]);
+        assert!(turn.iter().all(|event| event.synthetic && event.compaction_source == "summary"), "{turn:?}");
+        let own = vec![CompactionInsert { before_event_id: "e9".into(), events: vec![assistant("Mine.")] }];
+        assert_eq!(replaced(&seen(), Replacement::Inserts(own.clone())).expect("it can be").inserts, own);
+    }
+
+    #[test]
+    fn a_context_of_which_nothing_may_be_archived_is_refused() {
+        let seen = GetContextResponse { compactable_through_seq: 0, ..seen() };
+        let error = replaced(&seen, "They counted.".into()).expect_err("it would archive what was not seen");
+        assert_eq!((error.reason(), error.code()), (Some(ErrorReason::NothingToCompact), Code::FailedPrecondition));
+        assert!(error.to_string().contains("nothing of this context may be archived"), "{error}");
     }
 }

@@ -5,10 +5,12 @@ mod support;
 use std::time::{Duration, Instant};
 
 use prost::Message;
-use threadkeep::tonic::{Code, Request};
-use threadkeep::v1::{self, change::Kind};
-use threadkeep::{Client, Error, ErrorReason, Start, StreamExt, TryStreamExt, remember, text_of_memory, user};
 use support::{Reply, message, serve};
+use threadkeep::tonic::{Code, Request};
+use threadkeep::v1::{self, change::Kind, search_events_request::Scope};
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+
+use threadkeep::{Client, Error, ErrorReason, Start, StreamExt, TryStreamExt, WatchRequest, remember, text_of_memory, user};
 
 fn client(address: &str) -> Client {
     Client::builder().address(address).app("a").user_id("u").token("s3cret").build().expect("it can be")
@@ -46,6 +48,23 @@ async fn a_call_that_may_be_repeated_is_sent_again_as_it_was() {
 }
 
 #[tokio::test]
+async fn the_servers_http_port_is_told_apart_from_no_server() {
+    let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.expect("a port");
+    let address = listener.local_addr().expect("an address").to_string();
+    tokio::spawn(async move {
+        while let Ok((mut socket, _)) = listener.accept().await {
+            let _ =
+                socket.write_all(b"HTTP/1.1 400 Bad Request\r\nconnection: close\r\n\r\nInvalid HTTP request received.").await;
+            let _ = socket.read(&mut [0; 1024]).await;
+        }
+    });
+    let error = client(&address).compact("s", None).await.expect_err("it speaks HTTP/1.1");
+    assert_eq!(error.code(), Code::Unavailable);
+    let told = error.to_string();
+    assert!(told.contains("HTTP port") && told.contains("7443"), "{told}");
+}
+
+#[tokio::test]
 async fn five_tries_are_all() {
     let (address, log) = serve(|_| Reply::Status(14)).await;
     let error = client(&address).context("s", None).await.expect_err("it is away");
@@ -62,6 +81,38 @@ async fn a_call_that_may_not_be_repeated_is_not_nor_is_another_failure() {
     let (address, log) = serve(|_| Reply::Status(5)).await;
     assert_eq!(client(&address).context("s", None).await.expect_err("nothing there").code(), Code::NotFound);
     assert_eq!(log.seen().len(), 1);
+}
+
+#[tokio::test]
+async fn what_a_request_leaves_empty_goes_out_as_the_clients_app_and_user() {
+    let (address, log) = serve(|_| Reply::Status(5)).await;
+    let (client, app) = (client(&address), Some("a".to_owned()));
+    let scope = || v1::ChangeScope { labels: [("team".into(), "red".into())].into(), ..Default::default() };
+    let watched = || WatchRequest::All(v1::WatchAllRequest { scope: Some(scope()), ..Default::default() });
+    let listed = || v1::ListSessionsRequest { labels: scope().labels, ..Default::default() };
+    for client in [client.clone(), client.all_users()] {
+        client.pages(listed()).try_next().await.expect_err("refused");
+        client.watch_request(watched()).stream().try_next().await.expect_err("refused");
+        client.search("x", None).try_next().await.expect_err("refused");
+        client.delete_expired_sessions(Default::default()).await.expect_err("refused");
+    }
+    let bodies: Vec<_> = log.seen().into_iter().map(|seen| seen.body[5..].to_vec()).collect();
+    let [list, watch, search, delete, all_listed, all_watched, all_searched, all_deleted] = bodies.as_slice() else { panic!() };
+    for (body, user_id) in [(list, "u"), (all_listed, "")] {
+        let (app, user_id) = (app.clone(), user_id.to_owned());
+        assert_eq!(v1::ListSessionsRequest::decode(&**body), Ok(v1::ListSessionsRequest { app, user_id, ..listed() }));
+    }
+    for (body, user_id) in [(watch, "u"), (all_watched, "")] {
+        let sent = v1::WatchAllRequest::decode(&**body).expect("a message").scope;
+        assert_eq!(sent, Some(v1::ChangeScope { app: app.clone(), user_id: user_id.to_owned(), ..scope() }));
+    }
+    for (body, user_id) in [(delete, "u"), (all_deleted, "")] {
+        let sent = v1::DeleteExpiredSessionsRequest::decode(&**body).expect("a message");
+        assert_eq!((sent.app, sent.user_id.as_str()), (app.clone(), user_id));
+    }
+    let scope_of = |body: &[u8]| v1::SearchEventsRequest::decode(body).expect("a message").scope;
+    assert_eq!(scope_of(search), Some(Scope::User(v1::UserScope { app, user_id: "u".into() })));
+    assert_eq!(scope_of(all_searched), Some(Scope::App(v1::AppScope { app: "a".into() })));
 }
 
 #[tokio::test]

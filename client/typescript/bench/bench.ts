@@ -23,7 +23,7 @@ const stub = { events: createClient(sdk.EventService, bare), subscriptions: crea
 const ref = (sessionId: string) => create(sdk.SessionRefSchema, { app, userId: "bench", sessionId });
 
 function event(): sdk.SessionEvent {
-  const message = { role: sdk.Role.USER, parts: [{ content: { case: "text", value: { text } } as const }] };
+  const message = { role: sdk.Role.USER, parts: [{ content: { case: "text", value: text } as const }] };
   return create(sdk.SessionEventSchema, { eventId: sdk.newEventId(), message });
 }
 

@@ -44,19 +44,21 @@ async function append(params: Message) {
   return { response: encode(sdk.AppendEventsResponseSchema, response) };
 }
 
-function listOf(client: sdk.Client, rpc: string, bytes: string): [AsyncIterable<any>, DescMessage] {
-  if (rpc.endsWith("ListSessions")) return [client.sessions(decode(sdk.ListSessionsRequestSchema, bytes)), sdk.SessionSchema];
+function listOf(client: sdk.Client, { rpc, request: bytes, all_users: allUsers }: Message): [AsyncIterable<any>, DescMessage] {
+  if (rpc.endsWith("ListSessions")) {
+    return [client.sessions({ ...decode(sdk.ListSessionsRequestSchema, bytes), allUsers }), sdk.SessionSchema];
+  }
   const request: Message = decode(methodOf(rpc).input, bytes);
   if (rpc.endsWith("ListEvents")) return [client.events(orId(request["session"]), request), sdk.SessionEventSchema];
   if (rpc.endsWith("ListMemories")) return [client.memory(request["scope"]).list(request), sdk.MemoryEntrySchema];
   if (rpc.endsWith("ListCompactions")) return [client.compactions(orId(request["session"]), request), sdk.CompactionSchema];
   const search = decode(sdk.SearchEventsRequestSchema, bytes);
   const session = search.scope.case === "session" ? orId(search.scope.value) : undefined;
-  return [client.search(search.query, { ...search, session }), sdk.SearchHitSchema];
+  return [client.search(search.query, { ...search, session, allUsers }), sdk.SearchHitSchema];
 }
 
 async function pages(params: Message) {
-  const [list, schema] = listOf(clientOf(params), params["rpc"], params["request"]);
+  const [list, schema] = listOf(clientOf(params), params);
   const items: string[] = [];
   for await (const item of list) {
     items.push(encode(schema, item));
@@ -81,7 +83,7 @@ async function watch(params: Message, id: number) {
   const { start, filter, session, scope }: Message = decode(input, params["request"]);
   const stop = new AbortController();
   watches.set(id, stop);
-  const whose = input === sdk.WatchSessionRequestSchema ? orId(session) : { scope: { ...scope } };
+  const whose = input === sdk.WatchSessionRequestSchema ? orId(session) : { scope: { ...scope }, allUsers: params["all_users"] };
   const { checkpoints, max_retries: maxRetries } = params;
   const begin = { [start.case ?? "liveOnly"]: start.value };
   const options = { ...begin, filter, checkpoints, maxRetries: maxRetries ?? undefined, signal: stop.signal };
@@ -111,6 +113,12 @@ async function compactWith(params: Message) {
   return { response: applied ? encode(sdk.ApplyCompactionResponseSchema, applied) : "" };
 }
 
+async function compactContext(params: Message) {
+  const seen = decode(sdk.GetContextResponseSchema, params["context"]);
+  const applied = await clientOf(params).compactContext(sessionOf(params), seen, params["summary"], timing(params));
+  return { response: encode(sdk.ApplyCompactionResponseSchema, applied) };
+}
+
 function open({ client, address, app, user_id: userId, token, timeout_ms }: Message) {
   clients.set(client, sdk.connect({ address, app, userId, token: token ?? "", timeoutMs: timeout_ms }));
   return {};
@@ -119,7 +127,7 @@ function open({ client, address, app, user_id: userId, token, timeout_ms }: Mess
 const operations: Record<string, (params: Message, id: number) => object | Promise<object>> = {
   hello: () => ({ language: "typescript", version: VERSION }),
   connect: open,
-  call, append, pages, context, compact, compact_with: compactWith,
+  call, append, pages, context, compact, compact_with: compactWith, compact_context: compactContext,
   build: (params) => ({ event: encode(sdk.SessionEventSchema, build(params)) }),
   watch,
   cancel: (params) => (watches.get(params["target"])?.abort(), {}),

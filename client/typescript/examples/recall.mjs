@@ -1,13 +1,13 @@
 // Finds what answers a question, and remembers across sessions. THREADKEEP_ADDRESS names the server.
 
-import { assistant, connect, SearchMode, textOf, ToolService, user } from "@threadkeep/client";
+import { assistant, connect, textOf, ToolService, user } from "@threadkeep/client";
 
 const client = connect({ app: "recall", userId: `alice-${Date.now()}` });
 const session = "trip";
 const said = [user("My daughter is allergic to peanuts."), assistant("Noted."), user("Which flights go to Lisbon in May?")];
 await client.append(session, said, { create: true });
 
-for await (const hit of client.search("Are there any flights to Lisbon?", { session, mode: SearchMode.RANKED })) {
+for await (const hit of client.search("Are there any flights to Lisbon?", { session })) {
   console.log(`found: ${textOf(hit.event)}`);
   break; // best first: take as many as are of use
 }

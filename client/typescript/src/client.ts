@@ -11,12 +11,18 @@ import type { MemoryScopeSchema } from "./gen/threadkeep/v1/memory_pb.js";
 import { Role } from "./gen/threadkeep/v1/message_pb.js";
 import { RecallService, type SearchEventsRequestSchema, type SearchHit } from "./gen/threadkeep/v1/recall_service_pb.js";
 import { SessionRefSchema, type Session, type SessionRef } from "./gen/threadkeep/v1/session_pb.js";
-import { SessionService, type ListSessionsRequestSchema } from "./gen/threadkeep/v1/session_service_pb.js";
+import {
+  SessionService,
+  type DeleteExpiredSessionsRequestSchema,
+  type DeleteExpiredSessionsResponse,
+  type ListSessionsRequestSchema,
+} from "./gen/threadkeep/v1/session_service_pb.js";
 import type { Change } from "./gen/threadkeep/v1/subscription_pb.js";
 import { SubscriptionService, type ChangeScopeSchema } from "./gen/threadkeep/v1/subscription_service_pb.js";
 import { UserMemory } from "./memory.js";
-import { newEventId, type EventInit } from "./messages.js";
+import { assistant, newEventId, user, type EventInit } from "./messages.js";
 import { paged } from "./pages.js";
+import { narrowed, searched, type Reach } from "./scope.js";
 import { keepByteOrderMarks } from "./text.js";
 import { reliable } from "./transport.js";
 import { follow, opener, type WatchOptions } from "./watch.js";
@@ -25,9 +31,14 @@ import { follow, opener, type WatchOptions } from "./watch.js";
 export interface ClientOptions {
   /** The server. */
   address?: string | undefined;
-  /** Sent as "authorization: Bearer"; empty for none. */
+  /** Sent as "authorization: Bearer"; empty for none. Without TLS it is refused for every address but loopback. */
   token?: string | undefined;
-  /** With `userId`, completes a session that is given by its id alone. Give both or neither, unless the token names the user. */
+  /** Send the token without TLS over a network too. */
+  allowPlaintextToken?: boolean | undefined;
+  /**
+   * With `userId`, completes a session that is given by its id alone, and fills what lists, watches and searches leave empty. Give
+   * both or neither, unless the token names the user.
+   */
   app?: string | undefined;
   /** See `app`. */
   userId?: string | undefined;
@@ -53,11 +64,20 @@ export interface AppendOptions extends CallOptions {
 }
 
 export type EventsOptions = Fields<typeof events.ListEventsRequestSchema, "session" | "pageToken">;
-export type SessionsOptions = Fields<typeof ListSessionsRequestSchema, "pageToken">;
-export type SearchOptions = Fields<typeof SearchEventsRequestSchema, "query" | "pageToken"> & { session?: SessionLike | undefined };
+export type SessionsOptions = Fields<typeof ListSessionsRequestSchema, "pageToken"> & Reach;
+export type ExpiredSessionsOptions = Fields<typeof DeleteExpiredSessionsRequestSchema, never> & Reach;
+export type SearchOptions = Fields<typeof SearchEventsRequestSchema, "query" | "pageToken"> & Reach & { session?: SessionLike | undefined };
 export type CompactionsOptions = Fields<typeof compaction.ListCompactionsRequestSchema, "session" | "pageToken">;
 export type CompactOptions = Fields<typeof compaction.CompactSessionRequestSchema, "session">;
+/** What `compactContext` takes from the context is not among them. */
+export type CompactContextOptions = Fields<
+  typeof compaction.ApplyCompactionRequestSchema,
+  "session" | "expectedWindowVersion" | "archive" | "fromSeq" | "inserts"
+>;
 export type CompactWithOptions = Fields<typeof compaction.PlanCompactionRequestSchema, "session"> & { actor?: string | undefined };
+
+/** What the server's own summaries answer. */
+const SHADOW_PROMPT = "Summarize the conversation we had so far.";
 
 /** How often `compactWith` plans, at most, when other compactions are faster. */
 const PLANS = 5;
@@ -135,30 +155,41 @@ export class Client {
     return paged(fetch, (page) => page.events);
   }
 
-  /** Sessions, newest first: by default those of the client's user, in its app if it has one. */
+  /**
+   * Sessions, newest first. A user or app that `options` does not name is the client's, unless `allUsers` or `allApps` is set:
+   * `client.sessions({ labels: { team: "eu" }, allUsers: true })`.
+   */
   sessions(options: SessionsOptions = {}): AsyncGenerator<Session, void> {
-    const request = { ...this.#whose(), ...options };
+    const request = narrowed(this, options, options);
     const fetch = (pageToken: string) => this.service(SessionService).listSessions({ ...request, pageToken }, options);
     return paged(fetch, (page) => page.sessions);
   }
 
   /**
+   * Deletes sessions that have expired, at most 1,000 a call: those of the client's user and app, unless `options` says otherwise as
+   * for `sessions`. The server also deletes them by itself. `more` in the response means: call again.
+   */
+  async deleteExpiredSessions(options: ExpiredSessionsOptions = {}): Promise<DeleteExpiredSessionsResponse> {
+    return this.service(SessionService).deleteExpiredSessions(narrowed(this, options, options), options);
+  }
+
+  /**
    * Events that answer `query`, at most 1,024 characters, archived ones too: in `session`, in `scope`, or in all sessions of the
-   * client's user, in its app if it has one. By default those whose text holds it literally, oldest first; with `mode`
-   * SearchMode.RANKED those that answer a question, best first, of which you take as many as are of use. Reasons:
-   * SESSION_NOT_FOUND, AMBIGUOUS_SESSION, EMBEDDER_NOT_CONFIGURED, EMBEDDER_FAILED.
+   * client's user and app. A user or app that a scope of a user leaves empty is the client's, unless `allUsers` or `allApps` is set.
+   * Without `mode` the server picks how to search (SearchMode.AUTO). Best first: take as many as are of use; with
+   * SearchMode.SUBSTRING oldest first. Reasons: SESSION_NOT_FOUND, AMBIGUOUS_SESSION, EMBEDDER_NOT_CONFIGURED, EMBEDDER_FAILED.
    */
   search(query: string, options: SearchOptions = {}): AsyncGenerator<SearchHit, void> {
-    const own = { case: "user", value: this.#whose() } as const;
-    const scope = options.session === undefined ? (options.scope ?? own) : ({ case: "session", value: this.ref(options.session) } as const);
+    const { session } = options;
+    const scope = session === undefined ? searched(this, options.scope, options) : ({ case: "session", value: this.ref(session) } as const);
     const request = { ...options, query, scope };
     const fetch = (pageToken: string) => this.service(RecallService).searchEvents({ ...request, pageToken }, options);
     return paged(fetch, (page) => page.hits);
   }
 
-  /** The long-term memory of a user in an app, by default the client's. Makes no call. */
-  memory(scope?: MessageInitShape<typeof MemoryScopeSchema>): UserMemory {
-    return new UserMemory(this, scope ?? { app: this.app, userId: this.userId });
+  /** The long-term memory of a user in an app. What `scope` leaves out is the client's; an app of "" is no app. Makes no call. */
+  memory(scope: MessageInitShape<typeof MemoryScopeSchema> = {}): UserMemory {
+    return new UserMemory(this, { app: scope.app ?? this.app, userId: scope.userId || this.userId });
   }
 
   /** The records of a session's compactions, newest first. Reasons: SESSION_NOT_FOUND. */
@@ -186,6 +217,36 @@ export class Client {
   }
 
   /**
+   * Replaces what a context held by a summary of it, or by other events. Only what `seen` held is archived: what its size or filters
+   * left out and what was appended since stay in the window. Nothing is deleted.
+   *
+   * `seen` is what `context` returned. A summary that is a text becomes a turn of two events, as the server's summaries are; events of
+   * your own are marked as synthetic. Throws a TypeError for a blank summary. Reasons: NOTHING_TO_COMPACT, before anything is sent, if
+   * nothing of `seen` may be archived (`seen.compactableThroughSeq` is 0n); SESSION_NOT_FOUND; VERSION_MISMATCH after another
+   * compaction: read the context again.
+   */
+  async compactContext(
+    session: SessionLike,
+    seen: events.GetContextResponse,
+    summary: string | readonly EventInit[],
+    options: CompactContextOptions = {},
+  ): Promise<compaction.ApplyCompactionResponse> {
+    const { compactableThroughSeq: throughSeq, firstSeq: fromSeq, windowVersion: expectedWindowVersion } = seen;
+    if (throughSeq === 0n) {
+      const message = "nothing of this context may be archived: it is empty, or its spec left out the events that come first";
+      throw new ThreadkeepError(message, Code.FailedPrecondition, { reason: "NOTHING_TO_COMPACT" });
+    }
+    if (typeof summary === "string") requireSummary(summary);
+    const compactionId = options.compactionId || newEventId();
+    const given = typeof summary === "string" ? [user(SHADOW_PROMPT), assistant(summary)] : summary;
+    const inserted = given.map((event) => ({ ...event, synthetic: true, compactionSource: event.compactionSource || "summary" }));
+    const inserts = inserted.length > 0 ? [{ events: inserted }] : [];
+    const archive = { case: "throughSeq", value: throughSeq } as const;
+    const request = { ...options, session: this.ref(session), compactionId, expectedWindowVersion, archive, fromSeq, inserts };
+    return this.service(compaction.CompactionService).applyCompaction(request, options);
+  }
+
+  /**
    * Compacts with a model of the caller's: plans, has `summarise` answer the prompt if there is one, applies. Undefined: nothing
    * to do. When another compaction was faster it plans anew, and does not ask again for the same prompt. The timeout is that of
    * each call to the server. A blank answer is a TypeError, and what `summarise` throws is thrown; the session is then as it was.
@@ -205,7 +266,7 @@ export class Client {
       if (plan.summaryPrompt) {
         const { digest } = plan.summaryPrompt;
         const summary = answers.get(digest) ?? (await summarise(plan.summaryPrompt));
-        if (!summary?.trim()) throw new TypeError("the summary is blank; the session is as it was");
+        requireSummary(summary);
         answers.set(digest, summary);
         complete(plan, summary);
       }
@@ -221,8 +282,8 @@ export class Client {
   }
 
   /**
-   * Follows every change of one session, which need not exist yet, or of all sessions of a scope, which by default is the client's
-   * user, in its app if it has one: in order, each once, an append as a whole. Keep a change's `resumeToken` once it is handled: a
+   * Follows every change of one session, which need not exist yet, or of all sessions of a scope. A user or app that a scope does not
+   * name is the client's, unless `allUsers` or `allApps` is set: `client.watch({ scope: {}, allUsers: true })`. Changes come in order, each once, an append as a whole. Keep a change's `resumeToken` once it is handled: a
    * watch with it and the same scope and filter goes on after it.
    *
    * It has no deadline. When the server is unavailable or silent for 30 seconds the stream is opened again where it stood, after a
@@ -231,22 +292,23 @@ export class Client {
    * QUOTA_EXCEEDED, and RESUME_POSITION_EXPIRED when the feed no longer holds what comes next: then changes were missed, so read
    * the sessions again before you start at its `oldest_resume_token`. `afterSeq` of a scope is a TypeError.
    */
-  watch(whose: SessionLike | { scope: MessageInitShape<typeof ChangeScopeSchema> }, options: WatchOptions = {}): AsyncGenerator<Change, void> {
+  watch(whose: SessionLike | ({ scope: MessageInitShape<typeof ChangeScopeSchema> } & Reach), options: WatchOptions = {}): AsyncGenerator<Change, void> {
     const isScope = typeof whose === "object" && "scope" in whose;
-    const followed = isScope ? { scope: { ...this.#whose(), ...whose.scope } } : { session: this.ref(whose) };
+    const followed = isScope ? { scope: narrowed(this, whose.scope, whose) } : { session: this.ref(whose) };
     const open = opener(this.service(SubscriptionService), followed, options);
     return follow(open, options, { address: this.address, closed: this.#closing.signal });
   }
+}
 
-  #whose() {
-    return { userId: this.userId, app: this.app || undefined };
-  }
+/** Throws TypeError for a summary of which nothing would be left to read. */
+function requireSummary(summary: string | undefined): asserts summary is string {
+  if (!summary?.trim()) throw new TypeError("the summary is blank; the session is as it was");
 }
 
 /** Puts the model's text into the event that the plan leaves empty for it. */
 function complete({ inserts }: CompactionPlan, summary: string): void {
   for (const { message } of inserts.flatMap((insert) => insert.events)) {
     const content = message?.parts.length === 1 ? message.parts[0]!.content : undefined;
-    if (message?.role === Role.ASSISTANT && content?.case === "text" && !content.value.text) content.value.text = summary;
+    if (message?.role === Role.ASSISTANT && content?.case === "text" && !content.value) content.value = summary;
   }
 }

@@ -55,10 +55,17 @@ export function typedError(cause: unknown, address: string, { aborted, reason: w
   const code = isBroken(cause) ? Code.Unavailable : cause.code;
   const reason = details.reason || (REASON_OF_CODE[code] ?? "");
   let message = cause.rawMessage;
-  if (!reason && code === Code.Unavailable) {
-    message = `no server at ${address} (${message}); start one with \`threadkeep serve\`, in a checkout \`make serve\``;
-  }
+  if (!reason && code === Code.Unavailable) message = unreachable(cause, address);
   return new ThreadkeepError(message, code, { ...details, reason }, cause);
+}
+
+/** Why a server was not reached, and what to do about it. */
+function unreachable({ rawMessage: why, cause }: ConnectError, address: string): string {
+  if (why === "Protocol error") { // Node's words for a peer that does not speak HTTP/2
+    return `${address} does not answer in gRPC (${why}): give the server's gRPC port, by default 7443, and https:// if it has TLS`;
+  }
+  const hint = cause instanceof TypeError && /:7443\b/.test(address) ? "; from a browser, give its HTTP port, by default 7480" : "";
+  return `no server at ${address} (${why}); start one with \`threadkeep serve\`, in a checkout \`make serve\`${hint}`;
 }
 
 /** Connect's words for an answer that ends in its middle. */

@@ -7,6 +7,7 @@ export type { FieldViolation } from "./details.js";
 export { isReason, ThreadkeepError, type ReasonName } from "./errors.js";
 export * from "./memory.js";
 export * from "./messages.js";
+export type { Reach } from "./scope.js";
 export type { WatchOptions } from "./watch.js";
 
 export * from "./gen/threadkeep/v1/compaction_pb.js";

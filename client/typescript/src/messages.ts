@@ -55,7 +55,7 @@ export function toolResult({ callId, name, content = [], json, isError }: ToolRe
 /** The text of an event or a memory as search sees it: its text parts joined by a line feed. Empty when it has none. */
 export function textOf(said: SessionEvent | MemoryEntry | undefined): string {
   const message = said?.$typeName === "threadkeep.v1.MemoryEntry" ? said.content : said?.message;
-  const texts = message?.parts.flatMap(({ content }) => (content.case === "text" ? [content.value.text] : []));
+  const texts = message?.parts.flatMap(({ content }) => (content.case === "text" ? [content.value] : []));
   return texts?.join("\n") ?? "";
 }
 
@@ -75,7 +75,7 @@ function event(role: Role, content: Content, fields?: EventFields): SessionEvent
 
 function partsOf(content: Content) {
   const items = typeof content === "string" ? [content] : content;
-  return items.map((item) => (typeof item === "string" ? { content: { case: "text", value: { text: item } } as const } : item));
+  return items.map((item) => (typeof item === "string" ? { content: { case: "text", value: item } as const } : item));
 }
 
 const jsonText = (value: Json) => (typeof value === "string" ? value : JSON.stringify(value));

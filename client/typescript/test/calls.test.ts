@@ -148,7 +148,7 @@ for (const [protocol, open] of protocols) {
     test("pages follow each other", async () => {
       reset();
       const uids = [];
-      for await (const session of client.sessions({ userId: "", labels: { a: "b" } })) uids.push(session.uid);
+      for await (const session of client.sessions({ allUsers: true, labels: { a: "b" } })) uids.push(session.uid);
       assert.deepEqual(uids, ["1", "2", "shop  b"]);
     });
 

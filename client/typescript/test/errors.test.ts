@@ -56,6 +56,19 @@ test("no server is said with the address and how to start one", () => {
   assert.equal(typed(serverError(Code.Unavailable, errorInfo("SERVER_DRAINING"))).message, "as it says");
 });
 
+test("a browser's client that does not reach port 7443 is said to want the HTTP port", () => {
+  const failed = (address: string) => typedError(new ConnectError("fetch failed", Code.Unknown, undefined, undefined, new TypeError("fetch failed")), address, new AbortController().signal) as Error;
+  assert.match(failed("there:7443").message, /no server at there:7443 .*; from a browser, give its HTTP port, by default 7480$/);
+  assert.doesNotMatch(failed("there:7480").message, /browser/);
+});
+
+test("an ErrorInfo of another domain is not the server's", () => {
+  const proxys = errorInfo("SESSION_NOT_FOUND", { session_id: "s" }, "proxy.example");
+  const error = typed(serverError(Code.NotFound, proxys));
+  assert.deepEqual([error.reason, error.metadata], ["", {}]);
+  assert.equal(typed(serverError(Code.Unavailable, proxys, errorInfo("SERVER_DRAINING"))).reason, "SERVER_DRAINING");
+});
+
 test("a code that stands for one reason bears it, whoever gave the code", () => {
   assert.equal(typed(serverError(Code.Unauthenticated)).reason, "UNAUTHENTICATED");
   assert.equal(typed(new ConnectError("the operation timed out", Code.DeadlineExceeded)).reason, "DEADLINE_EXCEEDED");

@@ -1,6 +1,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
+import { fromBinary, toBinary } from "@bufbuild/protobuf";
+
 import * as sdk from "../src/node.js";
 
 test("ids are UUIDv7, differ, and sort by the time they were made", () => {
@@ -38,8 +40,19 @@ test("tool calls follow the content, and results answer them", () => {
   assert.equal((failed.message!.parts[0]!.content.value as sdk.ToolResultPart).isError, true);
 });
 
+test("an empty text is a part with content, and a part without content stays without", () => {
+  for (const event of [sdk.user(""), sdk.assistant([""]), sdk.system("")]) {
+    const [part] = fromBinary(sdk.SessionEventSchema, toBinary(sdk.SessionEventSchema, event)).message!.parts;
+    assert.deepEqual(part!.content, { case: "text", value: "" });
+  }
+  const bare = fromBinary(sdk.SessionEventSchema, toBinary(sdk.SessionEventSchema, sdk.user([{}])));
+  assert.equal(bare.message!.parts[0]!.content.case, undefined);
+  const result = sdk.toolResult({ callId: "c", content: "" }).message!.parts[0]!.content.value as sdk.ToolResultPart;
+  assert.deepEqual(result.parts[0]!.content, { case: "text", value: "" });
+});
+
 test("textOf joins the text parts, and nothing else", () => {
-  const event = sdk.assistant(["one", sdk.toolCall("c", "f", {}), { content: { case: "text", value: { text: "two" } } }]);
+  const event = sdk.assistant(["one", sdk.toolCall("c", "f", {}), { content: { case: "text", value: "two" } }]);
   assert.equal(sdk.textOf(event), "one\ntwo");
   assert.equal(sdk.textOf(sdk.assistant([])), "");
   assert.equal(sdk.textOf(undefined), "");

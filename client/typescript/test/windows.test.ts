@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { after, beforeEach, test } from "node:test";
 
-import type { MessageInitShape } from "@bufbuild/protobuf";
+import { create, type MessageInitShape } from "@bufbuild/protobuf";
 import { Code } from "@connectrpc/connect";
 
 import * as sdk from "../src/node.js";
@@ -81,5 +81,34 @@ test("a blank answer and a failing model leave the session as it was", async () 
   plans = [summary("d1")];
   await assert.rejects(client.compactWith("s", () => "  "), /the summary is blank/);
   await assert.rejects(client.compactWith("s", () => Promise.reject(new Error("no model"))), /no model/);
+  assert.equal(applied.length, 0);
+});
+
+const seen = create(sdk.GetContextResponseSchema, { firstSeq: 3n, sessionLastSeq: 9n, compactableThroughSeq: 6n, windowVersion: 4n });
+
+test("a summary of a context replaces what the context held, and nothing else", async () => {
+  assert.equal((await client.compactContext("s", seen, "In short.", { actor: "me" })).applied, true);
+  const [request] = applied;
+  assert.deepEqual([request!.fromSeq, request!.archive, request!.expectedWindowVersion], [3n, { case: "throughSeq", value: 6n }, 4n]);
+  assert.deepEqual([request!.session!.sessionId, request!.session!.userId, request!.actor], ["s", "u", "me"]);
+  assert.match(request!.compactionId, /^[0-9a-f-]{36}$/);
+  const [insert] = request!.inserts;
+  assert.deepEqual(insert!.events.map(sdk.textOf), ["Summarize the conversation we had so far.", "In short."]);
+  assert.deepEqual(insert!.events.map(({ message }) => message!.role), [sdk.Role.USER, sdk.Role.ASSISTANT]);
+  assert.ok(insert!.events.every((event) => event.synthetic && event.compactionSource === "summary"));
+});
+
+test("events in place of a summary keep what they say and are marked; none archives without a summary", async () => {
+  await client.compactContext("s", seen, [sdk.user("Who?", { compactionSource: "mine", eventId: "e" }), sdk.assistant("Ada.")], { compactionId: "c1" });
+  await client.compactContext("s", seen, []);
+  const [named, bare] = applied;
+  assert.deepEqual(named!.inserts[0]!.events.map((event) => [event.eventId, event.synthetic, event.compactionSource]), [["e", true, "mine"], ["", true, "summary"]]);
+  assert.deepEqual([named!.compactionId, bare!.inserts], ["c1", []]);
+});
+
+test("a context of which nothing may be archived, and a blank summary, are refused", async () => {
+  const nothing = { ...seen, compactableThroughSeq: 0n };
+  await assert.rejects(client.compactContext("s", nothing, "In short."), { name: "ThreadkeepError", reason: "NOTHING_TO_COMPACT", message: /nothing of this context may be archived/ });
+  await assert.rejects(client.compactContext("s", seen, " \n"), /the summary is blank/);
   assert.equal(applied.length, 0);
 });

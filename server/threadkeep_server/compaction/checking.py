@@ -10,18 +10,29 @@ from .cutting import split
 from .plan import Window
 
 
-def through(window: Window, seq: int) -> tuple[list[str], str | None]:
+def through(window: Window, seq: int, from_seq: int = 0) -> tuple[list[str], str | None]:
     """What was read at `seq` and may go: every event in scope up to it, but pinned ones and those tied to what came later. And
     where its summary goes: before the first event of the conversation that stays; None is the end.
+
+    With `from_seq`, the events that stand before the active event of that seq (or of the next) stay, but for summaries.
     """
     parts = split(window)
-    in_scope = (*parts.superseded, *parts.summaries, *parts.conversation)
-    gone = parts.ties.whole(index for index in in_scope if window.events[index].seq <= seq)
+    start = _start(window, from_seq)
+    since = [index for index in (*parts.superseded, *parts.conversation) if index >= start]
+    gone = parts.ties.whole(index for index in (*parts.summaries, *since) if window.events[index].seq <= seq)
     unread = (index for index, event in enumerate(window.events) if event.seq > seq)
     # In a branch of which nothing stays, the summary still goes before what others said later.
-    staying = next((index for index in (*parts.conversation, *unread) if index not in gone), None)
+    staying = next((index for index in (*parts.conversation, *unread) if index >= start and index not in gone), None)
     archive = [event.event_id for event in parts.events(sorted(gone))]
     return archive, None if staying is None else window.events[staying].event_id
+
+
+def _start(window: Window, from_seq: int) -> int:
+    """The index of the active event with the lowest seq from `from_seq` on; behind the window if there is none."""
+    if not from_seq:
+        return 0
+    later = ((event.seq, index) for index, event in enumerate(window.events) if event.seq >= from_seq)
+    return min(later, default=(0, len(window.events)))[1]
 
 
 def resulting(

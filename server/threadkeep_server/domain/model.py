@@ -113,15 +113,25 @@ NOWHERE = Versions()
 
 @dataclass(frozen=True, slots=True)
 class NewSession:
-    """A session about to be created. `uid` and times are made by the service, not by the store."""
+    """A session about to be created. `uid` and times are made by the service, not by the store. `began`: when the conversation
+    of an imported session began; None: now."""
 
     ref: SessionRef
     uid: str
-    create_time: int
+    now: int
     expire_time: int | None
     metadata_json: str = ""
     labels: Mapping[str, str] = field(default_factory=dict)
     context_bytes: int = 0
+    began: int | None = None
+
+    @property
+    def create_time(self) -> int:
+        return self.now if self.began is None else self.began
+
+    @property
+    def update_time(self) -> int:
+        return max(self.now, self.create_time)
 
 
 @dataclass(frozen=True, slots=True)

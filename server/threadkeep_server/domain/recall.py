@@ -5,6 +5,7 @@ A store finds candidates and counts; ranking is done by `recall`, in the server,
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import IntEnum, IntFlag
@@ -12,12 +13,38 @@ from typing import NamedTuple
 
 
 class SearchMode(IntEnum):
-    """How a query is understood; the numbers are those of threadkeep.v1.SearchMode. 0 is the default of the call."""
+    """How a query is understood; the numbers are those of threadkeep.v1.SearchMode. A search answers with another than AUTO."""
 
     SUBSTRING = 1
     RANKED = 2
     SEMANTIC = 3
     HYBRID = 4
+    AUTO = 5
+
+
+class Understood(NamedTuple):
+    """The mode in which a query is answered, and the text that is looked for."""
+
+    mode: SearchMode
+    text: str
+
+
+_QUOTED = re.compile(r'\s*["“”„‟＂]([^"“”„‟＂]+)["“”‟＂]\s*')
+
+
+def understood(mode: SearchMode, query: str, best: SearchMode, *, literal: bool = False, ranks: bool = False) -> Understood:
+    """Resolves AUTO: to SUBSTRING where the whole query is in double quotes, which are removed, or has no letter and no digit;
+    else to `best`. `literal` and `ranks`: the rest of the request is for SUBSTRING alone, or for the modes that rank alone."""
+    if mode is not SearchMode.AUTO:
+        return Understood(mode, query)
+    quoted = _QUOTED.fullmatch(query)
+    if ranks and query.strip():
+        return Understood(best, query)
+    if quoted and quoted[1].strip():
+        return Understood(SearchMode.SUBSTRING, quoted[1])
+    if literal or not any(map(str.isalnum, query)):
+        return Understood(SearchMode.SUBSTRING, query)
+    return Understood(best, query)
 
 
 class Field(IntFlag):
@@ -96,10 +123,12 @@ class Candidates:
 
 
 class Scored(NamedTuple):
-    """A candidate's key, and how well it answers: greater is better, comparable within one answer only."""
+    """A candidate's key, and how well it answers: greater is better, comparable within one answer only. `relevance`: what is
+    reported as its score, on the scale of `recall.relevance`."""
 
     key: int
     score: float
+    relevance: float = 0.0
 
 
 class Span(NamedTuple):

@@ -10,6 +10,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 from .errors import InvalidField
+from .model import SECOND_NS
 
 MAX_ID_BYTES = 255
 MAX_BRANCH_BYTES = 1024
@@ -22,6 +23,8 @@ MAX_TERMS = 64
 MAX_PARTS = 10_000
 MAX_NESTING = 8
 """Tool results inside tool results. Protobuf readers give up at some depth, of the whole answer that an event is in."""
+CLOCK_SKEW_NS = 60 * SECOND_NS
+"""How far a caller's clock may be ahead."""
 DEFAULT_PAGE_SIZE = 100
 DEFAULT_HITS = 10
 _MOST_SHOWN = 24
@@ -123,6 +126,15 @@ def labels(field: str, values: Mapping[str, str]) -> dict[str, str]:
         identifier(f"{field} key", key, required=True, most=MAX_LABEL_KEY_BYTES)
         identifier(f"{field}[{key!r}]", value)
     return dict(values)
+
+
+def passed_time(field: str, value: int, now: int) -> int:
+    """A time since 1970 that has passed, but for what clocks may differ by."""
+    if value < 0:
+        raise InvalidField(field, "must not be before 1970")
+    if value > now + CLOCK_SKEW_NS:
+        raise InvalidField(field, "must not be in the future, by more than the minute that clocks may differ by")
+    return value
 
 
 def page_size(field: str, value: int, *, default: int, most: int) -> int:

@@ -81,7 +81,8 @@ class Context:
 
     `truncated`: conversation that the agent may see, older than `first_seq`, was left out. `over_budget`: what had to be
     handed out, at least the newest turn, is more than a limit allows. `first_seq` and `last_seq` are those of the first and
-    the last conversation event, 0 without any; `window` counts all events.
+    the last conversation event, 0 without any; `window` counts all events. `hidden_seq`: the lowest seq of an active event from
+    `first_seq` on, in window order, or of a summary, that was left out; superseded SYSTEM events aside. 0 if there is none.
     """
 
     events: tuple[WindowEvent, ...] = ()
@@ -90,6 +91,16 @@ class Context:
     last_seq: int = 0
     window: Counters = NO_COUNTERS
     over_budget: bool = False
+    hidden_seq: int = 0
+
+    def compactable_through(self, session_last_seq: int) -> int:
+        """The last seq that a summary of this context may replace; 0 for none. See GetContextResponse."""
+        if not self.first_seq:
+            return 0
+        if not self.hidden_seq:
+            return session_last_seq
+        lowest = min(event.seq for event in self.events if not is_lead(event))
+        return self.hidden_seq - 1 if lowest < self.hidden_seq else 0
 
 
 def is_lead(event: WindowEvent) -> bool:
@@ -132,7 +143,27 @@ def select_context(
         last_seq=newest[-1].seq if newest else 0,
         window=counted(events),
         over_budget=any(sum(map(measure, events)) > limit for limit, measure in spec.budgets),
+        hidden_seq=_hidden_seq(lead, conversation, leading, newest),
     )
+
+
+def _hidden_seq(
+    lead: Sequence[WindowEvent],
+    conversation: Sequence[WindowEvent],
+    leading: Sequence[WindowEvent],
+    newest: Sequence[WindowEvent],
+) -> int:
+    """See Context.hidden_seq. A seq is not a place in the window: what a compaction inserts has a higher one than its place."""
+    if not newest:
+        return 0
+    hidden = [event.seq for event in lead if event.summary and event not in leading]
+    start = len(conversation) - len(newest)
+    while conversation[start] is not newest[0]:
+        start -= 1
+    if len(conversation) - start > len(newest):
+        shown = {event.seq for event in newest}
+        hidden += [event.seq for event in conversation[start:] if event.seq not in shown]
+    return min(hidden, default=0)
 
 
 def _leading(lead: Sequence[WindowEvent], spec: ContextSpec) -> list[WindowEvent]:

@@ -17,6 +17,7 @@ from . import features
 from .analysis import index_terms
 from .features import FIELDS, Floats, Hits, Ints, Tokens
 from .query import Query
+from .scripts import script_of
 
 POSITION_STEP = 1 << 20
 """What lies between the positions of an appended event and the next one of its session."""
@@ -62,10 +63,15 @@ FEEDBACK_CANDIDATES = 5
 FEEDBACK_TERMS = 10
 _SAMPLE = 48  # candidates in which it is counted how common a term is
 _SESSION_BEST = 3
+# In a scope of few documents it cannot be told how rare a word is: it is as in one of so many.
+_FEWEST_DOCUMENTS = 50
+# A pair of characters that no document has mostly belongs to two words.
+_OF_UNKNOWN_PAIR = 0.4
 
 
 def rank(query: Query, candidates: Candidates, weights: Weights = DEFAULT) -> list[Scored]:
-    """The candidates, best first; of equals the later key first. Scores are finite, and 0 or more."""
+    """The candidates, best first; of equals the later key first. Scores are finite, and 0 or more. Their relevance is the share
+    of the question that they hold, or half of the share that stands right beside them."""
     if not candidates.found:
         return []
     found = sorted(candidates.found, key=attrgetter("key"))
@@ -77,8 +83,9 @@ def rank(query: Query, candidates: Candidates, weights: Weights = DEFAULT) -> li
     scores *= _coverage(read)
     scores += _feedback(scores, read)
     scores = _grouped(scores, read)
+    relevance = _relevance(read)
     order = np.lexsort((-read.keys, -scores))
-    return [Scored(found[place].key, float(scores[place])) for place in order.tolist()]
+    return [Scored(found[place].key, float(scores[place]), float(relevance[place])) for place in order.tolist()]
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,6 +97,8 @@ class _Reading:
     place: dict[str, int]
     hits: Hits
     counts: Floats
+    known: Floats
+    documents: int
     rarity: Floats
     weights: Floats
     norm: Floats
@@ -104,17 +113,21 @@ class _Reading:
         place = {term: number for number, term in enumerate(dict.fromkeys([*query.terms, *around]))}
         hits = features.find(tokens, features.hashes(place)) if place else Hits(*(np.empty(0, np.int64) for _ in range(3)))
         counts = features.count(hits, len(place), len(found), use.fields)
-        told = np.array([candidates.frequencies.get(term, 0) for term in place], np.float64)
+        known = np.array([candidates.frequencies.get(term, 0) for term in place], np.float64)
+        told = known.copy()
         _count_speakers(counts, told, [place[name] for name in query.names if name in place], list(place), candidates, use)
         seen = (counts > 0).sum(axis=1)
         lengths = tokens.lengths[:, : FIELDS - 1] @ np.array(use.fields[: FIELDS - 1])
+        documents = max(candidates.documents, len(found))
         return cls(
             found=found,
             tokens=tokens,
             place=place,
             hits=hits,
             counts=counts,
-            rarity=_rarity(np.maximum(told, seen), max(candidates.documents, len(found))),
+            known=np.maximum(known, seen),
+            documents=documents,
+            rarity=_rarity(np.maximum(told, seen), documents),
             weights=np.array([query.terms.get(term, 0.0) for term in place], np.float64),
             norm=1 - use.b + use.b * lengths / max(float(lengths.mean()), 1.0),
             keys=np.array([candidate.key for candidate in found], np.int64),
@@ -229,6 +242,20 @@ def _coverage(read: _Reading) -> Floats:
     return np.asarray(1 - read.use.coverage * (1 - covered / total), np.float64)
 
 
+def _relevance(read: _Reading) -> Floats:
+    """How much of the question, by weight and rarity, a candidate has, or half of what one right beside it has. Other than for
+    `_coverage`, what is in no document counts too, and a speaker's name as it is spoken."""
+    mass = read.weights * _rarity(read.known, max(read.documents, _FEWEST_DOCUMENTS))
+    for term, place in read.place.items():
+        if not read.known[place] and script_of(term[0]).unspaced:
+            mass[place] *= _OF_UNKNOWN_PAIR
+    share = mass @ (read.counts > 0) / max(float(mass.sum()), 1e-12)
+    session, seq, order = _in_sessions(read)
+    beside = np.empty_like(share)
+    beside[order] = np.where(seq > 0, _lift(session, seq, share[order]), 0.0)  # memories have no place: they are at 0
+    return np.maximum(share, beside)
+
+
 def _feedback(scores: Floats, read: _Reading) -> Floats:
     """Pseudo-relevance feedback: the terms of the best candidates are asked for too, with less weight: the relevance model
     mixed with the question (RM3; Abdul-Jaleel et al., "UMass at TREC 2004"), scored with BM25. Only a term that two of the best
@@ -280,10 +307,24 @@ def _grouped(scores: Floats, read: _Reading) -> Floats:
     also be there only because it stands beside others, without a term of the question."""
     if not (read.use.neighbours or read.use.session):
         return scores
+    session, seq, order = _in_sessions(read)
+    own = scores[order]
+    total = own + read.use.neighbours * _lift(session, seq, own) + read.use.session * _best_of_session(session, own)
+    grouped = np.empty_like(total)
+    grouped[order] = total
+    return grouped
+
+
+def _in_sessions(read: _Reading) -> tuple[Ints, Floats, Ints]:
+    """The candidates' sessions and places there, by session and place, and the order that is."""
     session = np.array([candidate.session for candidate in read.found], np.int64)
     seq = np.array([candidate.position for candidate in read.found], np.float64) / POSITION_STEP
     order = np.lexsort((seq, session))
-    session, seq, own = session[order], seq[order], scores[order]
+    return session[order], seq[order], order
+
+
+def _lift(session: Ints, seq: Floats, own: Floats) -> Floats:
+    """What the best neighbor of each has, the less, the farther it stands: half of it right beside."""
     lift = np.zeros(len(own))
     for lag in (1, 2):
         gap = seq[lag:] - seq[:-lag]
@@ -291,10 +332,7 @@ def _grouped(scores: Floats, read: _Reading) -> Floats:
         share = np.where(near, 1 / (1 + np.where(near, gap, 0.0)), 0.0)
         lift[lag:] = np.maximum(lift[lag:], share * own[:-lag])
         lift[:-lag] = np.maximum(lift[:-lag], share * own[lag:])
-    total = own + read.use.neighbours * lift + read.use.session * _best_of_session(session, own)
-    grouped = np.empty_like(total)
-    grouped[order] = total
-    return grouped
+    return lift
 
 
 def _best_of_session(session: Ints, scores: Floats) -> Floats:

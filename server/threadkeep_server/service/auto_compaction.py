@@ -13,7 +13,7 @@ from collections import OrderedDict
 from collections.abc import Callable
 from typing import NamedTuple, TypeVar
 
-from ..domain.errors import AmbiguousSession, ThreadkeepError, SessionNotFound
+from ..domain.errors import AmbiguousSession, SessionNotFound, ThreadkeepError
 from ..domain.model import SECOND_NS, Counters, Session, SessionRef
 from ..store.base import Appended, AppendRequest, Store
 from .compactor import Compactor, Job

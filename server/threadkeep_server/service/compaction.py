@@ -39,7 +39,7 @@ class Run:
 
 @dataclass(frozen=True, slots=True)
 class Application:
-    """A caller's own plan: events by id, or (through_seq) everything that was read at a seq."""
+    """A caller's own plan: events by id, or (from_seq, through_seq) what a context held."""
 
     ref: SessionRef
     expected_window_version: int
@@ -47,8 +47,11 @@ class Application:
     compaction_id: str = ""
     archive: Sequence[str] = ()
     through_seq: int | None = None
+    from_seq: int = 0
     inserts: Mapping[str | None, Sequence[EventDraft]] = field(default_factory=dict)
     """By the event that they go before; None: the end, or with through_seq before the first of the conversation that stays."""
+    places: Mapping[str, str] = field(default_factory=dict)
+    """The field of the request that names each of these events."""
     branch: str = ""
     strategy: str = "custom"
     actor: str = ""
@@ -129,8 +132,9 @@ class CompactionService:
             return Applied(False, None, versions)
         if wanted.through_seq is not None and wanted.through_seq > versions.last_seq:
             raise InvalidField("through_seq", f"is beyond the session's last seq, {versions.last_seq}: archive what was read")
+        await self._refuse_inactive(caller.tenant, read, wanted)
         archive, inserts = await aside(len(read.events), MOST_EVENTS, _placed, read, wanted)
-        if not archive:
+        if not archive and (wanted.through_seq is not None or not inserts):
             raise NothingToCompact(ref)
         await aside(len(read.events), MOST_EVENTS, self._check, ref, read, archive, inserts, wanted.branch)
         request = CompactionRequest(
@@ -148,6 +152,18 @@ class CompactionService:
             dry_run=wanted.dry_run,
         )
         return await self._compact(request, versions)
+
+    async def _refuse_inactive(self, tenant: str, read: WindowRead, wanted: Application) -> None:
+        """Raises InvalidField for a named event that was archived already, EventNotFound for one that never was."""
+        active = {event.event_id for event in read.events}
+        archive = ((f"event_ids.ids[{index}]", event_id) for index, event_id in enumerate(wanted.archive))
+        anchors = ((wanted.places.get(each, "inserts"), each) for each in wanted.inserts if each is not None)
+        for place, event_id in (*archive, *anchors):
+            if event_id not in active:
+                ref = read.session.ref
+                if (await self._store.get_event(tenant, ref, event_id)).archived:
+                    raise InvalidField(place, f"names event {event_id!r}, which was archived already; name active events only")
+                raise EventNotFound(ref, event_id)  # appended since the window was read
 
     async def _replayed(self, tenant: str, ref: SessionRef, compaction: Compaction) -> Applied:
         session = await self._store.get_session(tenant, ref)
@@ -203,13 +219,9 @@ class CompactionService:
         inserts: Mapping[str | None, Sequence[EventDraft]],
         branch: str,
     ) -> None:
-        """Raises EventNotFound for what is not active, InvalidField for what lies outside the branch, BrokenToolPair."""
-        branches = {event.event_id: event.branch for event in read.events}
-        for named in (*archive, *inserts):
-            # The store would say so too, but here a torn pair would be told first, which it only is for want of a right id.
-            if named is not None and named not in branches:
-                raise EventNotFound(ref, named)
+        """Raises InvalidField for what lies outside the branch, BrokenToolPair. All events that are named are active."""
         if branch:
+            branches = {event.event_id: event.branch for event in read.events}
             for index, event_id in enumerate(archive):
                 if branches[event_id] != branch:
                     raise InvalidField(f"event_ids.ids[{index}]", "is not of the branch that the compaction is restricted to")
@@ -233,7 +245,7 @@ def _placed(read: WindowRead, wanted: Application) -> tuple[Sequence[str], Mappi
     """What to archive, and the inserts, of which those without a place of their own get one."""
     if wanted.through_seq is None:
         return wanted.archive, wanted.inserts
-    archive, first = through(Window(tuple(read.events), wanted.branch), wanted.through_seq)
+    archive, first = through(Window(tuple(read.events), wanted.branch), wanted.through_seq, wanted.from_seq)
     placed = dict(wanted.inserts)
     if loose := placed.pop(None, None):
         placed[first] = [*loose, *placed.get(first, ())]

@@ -17,7 +17,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from ..domain.errors import ThreadkeepError, SessionNotFound, StoreUnavailable
+from ..domain.errors import SessionNotFound, StoreUnavailable, ThreadkeepError
 from ..domain.feed import Change, ChangeKind, FeedTrimmed, Position
 from ..domain.model import SECOND_NS, Session, SessionRef
 from ..store.base import Store

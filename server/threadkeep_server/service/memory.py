@@ -11,7 +11,7 @@ from typing import NamedTuple, Protocol
 from ..domain.errors import BatchTooLarge, EventTooLarge, InvalidField, MemoryNotConfigured, SessionNotFound
 from ..domain.memories import ALL_MEMORIES, Forget, Memory, MemoryDraft, MemoryFilter, MemoryOutcome, MemoryScope
 from ..domain.model import Caller, Role, Session, SessionRef, StoredEvent
-from ..domain.recall import ALL_FIELDS, Scored, SearchMode, Texts, WordQuery
+from ..domain.recall import ALL_FIELDS, Scored, SearchMode, Texts, WordQuery, understood
 from ..domain.rules import DEFAULT_HITS, Limits
 from ..domain.text import fold
 from ..recall import query as questions
@@ -27,6 +27,7 @@ from .searches import (
     Recency,
     check_min_score,
     depth,
+    floored,
     marked_all,
     marked_literally,
     rank_words,
@@ -127,12 +128,12 @@ class AddedMemory(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class MemoryQuery:
-    """A search of memories. `mode` None: HYBRID with an embedder, else RANKED. `top_k` 0: 5 with SEMANTIC, else 10; more than
-    the server's page size is coerced to it. `reference_time` None: now."""
+    """A search of memories. `min_score`: the least score of an entry; None is the default of `recall.relevance`. `top_k` 0: 5
+    with SEMANTIC, else 10; more than the server's page size is coerced to it. `reference_time` None: now."""
 
     scope: MemoryScope
     text: str
-    mode: SearchMode | None = None
+    mode: SearchMode = SearchMode.AUTO
     top_k: int = 0
     min_score: float | None = None
     filter: MemoryFilter = ALL_MEMORIES
@@ -142,10 +143,10 @@ class MemoryQuery:
 
 @dataclass(frozen=True, slots=True)
 class FoundMemory:
-    """An entry that answers. SUBSTRING scores 0."""
+    """An entry that answers. `score`: its relevance, see `recall.relevance`; with SEMANTIC the cosine, with SUBSTRING 1."""
 
     memory: Memory
-    score: float = 0.0
+    score: float = 1.0
     highlights: Highlights = ()
 
 
@@ -293,7 +294,9 @@ class MemoryService:
     async def search(self, caller: Caller, query: MemoryQuery) -> FoundMemories:
         """A blank query finds nothing. Raises InvalidField, EmbedderNotConfigured, EmbedderFailed."""
         self._check_enabled()
-        mode = query.mode or (SearchMode.RANKED if self._vectors is None else SearchMode.HYBRID)
+        best = SearchMode.RANKED if self._vectors is None else SearchMode.HYBRID
+        ranks = query.recency is not None or query.reference_time is not None
+        mode, text = understood(query.mode, query.text, best, ranks=ranks)
         if query.top_k < 0:
             raise InvalidField("top_k", "must not be negative")
         check_min_score(query.min_score, mode)
@@ -301,8 +304,8 @@ class MemoryService:
             raise InvalidField("recency", "is not for SUBSTRING")
         default = _SEMANTIC_HITS if mode is SearchMode.SEMANTIC else DEFAULT_HITS
         count = min(query.top_k or default, MOST_RANKED)
-        query = replace(query, scope=own_memories(caller, query.scope), mode=mode, top_k=count)
-        if not query.text.strip():
+        query = replace(query, scope=own_memories(caller, query.scope), text=text, mode=mode, top_k=count)
+        if not text.strip():
             return FoundMemories([], mode)
         if mode is SearchMode.SUBSTRING:
             return await self._substring(caller.tenant, query)
@@ -334,18 +337,21 @@ class MemoryService:
             nonlocal lag
             assert vectors is not None  # noqa: S101 - it is not called otherwise; mypy cannot see it
             count = reach(mode, query.top_k, ordered=query.recency is None)
-            near = await vectors.memories(tenant, query.scope, query.text, query.filter, count, query.min_score)
+            least = query.min_score if mode is SearchMode.SEMANTIC else None
+            near = await vectors.memories(tenant, query.scope, query.text, query.filter, count, least)
             lag = await vectors.lag(Source.MEMORIES, caller)
             times.update((each.memory.key, each.memory.time) for each in near)
-            return [Scored(each.memory.key, each.score) for each in near]
+            told = await vectors.relevance(mode, [each.score for each in near])
+            return [Scored(each.memory.key, each.score, score) for each, score in zip(near, told, strict=True)]
 
         vectors = self._vectors
         mode, scored = await ranked(mode, by_words, None if vectors is None else by_meaning)
+        scored = floored(mode, scored, query.min_score)
         if query.recency is not None:
             scored = recency(scored, times, now, query.recency.half_life_ns, query.recency.weight)
         best = scored[: query.top_k]
         found = await self._store.memories_by_key(tenant, query.scope, [each.key for each in best], query.filter)
-        scores = dict(best)
+        scores = {each.key: each.relevance for each in best}
         found = found[: _fitting(found, self._limits.max_response_bytes)]
         terms = () if mode is SearchMode.SEMANTIC else tuple(question.terms)
         marks = await marked_all(self._reader.memory_texts, [each.draft.content for each in found], ALL_FIELDS, terms)

@@ -27,6 +27,7 @@ from .searches import (
     check_neighbors,
     depth,
     fitting,
+    floored,
     marked_all,
     rank_words,
     ranked,
@@ -50,7 +51,8 @@ class Grouping(IntEnum):
 @dataclass(frozen=True, slots=True)
 class RankedQuery:
     """A search of events by RANKED, SEMANTIC or HYBRID. `filter` holds no window. Times in nanoseconds; `reference_time` None:
-    now. `min_score`: of SEMANTIC only, the least cosine. Of what is ranked, the best 1,000 can be paged through."""
+    now. `min_score`: the least score of a hit; None is the default of `recall.relevance`. Of what is ranked, the best 1,000 can
+    be paged through."""
 
     scope: EventScope
     text: str
@@ -73,7 +75,8 @@ class RankedQuery:
 
 @dataclass(frozen=True, slots=True)
 class RankedHit:
-    """An event that answers. `group_hits`: with grouping, how many of the ranked events are of its turn or session; else 0."""
+    """An event that answers. `score`: its relevance, see `recall.relevance`; with SEMANTIC the cosine. `group_hits`: with
+    grouping, how many of the ranked events are of its turn or session; else 0."""
 
     found: FoundEvent
     score: float
@@ -142,6 +145,7 @@ class RankedSearch:
         now = self._clock() if query.reference_time is None else query.reference_time
         question = questions.parse(query.text, now)
         ranking = await self._rank(caller, query, question)
+        ranking.scored = floored(ranking.mode, ranking.scored, query.min_score)
         if query.recency is not None:
             how = query.recency
             ranking.scored = recency(ranking.scored, ranking.times, now, how.half_life_ns, how.weight)
@@ -170,12 +174,14 @@ class RankedSearch:
             assert vectors is not None  # noqa: S101 - it is not called otherwise; mypy cannot see it
             ordered = query.recency is None and query.grouping is Grouping.NONE
             count = reach(query.mode, query.wanted, ordered=ordered)
-            near = await vectors.events(tenant, query.scope, query.text, query.filter, count, query.min_score)
+            least = query.min_score if query.mode is SearchMode.SEMANTIC else None
+            near = await vectors.events(tenant, query.scope, query.text, query.filter, count, least)
             ranking.lag = await vectors.lag(Source.EVENTS, caller)
             if query.fields != ALL_FIELDS:  # an embedding is of all that an event says; one that says nothing there is no hit
                 near = [each for each in near if self._texts(each.found.event.body).of(query.fields)]
             ranking.take_found([each.found for each in near])
-            return [Scored(each.found.key, each.score) for each in near]
+            told = await vectors.relevance(query.mode, [each.score for each in near])
+            return [Scored(each.found.key, each.score, score) for each, score in zip(near, told, strict=True)]
 
         vectors = self._vectors
         ranking.mode, ranking.scored = await ranked(query.mode, by_words, None if vectors is None else by_meaning)
@@ -231,7 +237,7 @@ class RankedSearch:
                 tenant, query.scope, [each.key for each in some], query.filter, neighbors=query.neighbors
             )
             found = {each.key: each for each in loaded}
-            for key, score in some:
+            for key, _, score in some:
                 event = found.get(key)
                 if event is not None:
                     size = sum(len(each.body) for each in (event.event, *event.before, *event.after))

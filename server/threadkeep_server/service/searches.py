@@ -17,6 +17,7 @@ from ..recall.fusion import fuse
 from ..recall.highlight import highlights, literal_highlights
 from ..recall.query import Query
 from ..recall.ranking import rank
+from ..recall.relevance import answering
 from .aside import aside
 
 _log = logging.getLogger(__name__)
@@ -37,8 +38,8 @@ TextsOf = Callable[[bytes], Texts]
 
 @dataclass(frozen=True, slots=True)
 class Recency:
-    """Lifts what is newer: a score is multiplied by 1 + weight * 2^(-age / half_life_ns). Raises InvalidField unless
-    half_life_ns is above zero and weight between 0 and 100."""
+    """Puts what is newer further up: what hits are ordered by is multiplied by 1 + weight * 2^(-age / half_life_ns). Raises
+    InvalidField unless half_life_ns is above zero and weight between 0 and 100."""
 
     half_life_ns: int
     weight: float = 1.0
@@ -102,12 +103,17 @@ async def rank_words(question: Query, candidates: Candidates) -> Sequence[Scored
     return await aside(size, _MOST_WORDS_AT_ONCE, rank, question, candidates)
 
 
+def floored(mode: SearchMode, scored: Sequence[Scored], min_score: float | None) -> Sequence[Scored]:
+    """Those that reach the floor, or where none is given the default one. SEMANTIC has no default: the nearest are its answer,
+    however far they are."""
+    return scored if mode is SearchMode.SEMANTIC and min_score is None else answering(scored, min_score)
+
+
 def check_min_score(value: float | None, mode: SearchMode) -> None:
-    """Raises InvalidField for what no cosine can be, and for modes that score otherwise."""
-    if value is not None and not -1 <= value <= 1:
-        raise InvalidField("min_score", "must be between -1 and 1")
-    if value is not None and mode is not SearchMode.SEMANTIC:
-        raise InvalidField("min_score", "is for SEMANTIC only")
+    """Raises InvalidField for what no score of the mode can be."""
+    least = -1 if mode is SearchMode.SEMANTIC else 0
+    if value is not None and not least <= value <= 1:
+        raise InvalidField("min_score", f"must be between {least} and 1 with SEARCH_MODE_{mode.name}")
 
 
 def check_neighbors(count: int) -> None:

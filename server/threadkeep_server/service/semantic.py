@@ -14,6 +14,7 @@ import numpy as np
 from ..domain.filters import EventFilter
 from ..domain.memories import Memory, MemoryFilter, MemoryScope
 from ..domain.model import Caller, SessionRef
+from ..domain.recall import SearchMode
 from ..embedder.base import Vectors
 from ..recall.vectors import BestRows, top
 from ..store.base import EventScope, Store
@@ -93,6 +94,14 @@ class VectorSearch:
             return await self._store.memories_by_key(tenant, scope, keys, wanted)
 
         return [NearMemory(*each) for each in await self._search(place, query, check, count, min_score)]
+
+    async def relevance(self, mode: SearchMode, cosines: Sequence[float]) -> Sequence[float]:
+        """What is reported of cosines: with SEMANTIC they themselves, with HYBRID where they are on the scale of
+        `recall.relevance`. Raises EmbedFailed."""
+        if mode is SearchMode.SEMANTIC:
+            return cosines
+        scale = await self._model.scale()
+        return [scale.relevance(cosine) for cosine in cosines]
 
     async def lag(self, source: Source, caller: Caller) -> int:
         """How many documents that the caller's credential reaches still wait for their embedding, or did a second ago."""

@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, replace
 
-from ..domain.errors import InvalidField, PermissionDenied
+from ..domain import rules
+from ..domain.errors import InvalidField
 from ..domain.model import Caller, NewSession, Session, SessionChange, SessionRef
 from ..domain.rules import Limits
 from ..store.base import SessionPage, SessionQuery, Store
+from ..store.upkeep import EXPIRED, Expired
 from .access import own_ref, own_user
 
 SWEEP_AT_MOST = 1000
@@ -35,6 +37,8 @@ class SessionDraft:
     metadata_json: str = ""
     labels: Mapping[str, str] | None = None
     context_bytes: int = 0
+    create_time: int | None = None
+    """None: now."""
 
 
 BeforeDelete = Callable[[str, Session], Awaitable[bool]]
@@ -66,14 +70,16 @@ class SessionService:
         return await self._store.create_session(caller.tenant, new, return_existing=return_existing)
 
     def new_session(self, ref: SessionRef, draft: SessionDraft, *, within: str = "") -> NewSession:
-        """A session to be created now. Raises InvalidField for a missing user or a past expiry; `within` is the field of the
-        request that holds the draft."""
+        """A session to be created now. Raises InvalidField for a missing user, a past expiry and a future create_time; `within`
+        is the field of the request that holds the draft."""
         if not ref.user_id:
             raise InvalidField("session.user_id", "is required to create a session")
         now = self._clock()
         named = ref if ref.session_id else ref._replace(session_id=self._new_id())
         expire_time = self._expire_time(draft.expiry, now, within)
-        return NewSession(named, self._new_id(), now, expire_time, draft.metadata_json, draft.labels or {}, draft.context_bytes)
+        began = draft.create_time if draft.create_time is None else rules.passed_time("create_time", draft.create_time, now)
+        told = (draft.metadata_json, draft.labels or {}, draft.context_bytes)
+        return NewSession(named, self._new_id(), now, expire_time, *told, began=began)
 
     def _expire_time(self, expiry: Expiry, now: int, within: str = "") -> int | None:
         if expiry.never:
@@ -102,28 +108,29 @@ class SessionService:
         """Events deleted with it; None if there was nothing."""
         return await self._store.delete_session(caller.tenant, own_ref(caller, ref))
 
-    async def delete_expired(self, caller: Caller) -> int:
-        """Deletes some of the tenant's expired sessions; SWEEP_AT_MOST means there may be more."""
-        if caller.user_id is not None:
-            raise PermissionDenied("the tenant's sessions", "")
-        return await self._delete_some(caller.tenant)
+    async def delete_expired(self, caller: Caller, which: Expired = EXPIRED) -> int:
+        """Deletes some of the expired sessions that the caller may reach; SWEEP_AT_MOST means there may be more. Raises
+        InvalidField for a future `before`, PermissionDenied for another user's sessions."""
+        if which.before is not None:
+            rules.passed_time("before", which.before, self._clock())
+        return await self._delete_some(caller.tenant, replace(which, user_id=own_user(caller, which.user_id, "user_id")))
 
-    async def _delete_some(self, tenant: str | None) -> int:
+    async def _delete_some(self, tenant: str | None, which: Expired = EXPIRED) -> int:
         """In small transactions, for appends wait while one runs."""
         if self._before_delete is not None:
-            return await self._delete_one_by_one(tenant, self._before_delete)
+            return await self._delete_one_by_one(tenant, which, self._before_delete)
         deleted = 0
         while deleted < SWEEP_AT_MOST:
-            gone = await self._store.delete_expired(tenant, self._clock(), _SWEEP_AT_ONCE)
+            gone = await self._store.delete_expired(tenant, self._clock(), _SWEEP_AT_ONCE, which)
             deleted += gone
             if gone < _SWEEP_AT_ONCE:
                 break
         return deleted
 
-    async def _delete_one_by_one(self, tenant: str | None, may_go: BeforeDelete) -> int:
+    async def _delete_one_by_one(self, tenant: str | None, which: Expired, may_go: BeforeDelete) -> int:
         deleted = stayed = 0
         while deleted < SWEEP_AT_MOST:
-            found = await self._store.expired_sessions(tenant, self._clock(), _SWEEP_AT_ONCE, skip=stayed)
+            found = await self._store.expired_sessions(tenant, self._clock(), _SWEEP_AT_ONCE, stayed, which)
             for owner, session in found:
                 gone = await may_go(owner, session) and await self._store.delete_seen(owner, session, self._clock())
                 deleted, stayed = (deleted + 1, stayed) if gone else (deleted, stayed + 1)

@@ -99,7 +99,22 @@ class Flag:
         return value
 
 
-Parameters = Mapping[str, Text | Number | PageNumber | Flag]
+@dataclass(frozen=True, slots=True)
+class Ignored:
+    """A string that a model may write and nothing reads."""
+
+    about: str
+    default: str = ""
+    required: bool = False
+
+    def schema(self) -> dict[str, Any]:
+        return {"type": "string", "description": self.about, "default": self.default}
+
+    def read(self, name: str, value: object) -> str:
+        return self.default
+
+
+Parameters = Mapping[str, Text | Number | PageNumber | Flag | Ignored]
 
 
 class Declared(NamedTuple):

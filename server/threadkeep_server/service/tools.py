@@ -19,13 +19,14 @@ from .access import own_ref
 from .memory import EventReader, FoundMemory, MemoryQuery, MemoryService
 from .ranked import RankedQuery, RankedSearch
 from .recall import RecallService
-from .tool_schemas import Declared, Flag, Number, PageNumber, Parameters, Text, WrongArguments
+from .tool_schemas import Declared, Flag, Ignored, Number, PageNumber, Parameters, Text, WrongArguments
 
 MOST_TEXT = 2_000
 _MOST_NEIGHBOR_TEXT = 500
 # Of a user's text, what is looked for: what a question is about stands in so much.
 _MOST_ASKED = 4_000
 _MOST_TERMS = 20
+_OF_MEMORY = ("load_memory", "preload_memory")
 _LEAD = "Relevant prior context:"
 
 
@@ -47,6 +48,8 @@ class ToolResult(NamedTuple):
 
 
 _Run = Callable[[Caller, SessionRef, Mapping[str, Any]], Awaitable[dict[str, Any]]]
+# As the published tool says it: models know these words.
+_NO_RESULTS = "No results found."
 
 
 class RecallTools:
@@ -64,8 +67,12 @@ class RecallTools:
         self._tools = {tool.name: (tool, run) for tool, run in zip(_declared(ranked.best_mode), runs, strict=True)}
 
     def definitions(self) -> Sequence[ToolDefinition]:
-        """Every tool; those of memory too where there is none."""
-        return [ToolDefinition(tool.name, tool.description, tool.schema(), tool.declared) for tool, _ in self._tools.values()]
+        """The tools; those of memory only where there is one."""
+        return [
+            ToolDefinition(tool.name, tool.description, tool.schema(), tool.declared)
+            for tool, _ in self._tools.values()
+            if self._memory.enabled or tool.name not in _OF_MEMORY
+        ]
 
     async def call(self, caller: Caller, ref: SessionRef, name: str, arguments_json: str) -> ToolResult:
         """Raises InvalidField("name") for an unknown tool, InvalidField for the session, MemoryNotConfigured for load_memory,
@@ -134,11 +141,12 @@ class RecallTools:
             results, more = await self._literal_page(caller, ref, given["query"], page, size)
         else:
             mode = SearchMode[given["mode"].upper()]
-            query = RankedQuery(ref, given["query"], mode, limit=size, offset=page * size, neighbors=1)
+            query = RankedQuery(ref, given["query"], mode, limit=size, offset=page * size, neighbors=1, include_synthetic=True)
             found = await self._ranked.search(caller, query)
             results = [self._shown(hit.found.event, hit.found.before, hit.found.after) for hit in found.hits]
             more = found.next_offset is not None
-        return {"results": results, "page": page, "has_more": more}
+        found_none = {} if results else {"message": _NO_RESULTS}
+        return {"results": results, "page": page, "has_more": more} | found_none
 
     async def _literal_page(
         self, caller: Caller, ref: SessionRef, text: str, page: int, size: int
@@ -248,6 +256,7 @@ def _declared(best: SearchMode) -> Sequence[Declared]:
     if best is SearchMode.HYBRID:
         explained += " hybrid: like ranked, and by meaning as well."
     conversation: Parameters = {
+        "innerThought": Ignored("Why you search, in a sentence. It is not read."),
         "query": Text("What to look for: a question, keywords, or with mode substring the exact text.", required=True),
         "mode": Text(explained, choices=modes, default=best.name.lower()),
         "page": PageNumber("Which page of results, from 0."),
@@ -272,8 +281,8 @@ def _declared(best: SearchMode) -> Sequence[Declared]:
         ),
         Declared(
             "conversation_search",
-            "Searches this conversation from its beginning, also what is no longer in your context. Each result comes with "
-            "the messages right before and after it.",
+            "Searches this conversation from its beginning, also what is no longer in your context, and its summaries. Each "
+            "result comes with the messages right before and after it.",
             conversation,
         ),
         Declared(

@@ -5,6 +5,8 @@ from __future__ import annotations
 import asyncio
 
 from ..embedder.base import Embedder, EmbedFailed
+from ..recall import relevance
+from ..recall.relevance import CosineScale
 from ..store.recall import RecallStore
 
 PROBE = "probe"
@@ -18,6 +20,7 @@ class VectorModel:
         self.embedder = embedder
         self._store = store
         self._number: int | None = None
+        self._scale: CosineScale | None = None
         self._asking = asyncio.Lock()
 
     async def number(self) -> int:
@@ -31,6 +34,14 @@ class VectorModel:
                 except ValueError as error:
                     raise EmbedFailed(str(error)) from None
             return self._number
+
+    async def scale(self) -> CosineScale:
+        """What this model's cosines mean, found out once. Raises EmbedFailed."""
+        async with self._asking:
+            if self._scale is None:
+                questions = await self.embedder.embed(relevance.QUESTIONS, query=True)
+                self._scale = relevance.cosine_scale(questions, await self.embedder.embed(relevance.TEXTS))
+            return self._scale
 
     async def _dimension(self) -> int:
         known = self.embedder.dimension

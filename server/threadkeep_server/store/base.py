@@ -21,7 +21,7 @@ from .consumers import ConsumerStore
 from .feed import FeedStore
 from .memories import MemoriesStore
 from .recall import RecallStore
-from .upkeep import UpkeepStore
+from .upkeep import EXPIRED, Expired, UpkeepStore
 from .windows import Compacted, CompactionPage, CompactionRequest, ContextPage, StoredPolicy, WindowRead
 
 
@@ -142,19 +142,20 @@ class EventPage:
 
 @dataclass(frozen=True, slots=True)
 class SessionQuery:
-    """Newest created first. `cursor` is opaque: the one of the previous page."""
+    """By create_time, newest first; of the same time, the last that was made first. `cursor` is opaque: the one of the previous
+    page."""
 
     app: str | None = None
     user_id: str | None = None
     labels: dict[str, str] = field(default_factory=dict)
     limit: int = 100
-    cursor: int | None = None
+    cursor: tuple[int, int] | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class SessionPage:
     sessions: Sequence[Session]
-    cursor: int | None = None
+    cursor: tuple[int, int] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -257,7 +258,7 @@ class Store(FeedStore, ConsumerStore, RecallStore, MemoriesStore, UpkeepStore, P
         ...
 
     async def list_sessions(self, tenant: str, query: SessionQuery) -> SessionPage:
-        """Sessions that satisfy app, user and every label, newest created first."""
+        """Sessions that satisfy app, user and every label, in the order of SessionQuery."""
         ...
 
     async def update_session(self, tenant: str, ref: SessionRef, change: SessionChange) -> Session:
@@ -268,9 +269,9 @@ class Store(FeedStore, ConsumerStore, RecallStore, MemoriesStore, UpkeepStore, P
         """Deletes the session and its log; the number of events, or None if there was nothing. Raises AmbiguousSession."""
         ...
 
-    async def delete_expired(self, tenant: str | None, now: int, limit: int) -> int:
-        """Deletes up to `limit` sessions whose expire_time <= now (tenant None: of all); how many. A session that is extended
-        meanwhile survives; several servers may sweep at once."""
+    async def delete_expired(self, tenant: str | None, now: int, limit: int, which: Expired = EXPIRED) -> int:
+        """Deletes up to `limit` of these sessions whose expire_time <= now (tenant None: of all); how many. A session that is
+        extended meanwhile survives; several servers may sweep at once."""
         ...
 
     def append(self, request: AppendRequest) -> Awaitable[Appended]:

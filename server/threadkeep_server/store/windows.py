@@ -36,6 +36,7 @@ class ContextPage:
     over_budget: bool = False
     context: Counters = NO_COUNTERS
     versions: Versions = NOWHERE
+    compactable_through_seq: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,7 +140,14 @@ def budgeted(spec: ContextSpec, context_bytes: int, default_bytes: int) -> Conte
 def context_page(context: Context, events: Sequence[StoredEvent], versions: Versions) -> ContextPage:
     """`events`: those of the context, as stored."""
     return ContextPage(
-        events, context.truncated, context.first_seq, context.last_seq, context.over_budget, context.window, versions
+        events,
+        context.truncated,
+        context.first_seq,
+        context.last_seq,
+        context.over_budget,
+        context.window,
+        versions,
+        context.compactable_through(versions.last_seq),
     )
 
 

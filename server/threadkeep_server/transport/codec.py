@@ -58,13 +58,13 @@ class EventCodec:
 
 def message_text(message: message_pb2.ChatMessage) -> str:
     """The text that keyword filters and substring search look at."""
-    return "\n".join([part.text.text for part in message.parts if part.HasField("text")])
+    return "\n".join([part.text for part in message.parts if part.HasField("text")])
 
 
 def message_texts(message: message_pb2.ChatMessage) -> Texts:
     """What of a message is searched, by field; the forms are those of threadkeep.v1.SearchField."""
     if len(message.parts) == 1 and message.parts[0].HasField("text"):
-        return Texts(message.parts[0].text.text, "", "", "")
+        return Texts(message.parts[0].text, "", "", "")
     calls, results, media = [], [], []
     for part in message.parts:
         if part.HasField("tool_call"):
@@ -81,7 +81,7 @@ def _result_text(result: message_pb2.ToolResultPart) -> str:
     pieces = [result.name]
     for part in result.parts:
         if part.HasField("text"):
-            pieces.append(part.text.text)
+            pieces.append(part.text)
         elif part.HasField("tool_result"):
             pieces.append(_result_text(part.tool_result))
     pieces.append(result.structured_json)

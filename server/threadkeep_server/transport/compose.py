@@ -20,7 +20,7 @@ class EventComposer:
         event.event_time.seconds, event.event_time.nanos = divmod(time, SECOND_NS)
         event.message.role = message_pb2.Role.ValueType(new.role)
         if original is None:
-            event.message.parts.add().text.text = new.text
+            event.message.parts.add().text = new.text
         else:
             _stand_in(event, new.text, event_pb2.SessionEvent.FromString(original))
         return self._make_draft(event)
@@ -35,4 +35,4 @@ def _stand_in(event: event_pb2.SessionEvent, text: str, original: event_pb2.Sess
             result = event.message.parts.add().tool_result
             result.call_id, result.name = part.tool_result.call_id, part.tool_result.name
             result.is_error = part.tool_result.is_error
-            result.parts.add().text.text = text
+            result.parts.add().text = text

@@ -74,7 +74,11 @@ def _ttl_of(field: str, value: Duration) -> int:
 def session_draft(
     request: session_service_pb2.CreateSessionRequest | session_service_pb2.UpdateSessionRequest,
 ) -> SessionDraft:
+    create_time = None
+    if isinstance(request, session_service_pb2.CreateSessionRequest) and request.HasField("create_time"):
+        create_time = time_of("create_time", request.create_time)
     return SessionDraft(
+        create_time=create_time,
         expiry=expiry_of(request.expiry),
         metadata_json=rules.json_object("metadata_json", request.metadata_json),
         labels=rules.labels("labels", request.labels),

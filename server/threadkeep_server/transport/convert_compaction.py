@@ -67,10 +67,18 @@ def application_of(
     request: compaction_service_pb2.ApplyCompactionRequest, limits: rules.Limits, make_draft: DraftMaker
 ) -> Application:
     kind = request.WhichOneof("archive")
-    if kind is None:
-        raise InvalidField("archive", "is required: event_ids or through_seq")
+    if kind is None and not request.inserts:
+        raise InvalidField("archive", "is required where nothing is inserted: event_ids or through_seq")
+    if kind == "event_ids" and not request.event_ids.ids:
+        raise InvalidField("event_ids.ids", "must name at least one event; leave event_ids out to insert alone")
     if kind == "through_seq" and request.through_seq < 1:
         raise InvalidField("through_seq", "must be at least 1")
+    if request.from_seq < 0:
+        raise InvalidField("from_seq", "must not be negative")
+    if request.from_seq and kind != "through_seq":
+        raise InvalidField("from_seq", "goes with through_seq only")
+    if request.from_seq and request.from_seq > request.through_seq:
+        raise InvalidField("from_seq", "must not be greater than through_seq")
     return Application(
         ref=ref_of(request.session),
         expected_window_version=request.expected_window_version,
@@ -78,7 +86,9 @@ def application_of(
         compaction_id=rules.identifier("compaction_id", request.compaction_id),
         archive=_ids("event_ids.ids", request.event_ids.ids),
         through_seq=request.through_seq if kind == "through_seq" else None,
+        from_seq=request.from_seq,
         inserts=_inserts(request, limits, make_draft),
+        places=_places(request),
         branch=rules.branch("branch", request.branch),
         strategy=rules.identifier("strategy", request.strategy) or "custom",
         actor=rules.identifier("actor", request.actor),
@@ -96,6 +106,12 @@ def _ids(field: str, ids: Sequence[str]) -> Sequence[str]:
             raise InvalidField(f"{field}[{i}]", "occurs twice")
         seen.add(each)
     return ids
+
+
+def _places(request: compaction_service_pb2.ApplyCompactionRequest) -> dict[str, str]:
+    """Of inserts before the same event the first is named."""
+    named = ((insert.before_event_id, f"inserts[{i}].before_event_id") for i, insert in enumerate(request.inserts))
+    return dict(reversed([*named]))
 
 
 def _inserts(

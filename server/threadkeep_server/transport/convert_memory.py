@@ -15,7 +15,7 @@ from ..service.memory import FoundMemory, MemoryQuery, Remembering
 from .codec import message_text
 from .convert import role_of, set_time, time_of
 from .convert_event import check_nesting
-from .convert_recall import highlights_to, min_score_of, mode_of, recency_of, refuse_ranking
+from .convert_recall import highlights_to, mode_of, recency_of, refuse_ranking
 from .remembering import searched_text
 
 MOST_IDS = 1000
@@ -107,7 +107,7 @@ def query_of(request: pb.SearchMemoryRequest) -> MemoryQuery:
         text=rules.term("query", request.query),
         mode=mode,
         top_k=request.top_k,
-        min_score=min_score_of(request.min_score, mode) if request.HasField("min_score") else None,
+        min_score=request.min_score if request.HasField("min_score") else None,
         filter=memory_filter_of(request.filter),
         recency=recency_of(request.recency) if request.HasField("recency") else None,
         reference_time=time_of("reference_time", request.reference_time) if request.HasField("reference_time") else None,

@@ -14,9 +14,9 @@ from ..domain import rules
 from ..domain.errors import InvalidField
 from ..domain.filters import EventFilter
 from ..domain.model import SECOND_NS, SessionRef
-from ..domain.recall import ALL_FIELDS, FIELDS, Field, SearchMode
+from ..domain.recall import ALL_FIELDS, FIELDS, Field, SearchMode, Understood, understood
 from ..service.ranked import Grouping, RankedQuery
-from ..service.searches import MOST_WEIGHT, Highlights, Recency
+from ..service.searches import MOST_WEIGHT, Highlights, Recency, check_min_score
 from ..store.base import AppScope, EventScope, UserScope
 from .convert import filter_of, ref_of, time_of
 
@@ -29,12 +29,9 @@ _GROUPINGS = {int(grouping): grouping for grouping in Grouping}
 _OF_SUBSTRING = "is not for SEARCH_MODE_SUBSTRING, which finds literal text; leave it out, or choose another mode"
 
 
-def mode_of(value: int) -> SearchMode | None:
-    """None is the call's default."""
-    if not value:
-        return None
+def mode_of(value: int) -> SearchMode:
     try:
-        return SearchMode(value)
+        return SearchMode(value) if value else SearchMode.AUTO
     except ValueError:
         names = ", ".join(f"SEARCH_MODE_{mode.name}" for mode in SearchMode)
         raise InvalidField("mode", f"must be one of {names}") from None
@@ -53,6 +50,18 @@ def scope_of(request: pb.SearchEventsRequest) -> EventScope:
     raise InvalidField("scope", "is required: session, user or app")
 
 
+def understood_as(request: pb.SearchEventsRequest, best: SearchMode) -> Understood:
+    """How the query is understood. Raises InvalidField for a mode that there is not."""
+    literal = request.filter.HasField("page")
+    return understood(mode_of(request.mode), request.query, best, literal=literal, ranks=_ranks(request))
+
+
+def _ranks(request: pb.SearchEventsRequest) -> bool:
+    """Whether it has what SUBSTRING does not take."""
+    beyond = any(field != recall_pb2.SEARCH_FIELD_TEXT for field in request.fields)
+    return bool(beyond or request.grouping or request.HasField("recency") or request.HasField("reference_time"))
+
+
 def check_substring(request: pb.SearchEventsRequest) -> None:
     """Refuses what only makes sense where hits are ranked."""
     if fields_of(request.fields) & ~Field.TEXT:
@@ -60,18 +69,19 @@ def check_substring(request: pb.SearchEventsRequest) -> None:
     if grouping_of(request.grouping) is not Grouping.NONE:
         raise InvalidField("grouping", _OF_SUBSTRING)
     refuse_ranking(request)
+    check_min_score(request.min_score, SearchMode.SUBSTRING)
 
 
 def refuse_ranking(request: pb.SearchEventsRequest | memory_service_pb2.SearchMemoryRequest) -> None:
     """Refuses the fields of a search that only a mode which ranks takes."""
-    for name in ("recency", "min_score", "reference_time"):
+    for name in ("recency", "reference_time"):
         if request.HasField(name):
             raise InvalidField(name, _OF_SUBSTRING)
 
 
-def ranked_query_of(request: pb.SearchEventsRequest, mode: SearchMode, limit: int, offset: int) -> RankedQuery:
+def ranked_query_of(request: pb.SearchEventsRequest, how: Understood, limit: int, offset: int) -> RankedQuery:
     """The search, checked but for who may ask it. Raises InvalidField."""
-    text = rules.term("query", request.query)
+    mode, text = how
     if not text.strip():
         raise InvalidField("query", "must not be blank with a mode that ranks")
     return RankedQuery(
@@ -85,7 +95,7 @@ def ranked_query_of(request: pb.SearchEventsRequest, mode: SearchMode, limit: in
         neighbors=neighbors_of(request.neighbors),
         grouping=grouping_of(request.grouping),
         recency=recency_of(request.recency) if request.HasField("recency") else None,
-        min_score=min_score_of(request.min_score, mode) if request.HasField("min_score") else None,
+        min_score=request.min_score if request.HasField("min_score") else None,
         reference_time=time_of("reference_time", request.reference_time) if request.HasField("reference_time") else None,
         include_synthetic=request.include_synthetic,
     )
@@ -136,14 +146,6 @@ def _nanoseconds(field: str, value: Duration) -> int:
     if total <= 0:
         raise InvalidField(field, "must be above zero")
     return total
-
-
-def min_score_of(value: float, mode: SearchMode | None) -> float:
-    if mode is not SearchMode.SEMANTIC:
-        raise InvalidField("min_score", "is for SEARCH_MODE_SEMANTIC only, whose scores are cosines")
-    if not -1 <= value <= 1:
-        raise InvalidField("min_score", "must be between -1 and 1")
-    return value
 
 
 def tool_ref_of(session: session_pb2.SessionRef) -> SessionRef:

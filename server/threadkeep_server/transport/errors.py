@@ -15,11 +15,11 @@ from ..domain.errors import (
     Internal,
     Kind,
     RateLimited,
-    ThreadkeepError,
     ServerDraining,
     SessionAlreadyExists,
     SessionNotFound,
     StoreUnavailable,
+    ThreadkeepError,
     WatchTooSlow,
 )
 

@@ -16,7 +16,7 @@ from urllib.parse import parse_qs, urlsplit
 
 import uvicorn
 
-from ..domain.errors import ThreadkeepError, ServerDraining, StoreUnavailable, Unauthenticated
+from ..domain.errors import ServerDraining, StoreUnavailable, ThreadkeepError, Unauthenticated
 from .auth import Authenticator
 from .connect_adapter import ASGIApp, Receive, Scope, Send, connect_app
 from .errors import as_domain_error
@@ -39,6 +39,7 @@ _EXAMPLE = "`curl -d '{...}'`"
 _EXPOSED = b"grpc-status, grpc-message, grpc-status-details-bin, content-encoding, connect-content-encoding"
 _ALSO_HERE = {"/healthz": "the process lives", "/readyz": "it can serve", "/metrics": "for Prometheus"}
 _LOOPBACK = frozenset({"localhost", "127.0.0.1", "::1"})
+_OTHER_PORT = "give another --http-address (THREADKEEP_HTTP_ADDRESS)"
 
 
 class AddressInUse(OSError):
@@ -285,7 +286,7 @@ async def _listen(host: str, port: int) -> socket.socket:
     try:
         found = await asyncio.get_running_loop().getaddrinfo(host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)
     except (socket.gaierror, UnicodeError):
-        raise OSError(f"cannot listen for HTTP on {host}:{port}: there is no such host") from None
+        raise OSError(f"cannot listen for HTTP on {host}:{port}: there is no such host; {_OTHER_PORT}") from None
     family, kind, protocol, _, address = found[0]
     listener = socket.socket(family, kind, protocol)
     try:
@@ -296,8 +297,8 @@ async def _listen(host: str, port: int) -> socket.socket:
     except OSError as error:
         listener.close()
         if error.errno == errno.EADDRINUSE:
-            raise AddressInUse(error.errno, f"HTTP address {host}:{port} is taken by another process") from None
-        raise OSError(error.errno, f"cannot listen for HTTP on {host}:{port}: {error.strerror}") from None
+            raise AddressInUse(error.errno, f"HTTP address {host}:{port} is taken by another process; {_OTHER_PORT}") from None
+        raise OSError(error.errno, f"cannot listen for HTTP on {host}:{port}: {error.strerror}; {_OTHER_PORT}") from None
     return listener
 
 

@@ -70,7 +70,7 @@ def _remembered(parts: Iterable[message_pb2.Part], include_tools: bool, include_
         elif kind == "tool_result" and include_tools:
             yield message_pb2.Part(tool_result=_without_media(part.tool_result))
         elif kind == "reasoning" and include_reasoning and part.reasoning.text.strip():
-            yield message_pb2.Part(text=message_pb2.TextPart(text=part.reasoning.text))
+            yield message_pb2.Part(text=part.reasoning.text)
 
 
 def _without_media(result: message_pb2.ToolResultPart) -> message_pb2.ToolResultPart:

@@ -27,7 +27,7 @@ def measured(message: message_pb2.ChatMessage) -> Measured:
     for part in message.parts:
         kind = part.WhichOneof("content")
         if kind == "text":
-            text = part.text.text
+            text = part.text
             texts.append(text)
             size += _utf8(text)
         elif kind == "tool_call":
@@ -59,7 +59,7 @@ _TOOLS = {
 
 def _result(result: message_pb2.ToolResultPart) -> Measured:
     """A result's own text, and its size without its name."""
-    texts = [part.text.text if part.HasField("text") else part.data.json for part in result.parts]
+    texts = [part.text if part.HasField("text") else part.data.json for part in result.parts]
     uris = [part.media.uri for part in result.parts]
     size = sum(map(_utf8, (*texts, *uris, result.structured_json)))
     return Measured("\n".join(filter(None, texts)) or result.structured_json, size, Tools.NONE)

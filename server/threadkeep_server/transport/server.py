@@ -193,5 +193,8 @@ def _bind(server: grpc.aio.Server, address: str, credentials: grpc.ServerCredent
     except RuntimeError:
         port = 0
     if not port:
-        raise CannotListen(f"cannot listen on {address}: the port is taken or the address is not this machine's")
+        raise CannotListen(
+            f"cannot listen for gRPC on {address}: the port is taken or the address is not this machine's; "
+            "give another --grpc-address (THREADKEEP_GRPC_ADDRESS)"
+        )
     return port

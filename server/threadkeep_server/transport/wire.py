@@ -45,13 +45,14 @@ def get_context_response(page: ContextPage) -> bytes:
         log_version=page.versions.log_version,
         window_version=page.versions.window_version,
         session_last_seq=page.versions.last_seq,
+        compactable_through_seq=page.compactable_through_seq,
     )
     return repeated(_FIELD_1, map(published, page.events)) + rest.SerializeToString()
 
 
 def literal_events_response(page: LiteralPage, next_page_token: str) -> bytes:
     """Of a search by SUBSTRING."""
-    hits = (_hit(hit.ref, hit.event, hit.before, hit.after, _ranked(0.0, hit.highlights)) for hit in page.hits)
+    hits = (_hit(hit.ref, hit.event, hit.before, hit.after, _ranked(1.0, hit.highlights)) for hit in page.hits)
     rest = recall_service_pb2.SearchEventsResponse(next_page_token=next_page_token, mode=recall_pb2.SEARCH_MODE_SUBSTRING)
     return repeated(_FIELD_1, hits) + rest.SerializeToString()
 

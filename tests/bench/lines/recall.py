@@ -11,6 +11,10 @@ from typing import Any, cast
 
 import numpy as np
 
+from tests.bench.harness import Bench, Result
+from tests.bench.lines.base import compared
+from tests.bench.questions import KINDS, QUESTIONS
+from tests.bench.report import Line, at_most, duration, medians
 from threadkeep_server.domain.filters import ALL
 from threadkeep_server.embedder.base import Vectors
 from threadkeep_server.embedder.hashing import HashingEmbedder
@@ -21,10 +25,6 @@ from threadkeep_server.service.vector_model import VectorModel
 from threadkeep_server.service.waiting import WaitingCounts
 from threadkeep_server.store.base import Store, UserScope
 from threadkeep_server.store.recall import Embedded
-from tests.bench.harness import Bench, Result
-from tests.bench.lines.base import compared
-from tests.bench.questions import KINDS, QUESTIONS
-from tests.bench.report import Line, at_most, duration, medians
 
 EVENT_BYTES = 400
 SESSIONS = 50

@@ -81,10 +81,10 @@ def _lines(language: str, engine: str, rounds: Sequence[Result]) -> list[Line]:
         ours, theirs = duration(median(*mine) / 1e6), duration(median(*base) / 1e6)
         text = f"{language}: an append of 1 KB by the SDK ÷ by the bare stub, {name}"
         lines.append(Line("sdks", engine, text, ours, theirs, of_pairs(mine, base), target))
-    mine, base = ("stream", "sdk_per_s"), ("stream", "stub_per_s")
+    sdk, stub = ("stream", "sdk_per_s"), ("stream", "stub_per_s")
     text = f"{language}: events followed by the SDK ÷ by the bare stub"
-    ratio = of_pairs(mine, base)
-    lines.append(Line("sdks", engine, text, rate(median(*mine)), rate(median(*base)), ratio, at_least(1 - COST)))
+    ratio = of_pairs(sdk, stub)
+    lines.append(Line("sdks", engine, text, rate(median(*sdk)), rate(median(*stub)), ratio, at_least(1 - COST)))
     return lines
 
 

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import pytest
 
-from threadkeep_server.domain.filters import EventFilter
-from threadkeep_server.domain.model import Role
-from threadkeep_server.store.base import AppScope, SearchHit, Store
 from tests.support.candidates import twice
 from tests.support.codec import draft, texts
 from tests.support.sessions import append, create, ref, search, search_in_pages, session_with
+from threadkeep_server.domain.filters import EventFilter
+from threadkeep_server.domain.model import Role
+from threadkeep_server.store.base import AppScope, SearchHit, Store
 
 SHOP = AppScope("shop")
 

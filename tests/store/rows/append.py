@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import asyncio
 from dataclasses import replace
+from typing import Any
 
 import pytest
 
-from threadkeep_server.domain.errors import EventIdConflict, SessionNotFound, VersionMismatch
-from threadkeep_server.domain.model import SECOND_NS, Counters, EventDraft, Role, Usage
-from threadkeep_server.store.base import Appended, Store
 from tests.support.clock import NOW
 from tests.support.codec import draft, parse, texts
 from tests.support.sessions import TENANT, append, create, new_session, read, ref, search, session_with
+from threadkeep_server.domain.errors import EventIdConflict, SessionNotFound, VersionMismatch
+from threadkeep_server.domain.model import SECOND_NS, Counters, EventDraft, Role, Usage
+from threadkeep_server.store.base import Appended, Store
 
 
 def seqs(appended: Appended) -> list[tuple[int, bool]]:
@@ -41,7 +42,7 @@ class AppendRows:
         wanted = [("q", Role.USER), ("a", Role.ASSISTANT), ("q2", Role.USER), ("s", Role.SYSTEM), ("t", Role.TOOL)]
         await session_with(store, *(draft(text, role=role) for text, role in wanted))
         events = [parse(stored) for stored in await read(store)]
-        assert [(event.message.parts[0].text.text, event.message.role) for event in events] == wanted
+        assert [(event.message.parts[0].text, event.message.role) for event in events] == wanted
 
     async def test_r_08_an_unknown_session_is_not_made_up(self, store: Store) -> None:
         with pytest.raises(SessionNotFound, match="s1"):
@@ -261,7 +262,7 @@ class CreatingRows:
 
     @pytest.mark.parametrize("expected", [{"expected_log_version": 1}, {"expected_last_event_id": "e1"}])
     async def test_an_expectation_that_a_new_session_cannot_meet_makes_none(
-        self, store: Store, expected: dict[str, object]
+        self, store: Store, expected: dict[str, Any]
     ) -> None:
         with pytest.raises(VersionMismatch):
             await append(store, draft("a"), create=new_session(), **expected)
@@ -269,9 +270,7 @@ class CreatingRows:
             await store.get_session(TENANT, ref())
 
     @pytest.mark.parametrize("expected", [{"expected_log_version": 0}, {"expected_last_event_id": ""}])
-    async def test_a_new_session_is_at_version_zero_without_a_last_event(
-        self, store: Store, expected: dict[str, object]
-    ) -> None:
+    async def test_a_new_session_is_at_version_zero_without_a_last_event(self, store: Store, expected: dict[str, Any]) -> None:
         assert (await append(store, draft("a"), create=new_session(), **expected)).last_seq == 1
         with pytest.raises(VersionMismatch):
             await append(store, draft("b"), create=new_session(), **expected)

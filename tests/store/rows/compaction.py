@@ -7,22 +7,22 @@ from typing import Any
 
 import pytest
 
+from tests.support.clock import NOW
+from tests.support.codec import draft, parse, texts
+from tests.support.sessions import TENANT, append, compact, create, placed, read, ref, session_with
 from threadkeep_server.domain.errors import (
     AmbiguousSession,
     EventIdConflict,
     EventNotFound,
     NothingToCompact,
-    ThreadkeepError,
     SessionNotFound,
+    ThreadkeepError,
     VersionMismatch,
 )
 from threadkeep_server.domain.filters import EventFilter
-from threadkeep_server.domain.model import NO_COUNTERS, SECOND_NS, Counters, EventDraft, Role, SessionRef, Usage
+from threadkeep_server.domain.model import NO_COUNTERS, SECOND_NS, Compaction, Counters, EventDraft, Role, SessionRef, Usage
 from threadkeep_server.store.base import Store
 from threadkeep_server.store.windows import Placed
-from tests.support.clock import NOW
-from tests.support.codec import draft, parse, texts
-from tests.support.sessions import TENANT, append, compact, create, placed, read, ref, session_with
 
 ACTIVE = EventFilter(exclude_archived=True)
 CONFLICT = {"field": "inserts"}
@@ -113,7 +113,8 @@ class CompactionRows:
         drafts.append(draft("long question", event_id="e3"))
         await session_with(store, *drafts)
         made = summary("s1", usage=Usage(10, 10, 20))
-        options = {"strategy": "recursive", "actor": "bob", "branch": "a.b", "usage": Usage(100, 200, 300, 400, 500)}
+        usage = Usage(100, 200, 300, 400, 500)
+        options: dict[str, Any] = {"strategy": "recursive", "actor": "bob", "branch": "a.b", "usage": usage}
         done = (await compact(store, ["e3", "e1"], placed("e2", made), now=NOW + 5, compaction_id="c1", **options)).compaction
         session = await store.get_session(TENANT, ref())
         assert (done.before, done.after) == (
@@ -217,7 +218,8 @@ class RefusalRows:
     async def test_both_versions_can_be_expected(self, store: Store) -> None:
         await session_with(store, *named("e1", "e2", "e3"))
         before = await everything(store)
-        for expected in ({"at": 1}, {"expected_log_version": 2}, {"at": 0, "expected_log_version": 4}):
+        wrong: list[dict[str, Any]] = [{"at": 1}, {"expected_log_version": 2}, {"at": 0, "expected_log_version": 4}]
+        for expected in wrong:
             with pytest.raises(VersionMismatch):
                 await compact(store, ["e1"], **expected)
         assert await everything(store) == before
@@ -291,7 +293,8 @@ class RecordRows:
         await compact(store, ["x"], of=ref("other"))
         made = [(await compact(store, [f"e{number}"], compaction_id=f"c{number}")).compaction for number in range(7)]
         for limit in (1, 3, 6, 7, 100):
-            found, cursor = [], None
+            found: list[Compaction] = []
+            cursor = None
             while True:
                 page = await store.list_compactions(TENANT, ref(), limit, cursor)
                 assert 0 < len(page.compactions) <= limit
@@ -339,7 +342,7 @@ class CompactionConcurrencyRows:
         await session_with(store, *named("e1", "e2", "e3"))
         stale = await store.read_window(TENANT, ref())
         await compact(store, ["e1"], placed("e2", summary("sum")), at=stale.session.window_version)
-        again = {"compaction_id": "mine"}
+        again: dict[str, Any] = {"compaction_id": "mine"}
         with pytest.raises(VersionMismatch):
             await compact(store, ["e1", "e2"], at=stale.session.window_version, **again)
         fresh = await store.read_window(TENANT, ref())

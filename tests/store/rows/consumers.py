@@ -8,13 +8,13 @@ from typing import Any
 
 import pytest
 
+from tests.support.clock import NOW
+from tests.support.sessions import TENANT, ref
 from threadkeep_server.domain.errors import ConsumerMismatch, ConsumerNotFound
 from threadkeep_server.domain.feed import BEGINNING, Change, ChangeKind, FeedScope, Position
 from threadkeep_server.domain.model import SECOND_NS
 from threadkeep_server.store.base import Store
 from threadkeep_server.store.consumers import LOST, Consumer, ConsumerKey, Parked, Partition, Share, partition_of
-from tests.support.clock import NOW
-from tests.support.sessions import TENANT, ref
 
 KEY = ConsumerKey(TENANT, "", "indexer")
 START = Position(3, 30)
@@ -183,9 +183,12 @@ class JoiningRows:
         self, store: Store, method: str, arguments: tuple[Any, ...]
     ) -> None:
         await working(store, key=OTHERS[2])
-        options = {"release_partitions": {"lost": False}, "finish_replay": {"failed": None, "now": NOW}}.get(method, {})
+        options: dict[str, dict[str, Any]] = {
+            "release_partitions": {"lost": False},
+            "finish_replay": {"failed": None, "now": NOW},
+        }
         with pytest.raises(ConsumerNotFound):
-            await getattr(store, method)(KEY, *arguments, **options)
+            await getattr(store, method)(KEY, *arguments, **options.get(method, {}))
 
     async def test_of_many_that_join_at_once_one_makes_it_and_none_is_lost(self, store: Store) -> None:
         members = [f"m{number}" for number in range(8)]

@@ -10,15 +10,15 @@ from typing import Any
 
 import pytest
 
+from tests.store.rows.compaction import named, summary
+from tests.support.clock import NOW
+from tests.support.codec import draft, parse, texts
+from tests.support.sessions import TENANT, append, compact, create, placed, read, ref, search, session_with
 from threadkeep_server.domain.errors import EventIdConflict, VersionMismatch
 from threadkeep_server.domain.filters import EventFilter
 from threadkeep_server.domain.model import Usage
 from threadkeep_server.store.base import Store, UserScope
 from threadkeep_server.store.windows import PolicyKey, PolicyScope, StoredPolicy
-from tests.store.rows.compaction import named, summary
-from tests.support.clock import NOW
-from tests.support.codec import draft, parse, texts
-from tests.support.sessions import TENANT, append, compact, create, placed, read, ref, search, session_with
 
 Opener = Callable[[], AbstractAsyncContextManager[Store]]
 

@@ -9,22 +9,22 @@ from typing import Any
 
 import pytest
 
+from tests.support.clock import NOW
+from tests.support.codec import draft
+from tests.support.feed import follow, kinds, seqs_of, settled
+from tests.support.sessions import TENANT, append, compact, create, new_session, placed, ref, session_with
 from threadkeep_server.domain.errors import (
     EventIdConflict,
     NothingToCompact,
-    ThreadkeepError,
     SessionAlreadyExists,
     SessionNotFound,
+    ThreadkeepError,
     VersionMismatch,
 )
 from threadkeep_server.domain.feed import Change, ChangeKind
 from threadkeep_server.domain.model import NO_COUNTERS, Counters, Session, SessionChange, Versions
 from threadkeep_server.store.base import Appended, Store
 from threadkeep_server.store.feed import MOST_METADATA_BYTES
-from tests.support.clock import NOW
-from tests.support.codec import draft
-from tests.support.feed import follow, kinds, seqs_of, settled
-from tests.support.sessions import TENANT, append, compact, create, new_session, placed, ref, session_with
 
 
 def versions(change: Change) -> Versions:

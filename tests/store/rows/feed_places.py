@@ -8,15 +8,15 @@ from typing import Any
 
 import pytest
 
-from threadkeep_server.domain.errors import AmbiguousSession, InvalidField, SessionNotFound
-from threadkeep_server.domain.feed import BEGINNING, FeedScope, FeedTrimmed
-from threadkeep_server.domain.model import SessionRef
-from threadkeep_server.store.base import Store
 from tests.store.rows.feed import relabel
 from tests.support.clock import NOW
 from tests.support.codec import draft
 from tests.support.feed import follow, kinds, seqs_of, settled, trim
 from tests.support.sessions import TENANT, append, compact, create, new_session, placed, ref, session_with
+from threadkeep_server.domain.errors import AmbiguousSession, InvalidField, SessionNotFound
+from threadkeep_server.domain.feed import BEGINNING, FeedScope, FeedTrimmed
+from threadkeep_server.domain.model import SessionRef
+from threadkeep_server.store.base import Store
 
 SESSION = FeedScope(TENANT, *ref())
 BARE = SessionRef("", "", "s1")
@@ -271,5 +271,5 @@ class FeedHintRows:
         for each in heard:
             store.on_change(each.set)
         await change(store)
-        async with asyncio.timeout(5):
+        async with asyncio.timeout(60):
             await asyncio.gather(*(each.wait() for each in heard))

@@ -6,14 +6,14 @@ import asyncio
 
 import pytest
 
-from threadkeep_server.domain.feed import BEGINNING, Change, FeedScope, Position
-from threadkeep_server.domain.model import Role
-from threadkeep_server.store.base import Store
 from tests.store.rows.feed import relabel
 from tests.support.clock import NOW
 from tests.support.codec import CODEC, draft
 from tests.support.feed import OURS, events_of, follow, kinds, pages, seqs_of, settled
 from tests.support.sessions import TENANT, append, compact, create, placed, read, ref, session_with
+from threadkeep_server.domain.feed import BEGINNING, Change, FeedScope, Position
+from threadkeep_server.domain.model import Role
+from threadkeep_server.store.base import Store
 
 
 async def busy(store: Store) -> list[Change]:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
+from tests.support.candidates import ALICE, ask, say, terms, twice
+from tests.support.codec import CODEC, draft
+from tests.support.sessions import TENANT, compact, placed, ref, session_with
 from threadkeep_server.domain.filters import ALL, EventFilter
 from threadkeep_server.domain.model import Role
 from threadkeep_server.domain.recall import Field
 from threadkeep_server.store.base import EventScope, Store, UserScope
-from tests.support.candidates import ALICE, ask, say, terms, twice
-from tests.support.codec import CODEC, draft
-from tests.support.sessions import TENANT, compact, placed, ref, session_with
 
 
 class FoundEventRows:

@@ -6,12 +6,13 @@ import asyncio
 
 import pytest
 
-from threadkeep_server.domain.errors import EventIdConflict, VersionMismatch
-from threadkeep_server.domain.filters import EventFilter
-from threadkeep_server.store.base import Store, UserScope
 from tests.store.rows.compaction import flags, named, summary
 from tests.support.codec import draft, parse, texts
 from tests.support.sessions import TENANT, append, compact, create, placed, read, ref, search, session_with
+from tests.support.thoroughness import size
+from threadkeep_server.domain.errors import EventIdConflict, VersionMismatch
+from threadkeep_server.domain.filters import EventFilter
+from threadkeep_server.store.base import Store, UserScope
 
 
 class InsertionRows:
@@ -38,16 +39,17 @@ class InsertionRows:
 
     @pytest.mark.parametrize("anchor", ["e1", "e2", None])
     async def test_again_and_again_at_one_place(self, store: Store, anchor: str | None) -> None:
-        """More often than there are positions at the usual distance, so that they must be spread anew."""
+        """Each halves what is left of the distance, so that positions must be spread anew, every time the sooner."""
+        count = size(3000, 400)
         await session_with(store, *named("e1", "e2"))
-        names = [f"i{number}" for number in range(3000)]
+        names = [f"i{number}" for number in range(count)]
         for start in range(0, len(names), 10):
             await compact(store, (), *(placed(anchor, *named(name)) for name in names[start : start + 10]))
         await append(store, *named("e3"))
         index = {"e1": 0, "e2": 1, None: 2}[anchor]
         logged = ["e1", "e2"]
         assert texts(await read(store)) == [*logged[:index], *names, *logged[index:], "e3"]
-        assert sorted(event.seq for event in await read(store)) == list(range(1, 3004))
+        assert sorted(event.seq for event in await read(store)) == list(range(1, count + 4))
 
     @pytest.mark.parametrize("anchor", ["e2", None])
     async def test_each_before_the_one_before(self, store: Store, anchor: str | None) -> None:

@@ -8,14 +8,14 @@ from typing import Any
 
 import pytest
 
-from threadkeep_server.domain.errors import MemoryIdConflict
-from threadkeep_server.domain.memories import Memory, MemoryFilter, MemoryOutcome, MemoryScope
-from threadkeep_server.domain.model import SECOND_NS
-from threadkeep_server.store.base import Store
 from tests.store.rows.durable import Opener
 from tests.support.clock import NOW
 from tests.support.memories import ALICE, forget, found, holding, ingest, memory, of_event, remember, remembered, texts
 from tests.support.sessions import TENANT, create, ref
+from threadkeep_server.domain.errors import MemoryIdConflict
+from threadkeep_server.domain.memories import Memory, MemoryFilter, MemoryOutcome, MemoryScope
+from threadkeep_server.domain.model import SECOND_NS
+from threadkeep_server.store.base import Store
 
 ADDED, EXISTS, DELETED = MemoryOutcome
 

@@ -6,8 +6,6 @@ import asyncio
 
 import pytest
 
-from threadkeep_server.domain.memories import MemoryScope
-from threadkeep_server.store.base import Store, UserScope
 from tests.store.rows.durable import Opener
 from tests.support.codec import draft
 from tests.support.memories import ALICE, forget, memory, of_event, remember
@@ -24,6 +22,8 @@ from tests.support.vectors import (
     told,
     vector,
 )
+from threadkeep_server.domain.memories import MemoryScope
+from threadkeep_server.store.base import Store, UserScope
 
 BOB = MemoryScope("shop", "bob")
 

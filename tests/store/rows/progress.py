@@ -6,13 +6,13 @@ from typing import Any
 
 import pytest
 
+from tests.store.rows.consumers import KEY, LATER, START, balance, change, held, join, key_of, parked, standing, working
+from tests.support.clock import NOW
+from tests.support.sessions import ref
 from threadkeep_server.domain.feed import ChangeKind, Position
 from threadkeep_server.domain.model import Compaction, Counters, Session, Usage
 from threadkeep_server.store.base import Store
 from threadkeep_server.store.consumers import LOST, Parked, Partition
-from tests.store.rows.consumers import KEY, LATER, START, balance, change, held, join, key_of, parked, standing, working
-from tests.support.clock import NOW
-from tests.support.sessions import ref
 
 
 class ProgressRows:

@@ -7,14 +7,14 @@ from collections.abc import Iterator
 
 import pytest
 
+from tests.support.clock import NOW
+from tests.support.codec import as_draft, draft, event, parse, texts
+from tests.support.sessions import TENANT, append, create, read, read_in_pages, ref, session_with
 from threadkeep.v1 import event_pb2, message_pb2
 from threadkeep_server.domain.errors import EventNotFound
 from threadkeep_server.domain.filters import ALL, EventFilter
 from threadkeep_server.domain.model import SECOND_NS, Role, Usage
 from threadkeep_server.store.base import EventQuery, Store
-from tests.support.clock import NOW
-from tests.support.codec import as_draft, draft, event, parse, texts
-from tests.support.sessions import TENANT, append, create, read, read_in_pages, ref, session_with
 
 EVERY_TEXT = ["", "\x00", "a\x00b", "it's", "🦀👩‍👩‍👧", "e\u0301", "漢字", "line\nbreak\r\n", "\ufffd", "\u202e", "x" * 100_000]
 

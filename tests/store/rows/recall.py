@@ -6,14 +6,14 @@ from itertools import product
 
 import pytest
 
+from tests.support.candidates import ALICE, SHOP, ask, caught_up, said_in, say, seqs, terms, twice, words
+from tests.support.codec import CODEC, draft
+from tests.support.sessions import TENANT, append, compact, create, placed, ref, session_with
 from threadkeep.v1 import message_pb2
 from threadkeep_server.domain.filters import ALL, Authors, AuthorStep, EventFilter
 from threadkeep_server.domain.model import Role
 from threadkeep_server.domain.recall import Candidates, Field, WordQuery
 from threadkeep_server.store.base import EventScope, Store, UserScope
-from tests.support.candidates import ALICE, SHOP, ask, caught_up, said_in, say, seqs, terms, twice, words
-from tests.support.codec import CODEC, draft
-from tests.support.sessions import TENANT, append, compact, create, placed, ref, session_with
 
 
 class CandidateRows:

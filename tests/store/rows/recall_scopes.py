@@ -6,14 +6,14 @@ from itertools import product
 
 import pytest
 
+from tests.support.candidates import ALICE, SHOP, ask, said_in, say, seqs, terms, twice
+from tests.support.codec import draft
+from tests.support.sessions import TENANT, append, create, ref, session_with
 from threadkeep_server.domain.errors import AmbiguousSession, SessionNotFound
 from threadkeep_server.domain.filters import EventFilter
 from threadkeep_server.domain.model import Role, SessionRef
 from threadkeep_server.store.base import AppScope, Store, UserScope
 from threadkeep_server.store.recall import most_counted
-from tests.support.candidates import ALICE, SHOP, ask, said_in, say, seqs, terms, twice
-from tests.support.codec import draft
-from tests.support.sessions import TENANT, append, create, ref, session_with
 
 
 class CandidateScopeRows:

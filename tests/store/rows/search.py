@@ -6,12 +6,12 @@ from collections.abc import Sequence
 
 import pytest
 
+from tests.support.codec import draft, parse, texts
+from tests.support.sessions import TENANT, append, create, ref, search, search_in_pages, session_with
 from threadkeep.v1 import message_pb2
 from threadkeep_server.domain.filters import Authors, AuthorStep, EventFilter
 from threadkeep_server.domain.model import EventDraft, Role
 from threadkeep_server.store.base import SearchHit, SearchQuery, Store, UserScope
-from tests.support.codec import draft, parse, texts
-from tests.support.sessions import TENANT, append, create, ref, search, search_in_pages, session_with
 
 ALICE = UserScope("alice")
 
@@ -102,7 +102,7 @@ class TextRows:
 
     async def test_text_parts_are_joined_by_a_line_feed_and_nothing_else_is_searched(self, store: Store) -> None:
         sent = draft("one", author="needle", metadata_json='"needle"', event_id="needle", branch="needle", role=Role.ASSISTANT)
-        two = message_pb2.Part(text=message_pb2.TextPart(text="two"))
+        two = message_pb2.Part(text="two")
         await say(store, sent, draft("one", parts=[two]))
         assert len(await search(store, "one\ntwo")) == 1
         assert await search(store, "needle") == []

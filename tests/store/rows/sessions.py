@@ -6,12 +6,12 @@ import asyncio
 
 import pytest
 
-from threadkeep_server.domain.errors import AmbiguousSession, SessionAlreadyExists, SessionNotFound
-from threadkeep_server.domain.model import SECOND_NS, Counters, SessionChange, Usage
-from threadkeep_server.store.base import EventQuery, SessionQuery, Store, Totals, UserScope
 from tests.support.clock import NOW
 from tests.support.codec import draft, texts
 from tests.support.sessions import TENANT, append, create, new_session, read, ref, search, session_with
+from threadkeep_server.domain.errors import AmbiguousSession, SessionAlreadyExists, SessionNotFound
+from threadkeep_server.domain.model import SECOND_NS, Counters, SessionChange, Usage
+from threadkeep_server.store.base import EventQuery, SessionQuery, Store, Totals, UserScope
 
 HOUR = 3600 * SECOND_NS
 
@@ -195,8 +195,50 @@ class SessionRows:
                 if cursor is None:
                     break
                 assert len(page.sessions) == limit
-                await create(store, f"later-{len(found)}-{limit}-{len(wanted)}", labels=labels)  # moves no page
+                later = f"later-{len(found)}-{limit}-{len(wanted)}"
+                await create(store, later, labels=labels, create_time=NOW + 100)  # moves no page
             assert found == wanted
+
+    async def test_an_imported_session_is_as_old_as_its_conversation_and_changed_now(self, store: Store) -> None:
+        head = await store.feed_head()
+        session = await create(store, began=NOW - HOUR)
+        assert session == await store.get_session(TENANT, ref())
+        assert (session.create_time, session.update_time) == (NOW - HOUR, NOW)
+        [change] = (await store.changes(head, 10)).changes
+        assert (change.time, change.after and change.after.create_time) == (NOW, NOW - HOUR)
+        ahead = await create(store, "ahead", began=NOW + 5)
+        assert (ahead.create_time, ahead.update_time) == (NOW + 5, NOW + 5)
+
+    async def test_sessions_are_listed_by_when_they_began_and_then_by_when_they_were_made(self, store: Store) -> None:
+        for name, began in {"b": NOW, "old": NOW - HOUR, "c": None, "oldest": 0, "d": NOW, "older": NOW - 2 * HOUR}.items():
+            await create(store, name, began=began, app="shop" if name != "d" else "")
+        assert await ids(store) == ["d", "c", "b", "old", "older", "oldest"]
+        assert await ids(store, user_id="alice") == ["d", "c", "b", "old", "older", "oldest"]
+        assert await ids(store, app="shop") == ["c", "b", "old", "older", "oldest"]
+
+    @pytest.mark.parametrize("limit", [1, 2, 3, 5])
+    async def test_sessions_with_past_times_made_between_pages_repeat_and_hide_nothing(self, store: Store, limit: int) -> None:
+        """Those that go behind the page are listed, those that go before it are not."""
+        for number in range(6):
+            await create(store, f"s{number}", began=NOW - number // 2 * HOUR)
+        found: list[str] = []
+        behind: list[str] = []
+        cursor = None
+        while True:
+            page = await store.list_sessions(TENANT, SessionQuery(limit=limit, cursor=cursor))
+            found += [session.ref.session_id for session in page.sessions]
+            if page.cursor is None:
+                break
+            assert len(page.sessions) == limit
+            if cursor is None:
+                behind = ["behind", "last"]
+                await create(store, "before", began=page.sessions[-1].create_time + 1)
+                await create(store, "same", began=page.sessions[-1].create_time)
+                await create(store, "behind", began=page.sessions[-1].create_time - 1)
+                await create(store, "last", began=1)
+            cursor = page.cursor
+        assert sorted(found) == sorted([*(f"s{number}" for number in range(6)), *behind])
+        assert [name for name in found if name not in behind] == ["s1", "s0", "s3", "s2", "s5", "s4"]
 
     async def test_s_22_an_id_that_exists_is_refused_and_its_session_kept(self, store: Store) -> None:
         first = await create(store, metadata_json='{"first":1}')
@@ -342,52 +384,3 @@ class NamingRows:
         assert (await append(store, draft("x", event_id="e1"), tenant=other)).last_seq == 1
         assert (await store.get_session(TENANT, bare)).last_seq == 1, "another tenant's session makes nothing ambiguous"
         assert texts(await read(store)) == ["secret"]
-
-
-class ExpiryRows:
-    async def test_s_18_r_07_only_what_has_expired_is_deleted(self, store: Store) -> None:
-        await create(store, "live", expire_time=NOW + HOUR)
-        await create(store, "forever", expire_time=None)
-        await create(store, "edge", expire_time=NOW)
-        await session_with(store, draft("x"), session_id="gone", expire_time=NOW - HOUR)
-        assert await store.delete_expired(TENANT, NOW, 100) == 2
-        assert await ids(store) == ["forever", "live"]
-        assert await read(store, of=ref("gone")) == []
-        assert await search(store, "x", UserScope("alice")) == []
-        assert await store.delete_expired(TENANT, NOW, 100) == 0
-
-    async def test_s_19_s_20_nothing_expired_deletes_nothing(self, store: Store) -> None:
-        assert await store.delete_expired(TENANT, NOW, 100) == 0
-        await create(store, expire_time=NOW + 1)
-        assert await store.delete_expired(TENANT, NOW, 100) == 0
-        assert await store.delete_expired(None, NOW, 100) == 0
-
-    async def test_a_sweep_deletes_no_more_than_it_is_told_and_goes_on_next_time(self, store: Store) -> None:
-        for number in range(5):
-            await create(store, f"s{number}", expire_time=1)
-        assert [await store.delete_expired(TENANT, NOW, 2) for _ in range(4)] == [2, 2, 1, 0]
-
-    async def test_without_a_tenant_every_tenant_is_swept(self, store: Store) -> None:
-        for tenant in ("t1", "t2"):
-            await create(store, tenant=tenant, expire_time=1)
-        assert await store.delete_expired("t1", NOW, 100) == 1
-        await create(store, tenant="t1", expire_time=1)
-        assert await store.delete_expired(None, NOW, 100) == 2
-
-    async def test_z_13_an_expired_session_works_until_it_is_swept(self, store: Store) -> None:
-        await create(store, expire_time=1)
-        await append(store, draft("hello"))
-        assert texts(await read(store)) == ["hello"]
-        assert await ids(store) == ["s1"]
-        with pytest.raises(SessionAlreadyExists):
-            await create(store)
-        change = SessionChange(frozenset({"expiry"}), NOW, expire_time=NOW + HOUR)
-        assert (await store.update_session(TENANT, ref(), change)).expire_time == NOW + HOUR
-        assert await store.delete_expired(TENANT, NOW, 100) == 0
-        assert texts(await read(store)) == ["hello"]
-
-    async def test_several_sweeps_at_once_delete_each_session_once(self, store: Store) -> None:
-        for number in range(20):
-            await session_with(store, draft("x"), session_id=f"s{number}", expire_time=1)
-        assert sum(await asyncio.gather(*(store.delete_expired(None, NOW, 7) for _ in range(6)))) == 20
-        assert (await store.info(TENANT, totals=True)).totals == Totals(0, 0)

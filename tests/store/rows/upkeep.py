@@ -6,16 +6,16 @@ import asyncio
 
 import pytest
 
-from threadkeep_server.domain.feed import ChangeKind
-from threadkeep_server.domain.model import Session, SessionChange
-from threadkeep_server.store.base import Store
 from tests.support.clock import NOW
 from tests.support.codec import CODEC, draft
 from tests.support.sessions import TENANT, append, compact, create, placed, ref, session_with
+from threadkeep_server.domain.feed import ChangeKind
+from threadkeep_server.domain.model import Session, SessionChange
+from threadkeep_server.store.base import Store
 
 
-async def expired(store: Store, tenant: str | None = TENANT, **which: int) -> list[str]:
-    found = await store.expired_sessions(tenant, NOW, **{"limit": 100} | which)
+async def expired(store: Store, tenant: str | None = TENANT, limit: int = 100, skip: int = 0) -> list[str]:
+    found = await store.expired_sessions(tenant, NOW, limit, skip)
     assert all(tenant in (None, owner) for owner, _ in found)
     return [session.ref.session_id for _, session in found]
 

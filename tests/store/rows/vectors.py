@@ -7,9 +7,6 @@ from collections.abc import Sequence
 import numpy as np
 import pytest
 
-from threadkeep_server.domain.errors import AmbiguousSession, SessionNotFound
-from threadkeep_server.domain.model import Caller, Role, SessionRef
-from threadkeep_server.store.base import AppScope, EventScope, Store, UserScope
 from tests.support.codec import call, draft, result
 from tests.support.memories import memory, remember
 from tests.support.sessions import TENANT, append, compact, create, placed, ref, session_with
@@ -26,6 +23,9 @@ from tests.support.vectors import (
     vector,
     vectors,
 )
+from threadkeep_server.domain.errors import AmbiguousSession, SessionNotFound
+from threadkeep_server.domain.model import Caller, Role, SessionRef
+from threadkeep_server.store.base import AppScope, EventScope, Store, UserScope
 
 TEXTS = ("one", "two", "three", "four", "five")
 

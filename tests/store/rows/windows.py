@@ -9,16 +9,16 @@ from typing import Any
 
 import pytest
 
+from tests.store.rows.compaction import named, summary
+from tests.support.clock import NOW
+from tests.support.codec import CODEC, call, draft, parse, result, texts
+from tests.support.sessions import TENANT, append, compact, create, placed, read, ref, session_with
 from threadkeep_server.domain.errors import AmbiguousSession, SessionNotFound
 from threadkeep_server.domain.filters import Authors, AuthorStep, EventFilter
 from threadkeep_server.domain.model import Counters, Role, SessionChange, SessionRef, StoredEvent
 from threadkeep_server.domain.windows import ContextMode, ContextSpec
 from threadkeep_server.store.base import Store
 from threadkeep_server.store.windows import ContextPage
-from tests.store.rows.compaction import named, summary
-from tests.support.clock import NOW
-from tests.support.codec import CODEC, call, draft, parse, result, texts
-from tests.support.sessions import TENANT, append, compact, create, placed, read, ref, session_with
 
 ENOUGH = 1 << 40
 
@@ -83,6 +83,31 @@ class ContextRows:
         await create(store, user="bob")
         with pytest.raises(AmbiguousSession):
             await context(store, SessionRef("", "", "s1"))
+
+    @pytest.mark.parametrize(
+        ("spec", "first_seq", "through"),
+        [
+            ({}, 2, 9),
+            ({"last_n": 2}, 5, 9),
+            ({"max_turns": 1}, 5, 9),
+            ({"authors": (AuthorStep(False, Authors(ids=frozenset({"helper"}))),)}, 2, 5),
+            ({"branch": "other"}, 2, 5),
+            ({"last_n": 2, "branch": "other"}, 5, 5),
+            ({"mode": ContextMode.WRITE_ONLY}, 0, 0),
+        ],
+        ids=str,
+    )
+    async def test_compactable_through_seq_ends_before_the_first_event_the_context_hides(
+        self, store: Store, spec: dict[str, Any], first_seq: int, through: int
+    ) -> None:
+        """What stands before the first event is left to from_seq."""
+        await session_with(store, draft("p", event_id="p", role=Role.SYSTEM), *named("q2"))
+        await append(store, *(draft(f"a{n}", event_id=f"a{n}", role=Role.ASSISTANT) for n in (3, 4)))
+        hidden = draft("a6", event_id="a6", role=Role.ASSISTANT, author="helper", branch="helper")
+        await append(store, *named("q5"), hidden, *(draft(f"a{n}", event_id=f"a{n}", role=Role.ASSISTANT) for n in (7, 8)))
+        await compact(store, ["a3"], placed("q5", summary("sum")))
+        page = await context(store, **spec)
+        assert (page.first_seq, page.compactable_through_seq) == (first_seq, through)
 
     async def test_what_leads_then_the_conversation_without_what_is_archived(self, store: Store) -> None:
         await session_with(store, *named("q1", "q2", "q3"), draft("prompt", event_id="p", role=Role.SYSTEM))

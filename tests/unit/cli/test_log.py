@@ -14,6 +14,7 @@ from threadkeep.cli.formats import EventItem, FileReader, Item, Malformed, ReadO
 from threadkeep.cli.formats.log import OUTPUT_ONLY, end_line, event_bytes, event_line, header_line, session_line
 
 SESSION = Session(ref=SessionRef(app="a", user_id="zoë", session_id="s"), metadata_json='{"n": 1.0}', labels={"k": "v"})
+SESSION.create_time.FromJsonString("2026-01-02T03:04:05.123456789Z")
 
 
 def read(*lines: str) -> list[Item]:

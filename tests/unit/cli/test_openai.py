@@ -58,7 +58,7 @@ def test_custom_and_legacy_calls_and_arguments_that_are_no_text() -> None:
 def test_a_tool_message_is_one_result() -> None:
     event = event_of({"role": "tool", "tool_call_id": "c", "name": "f", "content": "42"}, "e")
     result = event.message.parts[0].tool_result
-    assert (event.message.role, result.call_id, result.name, result.parts[0].text.text) == (Role.ROLE_TOOL, "c", "f", "42")
+    assert (event.message.role, result.call_id, result.name, result.parts[0].text) == (Role.ROLE_TOOL, "c", "f", "42")
 
 
 def test_parts_of_every_kind() -> None:

@@ -42,7 +42,7 @@ def test_json_of_an_event_has_numbers_and_short_names() -> None:
         "event_id": "e",
         "role": "user",
         "text": "hi",
-        "message": {"role": "user", "parts": [{"text": {"text": "hi"}}]},
+        "message": {"role": "user", "parts": [{"text": "hi"}]},
         "event_time": "1970-01-01T00:00:01.000000001Z",
         "native": {"content": "AA=="},
     }
@@ -64,10 +64,21 @@ def test_no_time_is_shown_as_nothing() -> None:
 )
 def test_exit_codes(error: Exception, code: Exit, capsys: pytest.CaptureFixture[str]) -> None:
     assert isinstance(error, Unavailable | SessionNotFound | InvalidField)
-    assert report(from_server(error, "host:1"), as_json=False) == code
+    assert report(from_server(error), as_json=False) == code
     written = capsys.readouterr().err
     assert written.startswith("error: ")
     assert written.count("\n") == 1
+
+
+def test_a_server_that_is_down_is_one_line_with_what_to_do() -> None:
+    told = from_server(Unavailable("no server at h:1 (Connection refused); start one with `threadkeep serve`"))
+    assert told.message == "no server at h:1 (Connection refused); start one with `threadkeep serve`, or give --address"
+    assert from_server(Unavailable("h:1 speaks HTTP, not gRPC")).message == "h:1 speaks HTTP, not gRPC"
+
+
+def test_a_field_that_an_option_sets_is_told_by_the_option() -> None:
+    missing = InvalidField("session.user_id: is required; set it", metadata={"field": "session.user_id"})
+    assert from_server(missing).message == "session.user_id: is required; give --user"
 
 
 def test_errors_for_programs(capsys: pytest.CaptureFixture[str]) -> None:
@@ -103,4 +114,4 @@ def test_command_lines(arguments: list[str], code: int, text: str, capsys: pytes
 
 def test_what_a_token_does_not_reach_is_told_with_the_option_that_helps() -> None:
     denied = PermissionDenied("session.user_id: this is beyond that user; leave it empty, or use a credential that reaches it")
-    assert from_server(denied, "host:1").message == "session.user_id: this is beyond that user; give a --token that reaches it"
+    assert from_server(denied).message == "session.user_id: this is beyond that user; give a --token that reaches it"

@@ -35,14 +35,14 @@ def test_an_age_and_a_weight(text: str, half_life: timedelta, weight: float) -> 
 @pytest.mark.parametrize(
     ("text", "problem"),
     [
-        ("7", "an age as in 12h, 7d or 1h30m, not '7'"),
-        ("d", "an age as in"),
-        ("-7d", "an age as in"),
-        ("7 d", "an age as in"),
-        ("7d ", "an age as in"),
-        ("7y", "an age as in"),
-        ("nand", "an age as in"),
-        (",weight=2", "an age as in"),
+        ("7", "a duration as in 12h, 7d or 1h30m, not '7'"),
+        ("d", "a duration as in"),
+        ("-7d", "a duration as in"),
+        ("7 d", "a duration as in"),
+        ("7d ", "a duration as in"),
+        ("7y", "a duration as in"),
+        ("nand", "a duration as in"),
+        (",weight=2", "a duration as in"),
         ("0d", "--recency 0d must be above zero"),
         ("0.0000001s", "must be above zero"),
         ("999999999999d", "longer than there has been time"),
@@ -68,7 +68,7 @@ def test_what_is_neither_is_refused_with_what_it_should_be(text: str, problem: s
 
 
 def test_what_is_not_given_is_not_asked_for() -> None:
-    for mode in ("substring", "ranked", "semantic", "hybrid"):
+    for mode in ("auto", "substring", "ranked", "semantic", "hybrid"):
         assert with_ranking({"mode": mode}, mode, None, "", None) == {"mode": mode}
 
 
@@ -82,7 +82,6 @@ def test_what_is_given_becomes_options_of_the_search() -> None:
     }
 
 
-@pytest.mark.parametrize("mode", ["ranked", "hybrid"])
-def test_a_least_score_is_for_semantic_alone(mode: str) -> None:
-    with pytest.raises(CliError, match="add --mode semantic"):
-        with_ranking({}, mode, 0.0, "", None)
+@pytest.mark.parametrize("mode", ["auto", "substring", "ranked", "semantic", "hybrid"])
+def test_a_least_score_is_for_every_mode(mode: str) -> None:
+    assert with_ranking({}, mode, 0.0, "", None) == {"min_score": 0.0}

@@ -12,7 +12,7 @@ from rich.console import Console
 
 import threadkeep
 from threadkeep import Change, Compaction, EventBatch, SessionEvent, SessionRef, SessionVersions, WindowCounters
-from threadkeep.cli import main, watching
+from threadkeep.cli import main
 from threadkeep.cli.changes import ChangeLines, change_json, in_brief
 from threadkeep.cli.watching import Tail
 from threadkeep.errors import InvalidResumeToken, ServerDraining, Unavailable
@@ -62,7 +62,9 @@ def drawn(*changes: Change, width: int | None = None, app: bool = True, user: bo
 
 def test_an_append_is_a_line_for_each_event_and_the_last_bears_the_counters() -> None:
     call = threadkeep.assistant(tool_calls=[threadkeep.tool_call("c", "look", {})], author="planner")
-    first, second, third = drawn(batch(threadkeep.user("Where\nis it?"), call, threadkeep.tool_result("c", "here", name="look")))
+    first, second, third = drawn(
+        batch(threadkeep.user("Where\nis it?"), call, threadkeep.tool_result("c", "here", name="look"))
+    )
     assert first.endswith("  shop/alice/s  #1  user       Where is it?")
     assert second.endswith("  #2  assistant  planner: → look({})")
     assert third.endswith("  #3  tool       ← look: here  1 turn, ~1,200 tokens")
@@ -156,7 +158,7 @@ def tailed(monkeypatch: pytest.MonkeyPatch) -> Callable[..., tuple[list[str], li
 
         tail = Tail(lambda each: shown.append(each.resume_token), Console(file=notes), token)
         with monkeypatch.context() as patch:
-            patch.setattr(watching.asyncio, "sleep", no_pause)
+            patch.setattr(asyncio, "sleep", no_pause)
             asyncio.run(tail.follow(begin, count))
         return shown, begun, notes.getvalue()
 
@@ -196,13 +198,13 @@ def test_what_no_retry_can_mend_ends_the_tail(tailed: Callable[..., tuple[list[s
 @pytest.mark.parametrize(
     ("arguments", "says"),
     [
-        ([], "give SESSION, --user, --app, --label or --all"),
-        (["s", "--all"], "either SESSION"),
-        (["--all", "--user", "alice"], "either --all"),
-        (["--all", "-n", "3"], "give SESSION"),
+        ([], "give SESSION, --user or --all-users"),
+        (["s", "--all-users"], "either SESSION"),
+        (["--all-users", "--user", "alice"], "either --user or --all-users"),
+        (["--all-users", "-n", "3"], "give SESSION"),
         (["--user", "alice", "--after-seq", "3"], "give SESSION"),
-        (["s", "-n", "3", "--from-start"], "at most one"),
-        (["s", "--resume", "t", "--after-seq", "3"], "at most one"),
+        (["s", "-n", "3", "--from-beginning"], "at most one"),
+        (["s", "--resume-token", "t", "--after-seq", "3"], "at most one"),
         (["--label", "x"], "KEY=VALUE"),
     ],
 )
@@ -212,5 +214,5 @@ def test_wrong_usage_says_what_to_give(arguments: list[str], says: str, capsys: 
 
 
 def test_without_a_server_it_says_so(capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["watch", "--all", "--address", "127.0.0.1:1"]) == 4
+    assert main(["watch", "--all-users", "--address", "127.0.0.1:1"]) == 4
     assert "threadkeep serve" in capsys.readouterr().err

@@ -7,9 +7,9 @@ from dataclasses import replace
 
 import pytest
 
+from tests.unit.compaction.notation import window
 from threadkeep_server.compaction.checking import resulting, through, torn_pair
 from threadkeep_server.compaction.plan import Window
-from tests.unit.compaction.notation import window
 
 
 @pytest.mark.parametrize(
@@ -49,6 +49,32 @@ def test_through(text: str, seq: int, archived: str, before: str | None) -> None
 def test_through_in_a_branch(text: str, seq: int, archived: str, before: str | None) -> None:
     archive, place = through(window(text, "sub"), seq)
     assert (" ".join(archive), place) == (archived, before)
+
+
+@pytest.mark.parametrize(
+    ("text", "from_seq", "seq", "archived", "before"),
+    [
+        ("U1 A1 U2 A2 U3", 3, 4, "U2 A2", "U3"),
+        ("U1 A1 U2 A2", 3, 4, "U2 A2", None),
+        # Summaries are part of every context, however much else it leaves out.
+        ("~Uo ~Ao U1 A1 U2 A2 U3", 5, 6, "~Uo ~Ao U2 A2", "U3"),
+        # What is answered by an event of the range stays with its call.
+        ("U1 A1(c) T1(c) A2 U2", 3, 4, "A2", "T1"),
+        ("U1 A1", 9, 9, "", None),
+    ],
+)
+def test_through_with_from_seq_keeps_what_stands_before(
+    text: str, from_seq: int, seq: int, archived: str, before: str | None
+) -> None:
+    archive, place = through(window(text), seq, from_seq)
+    assert (" ".join(archive), place) == (archived, before)
+
+
+def test_from_seq_counts_in_window_order() -> None:
+    """A stub that a compaction put in an older event's place has a higher seq, and stays with what is around it."""
+    events = zip(window("U1 T1 U2 A2 U3").events, [1, 9, 3, 4, 5], strict=True)
+    moved = Window(tuple(replace(event, seq=seq) for event, seq in events))
+    assert through(moved, 9, 3) == (["U2", "A2", "U3"], None)
 
 
 def test_the_tail_is_kept_by_seq_not_by_place() -> None:

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
-from threadkeep_server.compaction.plan import Insert, applied
+from threadkeep_server.compaction.plan import Insert, Window, applied
 from threadkeep_server.compaction.strategies.trim_tool_results import TrimToolResults
 from threadkeep_server.domain.errors import InvalidField
 from threadkeep_server.domain.model import Role
 
+from .laws import check_laws
 from .notation import compacted, unchanged, window
 
 LONG = "=500"
@@ -33,6 +36,14 @@ LONG = "=500"
 )
 def test_old_results_leave_stubs_in_their_places(keep: int, events: str, outcome: str) -> None:
     assert compacted(TrimToolResults(keep), events) == outcome
+
+
+def test_an_event_that_calls_beside_its_result_is_left_as_it_is() -> None:
+    before = window(f"U1 T1(c){LONG} U2")
+    first, both, last = before.events
+    torn = Window((first, replace(both, calls=("c",)), last))
+    assert TrimToolResults(1).plan(torn, len).empty
+    check_laws(TrimToolResults(1), torn)
 
 
 def test_results_of_a_branch() -> None:

@@ -67,6 +67,8 @@ def test_the_smoke_comes_first_and_the_others_by_file(tmp_path: Path) -> None:
         ("{pages: EventService/ListEvents, items: [{sequence: 1}]}", "a SessionEvent has no field 'sequence'"),
         ("{context: s1, spec: {lastn: 1}}", "spec.lastn: a ContextSpec has no field"),
         ("{compact: s1, strategy: {window: {}}}", "strategy.window: a CompactionStrategy has no field"),
+        ("{compact_context: s1, summary: x}", "of must be given"),
+        ("{compact_context: s1, of: {sequence: 1}, summary: x}", "of.sequence: a GetContextResponse has no field"),
         ("{build: person}", "no builder 'person'; there are user"),
         ("{build: user, args: {txt: x}}", "unknown txt; known are author, text"),
         ("{watch: w, request: {session: {}, from_beginning: true}}", "a WatchSessionRequest has no field 'from_beginning'"),

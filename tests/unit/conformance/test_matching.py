@@ -7,11 +7,11 @@ from typing import Any
 import pytest
 from google.protobuf.timestamp_pb2 import Timestamp
 
-from threadkeep.v1.event_pb2 import NativeContent, SessionEvent
-from threadkeep.v1.message_pb2 import ROLE_USER, ChatMessage
-from threadkeep.v1.session_pb2 import Session
 from tests.conformance.matching import differences
 from tests.conformance.messages import plain
+from threadkeep.v1.event_pb2 import NativeContent, SessionEvent
+from threadkeep.v1.message_pb2 import ROLE_USER, ChatMessage, Part
+from threadkeep.v1.session_pb2 import Session
 
 EVENT = plain(
     SessionEvent(
@@ -35,6 +35,7 @@ SAME: list[tuple[Any, Any]] = [
     ({"event_time": "1970-01-01T00:00:01.5Z"}, EVENT),
     ({"event_time": "1970-01-01T00:00:01.500000000Z"}, EVENT),
     ({"event_id": {"$any": True}, "author": {"$absent": True}, "native": {"$any": True}}, EVENT),
+    ({"text": {"$set": True}, "media": {"$set": False}}, plain(Part(text=""))),
     ({"kind": "SESSION_CHANGE_KIND_UNSPECIFIED"}, {}),
     ({"$regex": "^a.c$"}, "abc"),
     ({"$gt": 1}, 2),
@@ -60,6 +61,8 @@ OTHER: list[tuple[Any, Any, str]] = [
     ({"native": {"content": "/wA="}}, EVENT, "native.content"),
     ({"event_time": "1970-01-01T00:00:01.500000001Z"}, EVENT, "event_time"),
     ({"usage": {"input_tokens": 1}}, EVENT, "usage.input_tokens"),
+    ({"text": {"$set": False}}, plain(Part(text="")), "text"),
+    ({"text": {"$set": True}}, plain(Part()), "text"),
     (True, 1, ""),
     (1, True, ""),
     ("1", "01", ""),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import product
 from pathlib import Path
 
 import pytest
@@ -46,7 +47,7 @@ def test_a_language_that_was_not_run_is_said_so_and_the_matrix_is_not_full() -> 
     partial = matrix.Matrix(CASES, found.outcomes, [])
     assert list(matrix.counts(partial))[1:3] == [
         "typescript: not run",
-        "go: 1 of 2 cases passed on sqlite, 0 of 2 on postgresql",
+        "go: 1 of 1 cases passed on sqlite, 0 of 0 on postgresql",
     ]
     assert not partial.is_full
     assert _matrix().is_full
@@ -88,9 +89,19 @@ def test_the_check_fails_for_a_page_that_is_out_of_date_a_failure_and_a_gap(
             assert capsys.readouterr().out.splitlines()[-1].startswith("rust: 2 of 2")
 
 
-def test_results_are_kept_in_a_file(tmp_path: Path) -> None:
-    file = tmp_path / "build" / "results.json"
-    assert load(file) == {}
-    found = _results(go="failed")
-    found.save(file)
-    assert load(file) == found.outcomes
+def test_results_of_all_processes_of_a_run_are_kept_and_those_of_earlier_runs_removed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = tmp_path / "build" / "results"
+    assert load(folder) == {}
+    monkeypatch.setenv("PYTEST_XDIST_TESTRUNUID", "run-1")
+    _results(go="failed").save(folder)
+    monkeypatch.setenv("PYTEST_XDIST_TESTRUNUID", "run-2")
+    whole, parts = _results(go="failed"), {"gw0": Results(), "gw1": Results()}
+    for n, (language, engine, case) in enumerate(product(LANGUAGES, ENGINES, CASES)):
+        parts[f"gw{n % 2}"].add(engine, language, case.id, whole.outcomes[language][engine][case.id])
+    for worker, part in parts.items():
+        monkeypatch.setenv("PYTEST_XDIST_WORKER", worker)
+        part.save(folder)
+    assert load(folder) == whole.outcomes
+    assert len(list(folder.iterdir())) == 2

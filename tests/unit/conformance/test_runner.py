@@ -11,12 +11,12 @@ from typing import Any
 import pytest
 import pytest_asyncio
 
-from threadkeep.v1.session_pb2 import Session
-from threadkeep.v1.session_service_pb2 import GetSessionResponse
 from tests.conformance import cases, drivers, steps
 from tests.conformance.drivers import BuildFailed, Driver, DriverDied, Recipe
 from tests.conformance.messages import to_wire
 from tests.conformance.runner import StepFailed, run_case
+from threadkeep.v1.session_pb2 import Session
+from threadkeep.v1.session_service_pb2 import GetSessionResponse
 
 DRIVER = """
 import json, os, sys
@@ -63,7 +63,7 @@ class Nowhere:
 async def driver(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> AsyncIterator[Driver]:
     program = tmp_path / "driver.py"
     program.write_text(f"ANSWERS = {ANSWERS!r}\n{DRIVER}")
-    monkeypatch.setitem(drivers.RECIPES, "go", Recipe((sys.executable, str(program))))  # type: ignore[arg-type]
+    monkeypatch.setitem(drivers.RECIPES, "go", Recipe((sys.executable, str(program))))
     monkeypatch.setattr(steps, "STEP_WITHIN", 0.3)
     running = Driver("go")
     yield running
@@ -86,10 +86,11 @@ GET = "call: SessionService/GetSession"
 
 
 async def test_a_case_passes_and_what_it_saved_can_be_used(driver: Driver, tmp_path: Path) -> None:
-    first = f"{{{GET}, expect: {{session: {{last_seq: 3}}}}, save: {{uid: session.uid, none: session.context_bytes}}}}"
+    first = f"{{{GET}, expect: {{session: {{last_seq: 3}}}}, save: {{uid: session.uid, none: session.context_bytes, all: .}}}}"
     again = "uid: '${uid}', context_bytes: '${none}', last_seq: {$gt: '${i}'}"
     then = f"{{{GET}, repeat: 2, expect: {{session: {{{again}}}}}}}"
-    assert await _run(tmp_path, driver, first, then) == ""
+    whole = f"{{{GET}, expect: '${{all}}'}}"
+    assert await _run(tmp_path, driver, first, then, whole) == ""
 
 
 async def test_a_failure_says_file_case_step_path_both_values_and_the_whole(driver: Driver, tmp_path: Path) -> None:
@@ -109,7 +110,7 @@ async def test_a_step_may_be_done_again_until_what_it_waits_for_comes(driver: Dr
         return await send(op, **parameters)
 
     driver.send = counted  # type: ignore[method-assign]
-    late = "{call: SessionService/GetSession, within_ms: 200, expect: {session: {last_seq: 4}}}"
+    late = "{call: SessionService/GetSession, within_ms: 1000, expect: {session: {last_seq: 4}}}"
     assert "at session.last_seq: expected 4, got 3" in await _run(tmp_path, driver, late)
     assert asked.count("call") > 2
     asked.clear()
@@ -171,16 +172,16 @@ async def test_items_come_before_the_answer_also_where_both_are_there() -> None:
 
 
 async def test_a_driver_that_cannot_be_started_is_told(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    monkeypatch.setitem(drivers.RECIPES, "go", Recipe((str(tmp_path / "nothing"),)))  # type: ignore[arg-type]
+    monkeypatch.setitem(drivers.RECIPES, "go", Recipe((str(tmp_path / "nothing"),)))
     with pytest.raises(DriverDied, match="the driver of go does not start"):
         await Driver("go").send("hello")
 
 
 def test_a_build_that_fails_is_told_whole(monkeypatch: pytest.MonkeyPatch) -> None:
     failing = (sys.executable, "-c", "import sys; print('said', 'x' * 9999); sys.exit('and failed')")
-    monkeypatch.setitem(drivers.RECIPES, "go", Recipe(("true",), (failing,)))  # type: ignore[arg-type]
+    monkeypatch.setitem(drivers.RECIPES, "go", Recipe(("true",), (failing,)))
     with pytest.raises(BuildFailed, match=r"(?s)go: .* ended with 1:\nsaid x{9999}\n\nand failed"):
         drivers.build("go")
-    monkeypatch.setitem(drivers.RECIPES, "go", Recipe(("true",), (("/no/such/compiler",),)))  # type: ignore[arg-type]
+    monkeypatch.setitem(drivers.RECIPES, "go", Recipe(("true",), (("/no/such/compiler",),)))
     with pytest.raises(BuildFailed, match="No such file"):
         drivers.build("go")

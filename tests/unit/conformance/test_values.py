@@ -7,14 +7,14 @@ from typing import Any
 
 import pytest
 
-from threadkeep.v1.event_pb2 import SessionEvent
-from threadkeep.v1.event_service_pb2 import AppendEventsRequest
-from threadkeep.v1.session_service_pb2 import UpdateSessionRequest
 from tests.conformance import forms
 from tests.conformance.messages import parse
 from tests.conformance.values import resolve
+from threadkeep.v1.event_pb2 import SessionEvent
+from threadkeep.v1.event_service_pb2 import AppendEventsRequest
+from threadkeep.v1.session_service_pb2 import UpdateSessionRequest
 
-NAMES = {"app": "shop", "user": "ada", "n": 7, "part": {"text": {"text": "x"}}, "i": 0}
+NAMES = {"app": "shop", "user": "ada", "n": 7, "part": {"text": "x"}, "i": 0}
 
 
 @pytest.mark.parametrize(
@@ -22,7 +22,7 @@ NAMES = {"app": "shop", "user": "ada", "n": 7, "part": {"text": {"text": "x"}}, 
     [
         ("${app}-${n}", "shop-7"),
         ("${n}", "7"),
-        ("${part}", {"text": {"text": "x"}}),
+        ("${part}", {"text": "x"}),
         ("$5 {n}", "$5 {n}"),
         ({"$ref": "s1"}, {"app": "shop", "user_id": "ada", "session_id": "s1"}),
         ({"session": {"$ref": "${app}"}}, {"session": {"app": "shop", "user_id": "ada", "session_id": "shop"}}),
@@ -51,13 +51,13 @@ def test_an_unknown_name_is_told_with_the_known_ones() -> None:
 @pytest.mark.parametrize(
     ("short", "full"),
     [
-        ({"user": "hi", "author": "a"}, {"author": "a", "message": {"role": "ROLE_USER", "parts": [{"text": {"text": "hi"}}]}}),
+        ({"user": "hi", "author": "a"}, {"author": "a", "message": {"role": "ROLE_USER", "parts": [{"text": "hi"}]}}),
         (
             {"assistant": "x", "calls": [{"id": "c", "name": "n", "arguments_json": "{}"}]},
             {
                 "message": {
                     "role": "ROLE_ASSISTANT",
-                    "parts": [{"text": {"text": "x"}}, {"tool_call": {"id": "c", "name": "n", "arguments_json": "{}"}}],
+                    "parts": [{"text": "x"}, {"tool_call": {"id": "c", "name": "n", "arguments_json": "{}"}}],
                 }
             },
         ),
@@ -66,7 +66,7 @@ def test_an_unknown_name_is_told_with_the_known_ones() -> None:
             {
                 "message": {
                     "role": "ROLE_TOOL",
-                    "parts": [{"tool_result": {"call_id": "c", "parts": [{"text": {"text": "ok"}}]}}],
+                    "parts": [{"tool_result": {"call_id": "c", "parts": [{"text": "ok"}]}}],
                 }
             },
         ),
@@ -81,7 +81,7 @@ def test_events_in_short(short: Any, full: Any) -> None:
 
 def test_events_in_short_within_a_request_and_within_a_matcher() -> None:
     request = {"session": {"$ref": "s1"}, "events": [{"system": "x"}]}
-    full = {"role": "ROLE_SYSTEM", "parts": [{"text": {"text": "x"}}]}
+    full = {"role": "ROLE_SYSTEM", "parts": [{"text": "x"}]}
     assert forms.expanded(AppendEventsRequest.DESCRIPTOR, request)["events"] == [{"message": full}]
     request["events"] = {"$unordered": [{"system": "x"}]}
     assert forms.expanded(AppendEventsRequest.DESCRIPTOR, request)["events"] == {"$unordered": [{"message": full}]}

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -49,7 +50,7 @@ EXAMPLES = [
 ]
 
 
-def documented() -> dict[str, tuple[str, dict[str, object]]]:
+def documented() -> dict[str, tuple[str, dict[str, Any]]]:
     """Each reason of the .proto file with its documented code and example."""
     found = {}
     for comment, name in re.findall(r"((?:  //[^\n]*\n)+)  ERROR_REASON_(\w+) = [1-9]", PROTO.read_text("utf-8")):

@@ -160,7 +160,8 @@ def test_f_53_f_58_what_the_other_filter_does_not_set_is_kept() -> None:
 
 @pytest.mark.parametrize("name", ["exclude_synthetic", "exclude_archived"])
 def test_f_54_f_55_exclusions_add_up(name: str) -> None:
-    excluding = EventFilter(**{name: True})
+    flag: dict[str, Any] = {name: True}
+    excluding = EventFilter(**flag)
     assert getattr(merge(excluding, ALL), name) is True
     assert getattr(merge(ALL, excluding), name) is True
     assert getattr(merge(ALL, ALL), name) is False

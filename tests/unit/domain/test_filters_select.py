@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
+from tests.unit.domain.filter_events import assistant, log, texts, user
 from threadkeep_server.domain.filters import ALL, Authors, AuthorStep, EventFilter, matches, select
 from threadkeep_server.domain.model import EventFacts, Role
-from tests.unit.domain.filter_events import assistant, log, texts, user
 
 
 def found(text: str, wanted: EventFilter) -> bool:

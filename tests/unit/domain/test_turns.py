@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.unit.domain.window_events import call, event, result, window
 from threadkeep_server.domain.model import WindowEvent
 from threadkeep_server.domain.turns import ToolTies, last_n_start, snap, snap_back
-from tests.unit.domain.window_events import call, event, result, window
 
 PLAIN = "U1 A1 U2 A2"
 STEPS = "U1 A1 T1 A2 U2 A3"

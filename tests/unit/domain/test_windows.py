@@ -7,11 +7,11 @@ from typing import Any
 
 import pytest
 
+from tests.unit.domain.window_events import call, event, names, result, window
 from threadkeep_server.domain.errors import InvalidField
 from threadkeep_server.domain.filters import Authors, AuthorStep
 from threadkeep_server.domain.model import Counters, WindowEvent
 from threadkeep_server.domain.windows import Context, ContextMode, ContextSpec, is_lead, select_context
-from tests.unit.domain.window_events import call, event, names, result, window
 
 
 def context(log: list[WindowEvent], **spec: Any) -> Context:
@@ -270,3 +270,26 @@ def test_ties_among_hidden_events_do_not_move_a_cut() -> None:
     log = window("U1", call("A@a", "x"), "A1 U2", result("T@a", "x"), "A2")
     assert seen(log, max_turns=1, branch="b") == "U2 A2"
     assert seen(log, max_turns=1) == names(log)
+
+
+@pytest.mark.parametrize(
+    ("names_of_log", "spec", "through"),
+    [
+        ("U1 A1 U2 A2", {}, 4),
+        ("U1 A1 U2 A2", {"max_turns": 1}, 4),
+        # What a branch hides stops it; what is older than the context does not.
+        ("U1 A1 A2@sub U2 A3", {"branch": "other"}, 2),
+        ("A1@sub U1 A2", {"branch": "other", "max_turns": 1}, 3),
+        # Nothing visible lies before what is hidden.
+        ("U1 ~A2@sub U2", {"branch": "other", "max_turns": 1}, 0),
+        # A superseded SYSTEM event may go unseen.
+        ("S1 U1 S2 A1", {}, 4),
+        ("S1", {}, 0),
+        ("", {}, 0),
+    ],
+)
+def test_compactable_through_stops_before_the_first_event_a_context_hides(
+    names_of_log: str, spec: dict[str, Any], through: int
+) -> None:
+    log = window(names_of_log)
+    assert context(log, **spec).compactable_through(len(log)) == through

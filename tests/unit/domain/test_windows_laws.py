@@ -5,17 +5,22 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 from itertools import product
+from typing import Any
 
 import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
+from tests.support.thoroughness import examples
+from tests.unit.domain.window_events import call, event, result, window
+from threadkeep_server.compaction.checking import through
+from threadkeep_server.compaction.cutting import split
+from threadkeep_server.compaction.plan import Window
 from threadkeep_server.domain.branches import visible_from
 from threadkeep_server.domain.filters import Authors, AuthorStep
 from threadkeep_server.domain.model import WindowEvent
 from threadkeep_server.domain.turns import ToolTies
 from threadkeep_server.domain.windows import Context, ContextMode, ContextSpec, is_lead, select_context
-from tests.unit.domain.window_events import call, event, result, window
 
 SIZES = st.integers(0, 4)
 AUTHORS = st.sampled_from(["", "a", "b"])
@@ -56,10 +61,10 @@ SPECS = st.builds(
     max_tokens=st.none() | st.integers(1, 20),
     branch=st.sampled_from(["", "", "x", "x.y"]),
 )
-thoroughly = settings(max_examples=200)
+thoroughly = settings(max_examples=examples(300))
 
 
-UNLIMITED = {"last_n": None, "max_turns": None, "max_bytes": None, "max_tokens": None}
+UNLIMITED: dict[str, Any] = {"last_n": None, "max_turns": None, "max_bytes": None, "max_tokens": None}
 
 
 def answer(lead: Sequence[WindowEvent], log: Sequence[WindowEvent], spec: ContextSpec) -> Context:
@@ -235,3 +240,20 @@ def test_an_open_tie_that_is_hidden_is_not_looked_up() -> None:
 def test_what_is_never_read_is_decided_at_once() -> None:
     assert select_context([], [], ContextSpec(mode=ContextMode.NONE), complete=False) == Context()
     assert select_context([], [], ContextSpec(), complete=False) is None
+
+
+@given(LEADS, logs(), SPECS, st.integers(0, 3))
+@thoroughly
+def test_compacting_what_a_context_says_archives_only_what_it_held(
+    lead: list[WindowEvent], log: list[WindowEvent], spec: ContextSpec, moved: int
+) -> None:
+    """Seqs are not in window order where compactions inserted: the first of the log get the highest."""
+    seqs = [*range(1, len(lead) + len(log) + 1)]
+    seqs = [*seqs[len(seqs) - moved :], *seqs[: len(seqs) - moved]]
+    whole = [replace(each, seq=seq, event_id=str(seq)) for each, seq in zip([*lead, *log], seqs, strict=True)]
+    seen = answer(whole[: len(lead)], whole[len(lead) :], spec)
+    last = seen.compactable_through(len(seqs))
+    archived = set(through(Window(tuple(whole)), last, seen.first_seq)[0]) if last else set()
+    parts = split(Window(tuple(whole)))
+    superseded = {each.event_id for each in parts.events(parts.superseded)}
+    assert archived <= {each.event_id for each in seen.events} | superseded

@@ -8,10 +8,10 @@ from typing import Any
 
 import pytest
 
+from tests.support.embedding_endpoint import EmbeddingEndpoint, embedding_endpoint
 from threadkeep_server.embedder.base import Embedder
 from threadkeep_server.embedder.open import open_embedder
 from threadkeep_server.embedder.options import EmbedderOptions
-from tests.support.embedding_endpoint import EmbeddingEndpoint, embedding_endpoint
 
 KEY = "sk-test-0123456789"
 Opened = Callable[..., contextlib.AbstractAsyncContextManager[Embedder]]

@@ -7,6 +7,7 @@ from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from typing import Self
 
+from tests.support.sessions import TENANT
 from threadkeep_server.domain.feed import Change, FeedEvent, FeedScope, Position
 from threadkeep_server.domain.filters import ALL, EventFilter
 from threadkeep_server.feed.channel import Channel
@@ -14,7 +15,6 @@ from threadkeep_server.feed.frames import CheckpointKind
 from threadkeep_server.feed.subscription import Subscription
 from threadkeep_server.feed.tail import Tail
 from threadkeep_server.store.feed import FeedStore
-from tests.support.sessions import TENANT
 
 EVERYTHING = FeedScope(TENANT)
 
@@ -32,8 +32,8 @@ class Lines:
 
 
 @asynccontextmanager
-async def tailing(store: FeedStore, **options: float) -> AsyncIterator[Tail]:
-    tail = Tail(store, **{"poll": 0.05, "heartbeat": 60.0, **options})
+async def tailing(store: FeedStore, *, heartbeat: float = 60.0, **options: int) -> AsyncIterator[Tail]:
+    tail = Tail(store, poll=0.05, heartbeat=heartbeat, **options)
     running = asyncio.create_task(tail.run())
     try:
         yield tail
@@ -77,7 +77,7 @@ class Watcher:
     async def line(self) -> str:
         """The next one."""
         while not self._left:
-            async with asyncio.timeout(5):
+            async with asyncio.timeout(60):
                 self._left = b"".join(await self._subscription.next()).decode().splitlines()
         return self._left.pop(0)
 

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+from tests.support.sessions import TENANT, ref
 from threadkeep_server.domain.feed import BEGINNING, Change, ChangeKind, Position
 from threadkeep_server.feed.holding import Holding
 from threadkeep_server.feed.partitions import MOST_QUEUED, Delivery, OwnedPartition, Read, State
 from threadkeep_server.store.consumers import Parked, Partition
-from tests.support.sessions import TENANT, ref
 
 
 def at(number: int) -> Position:

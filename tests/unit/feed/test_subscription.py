@@ -8,16 +8,16 @@ from collections.abc import AsyncIterator
 
 import pytest
 
+from tests.support.clock import NOW
+from tests.support.codec import CODEC, draft
+from tests.support.sessions import TENANT, append, create, ref
+from tests.unit.feed.lines import Watcher, tailing
 from threadkeep_server.domain.errors import ServerDraining
 from threadkeep_server.domain.feed import BEGINNING, FeedScope, FeedTrimmed, Position
 from threadkeep_server.domain.filters import EventFilter
 from threadkeep_server.domain.model import Role
 from threadkeep_server.feed.tail import Tail
 from threadkeep_server.store.memory import MemoryStore
-from tests.support.clock import NOW
-from tests.support.codec import CODEC, draft
-from tests.support.sessions import TENANT, append, create, ref
-from tests.unit.feed.lines import Watcher, tailing
 
 
 @pytest.fixture

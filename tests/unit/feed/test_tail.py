@@ -9,12 +9,12 @@ from typing import Any
 
 import pytest
 
-from threadkeep_server.domain.feed import BEGINNING, Change, ChangePage, FeedEvent, FeedScope, FeedTrimmed, Position
-from threadkeep_server.domain.filters import ALL
-from threadkeep_server.store.memory import MemoryStore
 from tests.support.codec import CODEC, draft
 from tests.support.sessions import TENANT, append, create, ref
 from tests.unit.feed.lines import Lines, Watcher, tailing
+from threadkeep_server.domain.feed import BEGINNING, Change, ChangePage, FeedEvent, FeedScope, FeedTrimmed, Position
+from threadkeep_server.domain.filters import ALL
+from threadkeep_server.store.memory import MemoryStore
 
 
 @pytest.fixture
@@ -101,7 +101,8 @@ async def test_a_change_that_cannot_be_written_for_some_is_told_to_others_once(s
             assert faulty.covered >= (0, 3)
         finally:
             tail.detach(faulty)
-        assert tail.stats().kept_bytes == sum(frame.size for frame in watcher.channel.kept())  # type: ignore[union-attr]
+        assert watcher.channel is not None
+        assert tail.stats().kept_bytes == sum(frame.size for frame in watcher.channel.kept())
 
 
 async def test_a_seq_to_start_after_does_not_count_for_a_later_session_of_the_name(store: MemoryStore) -> None:

@@ -8,6 +8,7 @@ import unicodedata
 import pytest
 from hypothesis import given, settings
 
+from tests.support.thoroughness import examples
 from threadkeep_server.recall.analysis import index_terms, query_terms, query_tokens, tokens
 from threadkeep_server.recall.folding import LONGEST_TERM
 
@@ -26,7 +27,7 @@ def test_tokens_are_the_terms_that_are_indexed(text: str) -> None:
     assert [token.term for token in tokens(text)] == index_terms(text)
 
 
-@settings(max_examples=300)
+@settings(max_examples=examples(300))
 @given(texts)
 def test_the_characters_of_a_token_have_its_term(text: str) -> None:
     for token in tokens(text):

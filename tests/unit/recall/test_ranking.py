@@ -7,11 +7,11 @@ from dataclasses import replace
 
 import pytest
 
+from tests.unit.recall.ranking_cases import BARE, asked, candidate, order
 from threadkeep_server.domain.recall import Candidates
 from threadkeep_server.recall.query import Query
 from threadkeep_server.recall.ranking import DEFAULT, POSITION_STEP, Weights, rank
 from threadkeep_server.store.sql import schema
-from tests.unit.recall.ranking_cases import BARE, asked, candidate, order
 
 
 def test_nothing_found_is_nothing_ranked() -> None:
@@ -28,7 +28,7 @@ def test_equals_are_ranked_later_key_first() -> None:
 
 def test_bm25_is_what_its_formula_says() -> None:
     found = [candidate(1, "tea tea cake"), candidate(2, "tea")]
-    scores = dict(rank(asked("tea"), Candidates(found, 100, {"tea": 10}), BARE))
+    scores = {each.key: each.score for each in rank(asked("tea"), Candidates(found, 100, {"tea": 10}), BARE)}
     rarity = math.log(1 + (100 - 10 + 0.5) / (10 + 0.5))
     for key, count, length in ((1, 2, 3), (2, 1, 1)):
         saturated = count * 1.9 / (count + 0.9 * (0.6 + 0.4 * length / 2))
@@ -92,7 +92,8 @@ def test_stop_words_make_a_phrase_no_rarer() -> None:
     weights = replace(BARE, b=0, phrases=2.0)
     longer = asked("winter tale", phrases=(("the", "winter", "tale"),))
     shorter = asked("winter tale", phrases=(("winter", "tale"),))
-    assert dict(rank(longer, candidates, weights))[1] == dict(rank(shorter, candidates, weights))[1]
+    scores = [{each.key: each.score for each in rank(query, candidates, weights)} for query in (longer, shorter)]
+    assert scores[0][1] == scores[1][1]
     only_such = asked("winter tale", phrases=(("the",),))
     assert order(only_such, found, weights) == [1, 2]
 
@@ -150,7 +151,8 @@ def test_an_answer_is_found_by_its_question() -> None:
 def test_a_candidate_that_matches_nothing_is_ranked_by_what_stands_beside_it() -> None:
     strong, weak = candidate(1, "kayak", session=7, seq=5), candidate(2, "yes", session=7, seq=6)
     unrelated = candidate(3, "no", session=8, seq=6)
-    scores = dict(rank(asked("kayak"), Candidates([strong, weak, unrelated], 100, {"kayak": 3})))
+    ranked = rank(asked("kayak"), Candidates([strong, weak, unrelated], 100, {"kayak": 3}))
+    scores = {each.key: each.score for each in ranked}
     assert scores[1] > scores[2] > scores[3] == 0
 
 

@@ -9,11 +9,12 @@ from collections.abc import Sequence
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tests.support.thoroughness import examples
+from tests.unit.recall.ranking_cases import candidate
 from threadkeep_server.domain.recall import Candidate, Candidates
 from threadkeep_server.recall import features
 from threadkeep_server.recall.query import Query
 from threadkeep_server.recall.ranking import rank
-from tests.unit.recall.ranking_cases import candidate
 
 WORDS = st.sampled_from(["tea", "cake", "ann", "bob", "京都", "ü", "x", "y", "z"])
 TEXT = st.lists(WORDS, max_size=6).map(" ".join)
@@ -45,7 +46,7 @@ def questions(draw: st.DrawFn) -> Query:
     return Query("", terms, tuple(pairs), tuple(phrases), names, tuple(draw(st.lists(st.just((-1, 2)), max_size=1))))
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=examples(150))
 @given(questions(), candidates(), st.randoms())
 def test_scores_are_finite_in_order_and_the_same_whatever_the_order_of_what_was_found(
     query: Query, found: list[Candidate], chance: random.Random
@@ -64,7 +65,7 @@ def counted(words: Sequence[str], terms: Sequence[str]) -> list[list[int]]:
     return [[sum(field.split().count(term) for field in one.split("\n")) for one in words] for term in terms]
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=examples(150))
 @given(st.lists(st.lists(TEXT, min_size=5, max_size=5).map("\n".join), min_size=1, max_size=6))
 def test_counting_is_that_of_plain_python(words: list[str]) -> None:
     terms = ["tea", "京都", "ü", "absent", "te"]

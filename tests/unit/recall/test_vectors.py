@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tests.support.thoroughness import examples
 from threadkeep_server.recall.vectors import (
     BestRows,
     VectorCache,
@@ -66,7 +67,7 @@ def test_the_best_rows_are_those_of_brute_force(k: int) -> None:
 
 
 @given(data=st.data())
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=examples(200))
 def test_laws_of_top(data: st.DataObject) -> None:
     """Few distinct rows, so that ties abound; floors on the very cosines; masks; blocks of any size."""
     kinds = normalised(
@@ -250,7 +251,7 @@ def test_forgetting_by_what_the_key_says() -> None:
 
 
 @given(steps=st.lists(st.tuples(st.sampled_from("abc"), st.integers(0, 40), st.booleans()), max_size=40))
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=examples(150))
 def test_the_bound_holds_whatever_happens(steps: list[tuple[str, int, bool]]) -> None:
     cache = VectorCache(3 * ENTRY + 60 * ROW)
     held: dict[str, list[int]] = {}

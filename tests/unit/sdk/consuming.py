@@ -90,7 +90,7 @@ class Consuming:
     async def end(self) -> None:
         """Stops it and waits for it."""
         self.stop.set()
-        async with asyncio.timeout(20):
+        async with asyncio.timeout(60):
             await self.task
 
 

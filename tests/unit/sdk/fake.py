@@ -46,6 +46,9 @@ HANG = object()
 class Fail(Exception):
     """An answer: this status, with ErrorInfo when a reason is given and RetryInfo when a delay is."""
 
+    domain = "threadkeep.dev"
+    message = "scripted"
+
     def __init__(self, code: grpc.StatusCode, reason: str = "", retry_after: float | None = None, **metadata: str) -> None:
         super().__init__(reason)
         self.code, self.reason, self.retry_after, self.metadata = code, reason, retry_after, metadata
@@ -53,17 +56,17 @@ class Fail(Exception):
     def abort(self, context: grpc.ServicerContext) -> None:
         details: list[Message] = []
         if self.reason:
-            details.append(ErrorInfo(reason=self.reason, domain="threadkeep.dev", metadata=self.metadata))
+            details.append(ErrorInfo(reason=self.reason, domain=self.domain, metadata=self.metadata))
         if self.retry_after is not None:
             delay = Duration()
             delay.FromNanoseconds(int(self.retry_after * 1e9))
             details.append(RetryInfo(retry_delay=delay))
         if not details:
-            context.abort(self.code, "scripted")
+            context.abort(self.code, self.message)
         packed = [AnyProto() for _ in details]
         for any_, detail in zip(packed, details, strict=True):
             any_.Pack(detail)
-        status = Status(code=self.code.value[0], message="scripted", details=packed)
+        status = Status(code=self.code.value[0], message=self.message, details=packed)
         context.abort_with_status(rpc_status.to_status(status))
 
 
@@ -95,7 +98,7 @@ class FakeServer:
     def requests(self, method: str) -> list[Any]:
         return [request for name, request in self.calls if name == method]
 
-    def _handler(self, module: Any, method: Any) -> grpc.RpcMethodHandler:
+    def _handler(self, module: Any, method: Any) -> grpc.RpcMethodHandler[Any, Any]:
         request, response = getattr(module, method.input_type.name), getattr(module, method.output_type.name)
         if method.client_streaming:
 

@@ -22,7 +22,7 @@ def test_pauses_double_up_to_a_bound_and_begin_anew(monkeypatch: pytest.MonkeyPa
     monkeypatch.setattr(_backoff, "LONGEST", 5.0)
     lost, asked = errors.Unavailable("m"), errors.Unavailable("m", retry_after=2.0)
     with monkeypatch.context() as patched:
-        patched.setattr(_backoff.random, "uniform", Steady().uniform)
+        patched.setattr(random, "uniform", Steady().uniform)
         backoff = _backoff.Backoff()
         assert [round(backoff.pause(lost), 3) for _ in range(8)] == [0.1, 0.2, 0.4, 0.8, 1.6, 3.2, 5.0, 5.0]
         backoff.reset()

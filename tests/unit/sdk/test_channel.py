@@ -1,12 +1,17 @@
 from __future__ import annotations
 
 import json
+import os
+import subprocess
+import sys
+from typing import Any
 
 import grpc
 import pytest
 
 import threadkeep
 from threadkeep import _channel
+from threadkeep._address import Endpoint, endpoint
 
 
 def test_the_retry_policy_names_what_the_protos_mark() -> None:
@@ -73,9 +78,102 @@ def test_addresses(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_credentials() -> None:
     given = grpc.ssl_channel_credentials()
-    assert _channel.credentials(False) is None
-    assert _channel.credentials(given) is given
-    assert isinstance(_channel.credentials(True), grpc.ChannelCredentials)
+    plain, secure = Endpoint("db:1"), Endpoint("db:1", tls=True)
+    assert _channel.credentials(None, plain) is None
+    assert _channel.credentials(False, plain) is None
+    assert _channel.credentials(given, plain) is given
+    assert isinstance(_channel.credentials(True, plain), grpc.ChannelCredentials)
+    assert isinstance(_channel.credentials(None, secure), grpc.ChannelCredentials)
+    with pytest.raises(ValueError, match="https:// in the address asks for TLS"):
+        _channel.credentials(False, secure)
+
+
+@pytest.mark.parametrize(
+    ("address", "target"),
+    [
+        ("db:1", "db:1"),
+        ("http://db:1", "db:1"),
+        ("http://db:1/", "db:1"),
+        (" db ", "db:7443"),
+        ("http://10.0.0.1", "10.0.0.1:7443"),
+        ("[::1]:2", "[::1]:2"),
+        ("[::1]", "[::1]:7443"),
+        ("fe80::1", "[fe80::1]:7443"),
+        ("dns:9000", "dns:9000"),
+        ("dns:///db:1", "dns:///db:1"),
+        ("unix:/run/threadkeep.sock", "unix:/run/threadkeep.sock"),
+    ],
+)
+def test_an_address_of_each_form_is_the_place_that_it_names(address: str, target: str) -> None:
+    assert endpoint(address) == Endpoint(target)
+
+
+def test_https_in_an_address_turns_tls_on() -> None:
+    assert endpoint("https://db:1") == Endpoint("db:1", tls=True)
+    assert endpoint("HTTPS://db") == Endpoint("db:7443", tls=True)
+
+
+@pytest.mark.parametrize(
+    "address", ["ftp://db:1", "http://db:1/path", "db:", "db:http", "db:70000", ":1", "a b", "u@db", "1:2:3"]
+)
+def test_an_address_of_another_form_is_refused_with_the_forms(address: str) -> None:
+    with pytest.raises(ValueError, match=r"address must be HOST:PORT, http://HOST:PORT or https://HOST:PORT .*7443"):
+        threadkeep.Client(address)
+
+
+@pytest.mark.parametrize("address", ["localhost:1", "127.0.0.1", "127.8.8.8:1", "[::1]:1", "unix:/run/x.sock", "https://db:1"])
+def test_a_token_to_this_machine_or_over_tls_is_sent(address: str) -> None:
+    threadkeep.Client(address, token="hush")
+
+
+@pytest.mark.parametrize("make", [threadkeep.Client, threadkeep.AsyncClient])
+def test_a_token_over_plaintext_beyond_this_machine_is_refused(
+    make: type[threadkeep.Client | threadkeep.AsyncClient], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("THREADKEEP_TOKEN", raising=False)
+    make("db:1")
+    for address in ("db:1", "http://db:1", "10.0.0.1:1", "dns:///db:1"):
+        with pytest.raises(
+            ValueError, match=r"can be read on its way; give the address as https://.*allow_plaintext_token=True"
+        ):
+            make(address, token="hush")
+    make("db:1", token="hush", allow_plaintext_token=True)
+    monkeypatch.setenv("THREADKEEP_TOKEN", "hush")
+    with pytest.raises(ValueError, match="can be read"):
+        make("db:1")
+    monkeypatch.setenv("THREADKEEP_ALLOW_PLAINTEXT_TOKEN", "1")
+    make("db:1")
+    with pytest.raises(ValueError, match="can be read"):
+        make("db:1", allow_plaintext_token=False)
+
+
+TAKEN_PORT = """
+import socket, {module}, grpc
+from concurrent.futures import ThreadPoolExecutor
+
+taken = socket.create_server(("127.0.0.1", 0))
+server = grpc.server(ThreadPoolExecutor(1), options=[("grpc.so_reuseport", 0)])
+try:
+    server.add_insecure_port("127.0.0.1:%d" % taken.getsockname()[1])
+except RuntimeError:
+    pass
+"""
+
+
+@pytest.mark.parametrize("module", ["threadkeep", "threadkeep.cli", "threadkeep_server"])
+def test_grpcs_own_log_lines_reach_no_terminal_unless_they_are_asked_for(module: str) -> None:
+    program = (sys.executable, "-c", TAKEN_PORT.format(module=module))
+    environment = {name: value for name, value in os.environ.items() if not name.startswith("GRPC_")}
+    quiet = subprocess.run(program, env=environment, capture_output=True, text=True, check=True)
+    assert quiet.stderr == ""
+    loud = subprocess.run(program, env={**environment, "GRPC_VERBOSITY": "ERROR"}, capture_output=True, text=True, check=True)
+    assert "Address already in use" in loud.stderr
+
+
+@pytest.mark.parametrize("make", [threadkeep.Client, threadkeep.AsyncClient])
+def test_a_wrong_name_of_the_constructor_is_refused_with_the_right_one(make: Any) -> None:
+    with pytest.raises(TypeError, match=r"Client has no argument 'user'; did you mean user_id\?"):
+        make("db:1", user="alice")
 
 
 def test_an_address_of_another_type_is_refused() -> None:

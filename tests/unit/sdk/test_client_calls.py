@@ -1,8 +1,12 @@
 from __future__ import annotations
 
+import contextlib
 import math
+import re
 import socket
+import threading
 import time
+import traceback
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from typing import Any
@@ -64,7 +68,7 @@ async def test_retries_end(client: Any, fake: FakeServer) -> None:
 
 
 async def test_errors_are_typed_and_carry_what_the_server_said(client: Any, fake: FakeServer) -> None:
-    metadata = {"session_id": "s1", "expected": "7", "actual": "9"}
+    metadata: dict[str, Any] = {"session_id": "s1", "expected": "7", "actual": "9"}
     fake.answers["AppendEvents"] = [Fail(grpc.StatusCode.ABORTED, "VERSION_MISMATCH", **metadata)]
     with pytest.raises(errors.VersionMismatch, match="scripted") as caught:
         await client.append("s1", threadkeep.user("hi"), expected_log_version=7)
@@ -89,9 +93,121 @@ async def test_when_nothing_listens_the_error_says_what_to_do(connect: Callable[
         free.bind(("127.0.0.1", 0))
         address = f"127.0.0.1:{free.getsockname()[1]}"
     started = time.monotonic()
-    with pytest.raises(errors.Unavailable, match=rf"no server at {address} .*; start one with `threadkeep serve`"):
+    with pytest.raises(errors.Unavailable) as caught:
         await connect(address).info()
     assert time.monotonic() - started < 10
+    assert str(caught.value) == f"no server at {address} (Connection refused); start one with `threadkeep serve`"
+    shown = traceback.format_exception(caught.value)
+    assert "RpcError" not in "".join(shown)
+    assert len(shown) == len(traceback.extract_tb(caught.value.__traceback__)) + 2, "one exception, no chain"
+
+
+async def test_when_the_http_port_is_given_the_error_says_so(connect: Callable[..., Any]) -> None:
+    def answer() -> None:
+        with contextlib.suppress(OSError):
+            while True:
+                open_.append(http.accept()[0])
+                open_[-1].recv(1 << 16)
+                open_[-1].sendall(b"HTTP/1.1 400 Bad Request\r\ncontent-length: 0\r\nconnection: close\r\n\r\n")
+
+    open_: list[socket.socket] = []
+    with socket.create_server(("127.0.0.1", 0)) as http:
+        threading.Thread(target=answer, daemon=True).start()
+        address = f"127.0.0.1:{http.getsockname()[1]}"
+        with pytest.raises(errors.Unavailable, match=rf"{address} speaks HTTP, not gRPC: give the server's gRPC port"):
+            await connect(f"http://{address}").info()
+
+
+async def test_the_error_info_of_a_proxy_is_not_taken_for_the_servers(client: Any, fake: FakeServer) -> None:
+    foreign = Fail(grpc.StatusCode.NOT_FOUND, "SESSION_NOT_FOUND", session_id="s1")
+    foreign.domain = "proxy.example"
+    fake.answers["GetSession"] = [foreign]
+    with pytest.raises(threadkeep.ThreadkeepError) as caught:
+        await client.get_session("s1")
+    assert (type(caught.value), caught.value.reason) == (threadkeep.ThreadkeepError, "")
+
+
+async def test_advice_of_the_server_is_given_in_the_names_of_this_sdk(client: Any, fake: FakeServer) -> None:
+    missing = Fail(grpc.StatusCode.NOT_FOUND, "SESSION_NOT_FOUND", session_id="s1")
+    missing.message = "no session 's1'; create it, or append with create_if_missing"
+    fake.answers["AppendEvents"] = [missing]
+    with pytest.raises(errors.SessionNotFound, match=r"no session 's1'; create it, or append with create=True$"):
+        await client.append("s1", threadkeep.user("hi"))
+
+
+@pytest.mark.parametrize(
+    ("call", "problem"),
+    [
+        (lambda client: client.get_context("s1", last=2), "get_context has no argument 'last'; did you mean last_n?"),
+        (
+            lambda client: client.create_session("s1", user="bob"),
+            "create_session has no argument 'user'; did you mean user_id?",
+        ),
+        (lambda client: client.append("s1", create_if_missing=True), "no argument 'create_if_missing'; did you mean create?"),
+        (lambda client: client.append("s1", threadkeep.user("a"), create={"tll": 1}), "no argument 'tll'; did you mean ttl?"),
+        (
+            lambda client: client.list_events("s1", frob=1),
+            "list_events has no argument 'frob'; it takes session, filter, order,",
+        ),
+        (lambda client: client.search_page("x", all_user=True), "search has no argument 'all_user'; did you mean all_users?"),
+        (lambda client: client.memory().delete(session="s1"), "delete has no argument 'session'; did you mean session_id?"),
+    ],
+)
+async def test_a_wrong_name_is_refused_with_the_right_one(client: Any, call: Callable[[Any], Any], problem: str) -> None:
+    with pytest.raises(TypeError, match=re.escape(problem)):
+        await call(client)
+
+
+async def test_the_first_argument_is_the_session_not_the_user(client: Any, fake: FakeServer) -> None:
+    await client.create_session("trip")
+    await client.create_session()
+    named, unnamed = fake.requests("CreateSession")
+    assert named.session == threadkeep.SessionRef(app="shop", user_id="alice", session_id="trip")
+    assert unnamed.session == threadkeep.SessionRef(app="shop", user_id="alice")
+    for method in ("list_sessions", "sessions", "memory", "delete_expired_sessions"):
+        with pytest.raises(TypeError, match="positional argument"):
+            await getattr(client, method)("trip")
+
+
+async def test_create_time_and_before_are_sent_to_the_nanosecond(client: Any, fake: FakeServer) -> None:
+    when = datetime(2020, 1, 2, tzinfo=UTC)
+    await client.create_session("s1", create_time=when)
+    await client.create_session("s2", create_time=1_000_000_001)
+    await client.delete_expired_sessions(before=when)
+    created = [request.create_time.ToNanoseconds() for request in fake.requests("CreateSession")]
+    assert created == [int(when.timestamp()) * 1_000_000_000, 1_000_000_001]
+    [deleted] = fake.requests("DeleteExpiredSessions")
+    assert deleted.before.seconds == when.timestamp()
+
+
+@pytest.mark.parametrize(
+    ("method", "rpc"), [("list_sessions", "ListSessions"), ("delete_expired_sessions", "DeleteExpiredSessions")]
+)
+async def test_the_clients_user_and_app_fill_what_a_request_leaves_empty(
+    client: Any, fake: FakeServer, method: str, rpc: str
+) -> None:
+    call = getattr(client, method)
+    for given in ({}, {"user_id": ""}, {"user_id": "bob", "app": ""}, {"all_users": True}, {"all_apps": True}):
+        await call(**given)
+    sent = [(each.user_id, each.app if each.HasField("app") else None) for each in fake.requests(rpc)]
+    assert sent == [("alice", "shop"), ("alice", "shop"), ("bob", ""), ("", "shop"), ("alice", None)]
+    for wrong in ({"user_id": "bob", "all_users": True}, {"app": "", "all_apps": True}):
+        with pytest.raises(ValueError, match="give either"):
+            await call(**wrong)
+
+
+async def test_labels_alone_keep_the_clients_user(client: Any, fake: FakeServer) -> None:
+    await client.list_sessions(labels={"team": "blue"})
+    [sent] = fake.requests("ListSessions")
+    assert (sent.user_id, sent.app, dict(sent.labels)) == ("alice", "shop", {"team": "blue"})
+
+
+async def test_an_order_is_said_in_short_or_in_full(client: Any, fake: FakeServer) -> None:
+    for order in ("asc", "desc", "DESC", "descending", threadkeep.SortOrder.SORT_ORDER_ASCENDING):
+        await client.list_events("s1", order=order)
+    assert [request.order for request in fake.requests("ListEvents")] == [1, 2, 2, 2, 1]
+    with pytest.raises(ValueError, match="order must be one of"):
+        await client.list_events("s1", order="down")
 
 
 async def test_the_token_is_sent(connect: Callable[..., Any], fake: FakeServer, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -125,7 +241,7 @@ async def test_a_session_is_named_by_id_reference_or_session(client: Any, fake: 
 
 async def test_create_session_sends_what_it_was_given(client: Any, fake: FakeServer) -> None:
     when = datetime(2030, 1, 2, tzinfo=UTC)
-    await client.create_session("bob", app="", session_id="s1", ttl=timedelta(hours=1), metadata={"a": 1}, labels={"k": "v"})
+    await client.create_session("s1", user_id="bob", app="", ttl=timedelta(hours=1), metadata={"a": 1}, labels={"k": "v"})
     await client.create_session(expire_time=when, metadata=' {"b":2}', return_existing=True)
     await client.create_session(never_expires=True)
     first, second, third = fake.requests("CreateSession")
@@ -222,7 +338,7 @@ async def test_app_and_user_narrow_lists_and_searches(connect: Callable[..., Any
     anywhere, shop = connect(user_id="alice"), connect(user_id="alice", app="shop")
     await anywhere.list_sessions()
     await shop.list_sessions()
-    await shop.list_sessions("", app="")
+    await shop.list_sessions(all_users=True, app="")
     lists = fake.requests("ListSessions")
     assert [(each.user_id, each.HasField("app"), each.app) for each in lists] == [
         ("alice", False, ""),

@@ -7,7 +7,7 @@ import grpc
 import pytest
 
 import threadkeep
-from threadkeep import CompactionStrategy, CompactionTrigger, SummaryPrompt, compaction, errors
+from threadkeep import CompactionStrategy, CompactionTrigger, GetContextResponse, Role, SummaryPrompt, compaction, errors
 from threadkeep.v1 import compaction_pb2 as c
 from threadkeep.v1 import compaction_service_pb2 as cs
 
@@ -153,6 +153,54 @@ async def test_a_plan_of_the_callers_own_is_applied(client: Any, fake: FakeServe
     assert len(fake.requests("ApplyCompaction")) == 2
 
 
+CONTEXT = GetContextResponse(first_seq=26, compactable_through_seq=40, session_last_seq=41, window_version=3, truncated=True)
+
+
+async def test_apply_compaction_of_a_context_archives_what_the_context_held(client: Any, fake: FakeServer) -> None:
+    insert = compaction.insert(threadkeep.assistant("s", synthetic=True, compaction_source="mine"))
+    await client.apply_compaction("s1", context=CONTEXT, summary="They met.", branch="b", actor="me")
+    await client.apply_compaction("s1", context=CONTEXT, inserts=[insert], through_seq=30)
+    first, second = fake.requests("ApplyCompaction")
+    assert (first.from_seq, first.through_seq, first.expected_window_version) == (26, 40, 3)
+    asked, said = first.inserts[0].events
+    assert (threadkeep.text_of(said), said.message.role, asked.message.role) == (
+        "They met.",
+        Role.ROLE_ASSISTANT,
+        Role.ROLE_USER,
+    )
+    assert all(each.synthetic and each.compaction_source and each.branch == "b" for each in (asked, said))
+    assert (second.from_seq, second.through_seq, list(second.inserts)) == (26, 30, [insert])
+
+
+@pytest.mark.parametrize(
+    ("given", "problem"),
+    [
+        ({"summary": " "}, "either the summary of the context, which is not blank, or inserts"),
+        ({"summary": "s", "inserts": [compaction.insert(threadkeep.user("x"))]}, "either the summary"),
+        ({"summary": "s", "through_seq": 41}, "through_seq must be from 26 to 40, which the context held, not 41"),
+        ({"summary": "s", "through_seq": 25}, "must be from 26 to 40"),
+        ({"summary": "s", "archive": ["e1"]}, "either a context, or a plan, or what to archive"),
+        ({"summary": "s", "from_seq": 1}, "either a context"),
+        ({"summary": "s", "expected_window_version": 3}, "either a context"),
+        ({"summary": "s", "planned": planned()}, "either a context"),
+    ],
+)
+async def test_apply_compaction_of_a_context_refuses_what_would_archive_more(client: Any, given: Any, problem: str) -> None:
+    with pytest.raises(ValueError, match=problem):
+        await client.apply_compaction("s1", context=CONTEXT, **given)
+
+
+async def test_apply_compaction_of_a_context_that_lets_nothing_be_replaced_says_so(client: Any, fake: FakeServer) -> None:
+    with pytest.raises(errors.NothingToCompact, match=r"nothing that a summary may replace \(compactable_through_seq is 0\)"):
+        await client.apply_compaction("s1", context=GetContextResponse(window_version=3), summary="s")
+    assert not fake.requests("ApplyCompaction")
+
+
+async def test_from_seq_without_through_seq_is_refused(client: Any) -> None:
+    with pytest.raises(ValueError, match="from_seq goes with through_seq"):
+        await client.apply_compaction("s1", archive=["e1"], from_seq=1, expected_window_version=2)
+
+
 async def test_a_mismatch_is_an_exception_unless_it_is_to_be_reported(client: Any, fake: FakeServer) -> None:
     fake.answers["ApplyCompaction"] = [LOST, cs.ApplyCompactionResponse(applied=False, window_version=4)]
     with pytest.raises(errors.VersionMismatch):
@@ -241,6 +289,7 @@ async def test_policies_are_for_one_scope(client: Any, fake: FakeServer) -> None
     scopes: list[dict[str, Any]] = [
         {"session": "s1"},
         {"user_id": "bob"},
+        {"user_id": "bob", "all_apps": True},
         {"user_id": "bob", "app": ""},
         {"app": "shop"},
         {"server": True},
@@ -251,6 +300,7 @@ async def test_policies_are_for_one_scope(client: Any, fake: FakeServer) -> None
         await client.remove_compaction_policy(**scope)
     wanted = [
         cs.PolicyScope(session=threadkeep.SessionRef(app="shop", user_id="alice", session_id="s1")),
+        cs.PolicyScope(user=cs.UserPolicyScope(user_id="bob", app="shop")),
         cs.PolicyScope(user=cs.UserPolicyScope(user_id="bob")),
         cs.PolicyScope(user=cs.UserPolicyScope(user_id="bob", app="")),
         cs.PolicyScope(app="shop"),

@@ -41,7 +41,7 @@ async def test_it_joins_with_what_it_was_told(consume: Callable[..., Consuming],
     only = threadkeep.event_filter(roles=["user"])
     options = {"from_beginning": True, "member_id": "m1", "max_outstanding": 9, "max_attempts": 3, "partitions": 4}
     consuming = consume(
-        print, user_id="", app="", labels={"a": "b"}, filter=only, ack_timeout=timedelta(seconds=1.5), **options
+        print, all_users=True, app="", labels={"a": "b"}, filter=only, ack_timeout=timedelta(seconds=1.5), **options
     )
     join = await full.joined()
     assert (join.scope.HasField("app"), join.scope.app, join.scope.user_id, dict(join.scope.labels)) == (

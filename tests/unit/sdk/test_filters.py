@@ -61,4 +61,4 @@ def test_unknown_names_are_refused() -> None:
 @pytest.mark.parametrize("name", ["page", "page_size", "last_n", "after_seq", "before_seq"])
 def test_a_number_of_another_type_is_named(name: str) -> None:
     with pytest.raises(TypeError, match=f"^{name} must be int, not tuple$"):
-        threadkeep.event_filter(**{name: (0, 2)})
+        threadkeep.event_filter(**{name: (0, 2)})  # type: ignore[arg-type]

@@ -66,7 +66,10 @@ def test_times_before_the_epoch() -> None:
 
 
 def test_tool_calls_keep_argument_text_and_write_mappings_compactly() -> None:
-    verbatim, written = threadkeep.tool_call("c1", "f", '{ "a" : 1.0 }'), threadkeep.tool_call("c2", "g", {"a": [1, 2]}, kind="x")
+    verbatim, written = (
+        threadkeep.tool_call("c1", "f", '{ "a" : 1.0 }'),
+        threadkeep.tool_call("c2", "g", {"a": [1, 2]}, kind="x"),
+    )
     event = threadkeep.assistant("on it", tool_calls=[verbatim, written])
     calls = [part.tool_call for part in event.message.parts[1:]]
     assert [call.arguments_json for call in calls] == ['{ "a" : 1.0 }', '{"a":[1,2]}']
@@ -80,7 +83,7 @@ def test_tool_results() -> None:
     media = threadkeep.tool_result("c3", [threadkeep.media("image/png", uri="https://example.com/a.png"), "a chart"])
     first, second, third = (event.message.parts[0].tool_result for event in (spoken, structured, media))
     assert (spoken.message.role, spoken.author) == (Role.ROLE_TOOL, "runner")
-    assert (first.call_id, first.name, first.parts[0].text.text, first.is_error) == ("c1", "f", "42", False)
+    assert (first.call_id, first.name, first.parts[0].text, first.is_error) == ("c1", "f", "42", False)
     assert (second.structured_json, len(second.parts), second.is_error) == ('{"ok":false}', 0, True)
     assert [part.WhichOneof("content") for part in third.parts] == ["media", "text"]
     assert threadkeep.text_of(spoken) == "", "results are not message text"
@@ -101,29 +104,29 @@ def test_lone_surrogates_in_json_travel_escaped() -> None:
 @pytest.mark.parametrize(
     ("build", "problem"),
     [
-        (lambda: threadkeep.user(7), "content must be"),
-        (lambda: threadkeep.user(b"hi"), "content must be"),
-        (lambda: threadkeep.user(["hi", 7]), r"content\[1\] must be Part"),
-        (lambda: threadkeep.user("hi", author=7), "author must be str, not int"),
-        (lambda: threadkeep.user("hi", event_time="now"), "event_time must be datetime or int, not str"),
+        (lambda: threadkeep.user(7), "content must be"),  # type: ignore[arg-type]
+        (lambda: threadkeep.user(b"hi"), "content must be"),  # type: ignore[arg-type]
+        (lambda: threadkeep.user(["hi", 7]), r"content\[1\] must be Part"),  # type: ignore[list-item]
+        (lambda: threadkeep.user("hi", author=7), "author must be str, not int"),  # type: ignore[arg-type]
+        (lambda: threadkeep.user("hi", event_time="now"), "event_time must be datetime or int, not str"),  # type: ignore[arg-type]
         (lambda: threadkeep.user("hi", event_time=True), "event_time must be datetime or int, not bool"),
-        (lambda: threadkeep.user("hi", metadata=7), "metadata must be"),
+        (lambda: threadkeep.user("hi", metadata=7), "metadata must be"),  # type: ignore[arg-type]
         (lambda: threadkeep.user("hi", metadata={"a": object()}), "metadata is not JSON"),
-        (lambda: threadkeep.user("hi", usage=7), "usage must be TokenUsage"),
-        (lambda: threadkeep.user("hi", native=b""), "native must be NativeContent"),
-        (lambda: threadkeep.user("hi", synthetic=1), "synthetic must be bool"),
-        (lambda: threadkeep.user("hi", colour="red"), "unexpected argument 'colour'"),
-        (lambda: threadkeep.event(None), "role must be str"),
-        (lambda: threadkeep.text(7), "text must be str"),
-        (lambda: threadkeep.tool_call(1, "f", {}), "id must be str"),
-        (lambda: threadkeep.tool_call("c", "f", 7), "arguments must be"),
-        (lambda: threadkeep.tool_result(1, "x"), "call_id must be str"),
+        (lambda: threadkeep.user("hi", usage=7), "usage must be TokenUsage"),  # type: ignore[arg-type]
+        (lambda: threadkeep.user("hi", native=b""), "native must be NativeContent"),  # type: ignore[arg-type]
+        (lambda: threadkeep.user("hi", synthetic=1), "synthetic must be bool"),  # type: ignore[arg-type]
+        (lambda: threadkeep.user("hi", colour="red"), "event has no argument 'colour'; it takes event_id, "),  # type: ignore[call-arg]
+        (lambda: threadkeep.event(None), "role must be str"),  # type: ignore[arg-type]
+        (lambda: threadkeep.text(7), "text must be str"),  # type: ignore[arg-type]
+        (lambda: threadkeep.tool_call(1, "f", {}), "id must be str"),  # type: ignore[arg-type]
+        (lambda: threadkeep.tool_call("c", "f", 7), "arguments must be"),  # type: ignore[arg-type]
+        (lambda: threadkeep.tool_result(1, "x"), "call_id must be str"),  # type: ignore[arg-type]
         (lambda: threadkeep.media("image/png"), "exactly one of"),
-        (lambda: threadkeep.media("image/png", data="x"), "data must be bytes"),
+        (lambda: threadkeep.media("image/png", data="x"), "data must be bytes"),  # type: ignore[arg-type]
         (lambda: threadkeep.media("image/png", uri="x", data=b""), "exactly one of"),
-        (lambda: threadkeep.data(7, {}), "type must be str"),
-        (lambda: threadkeep.reasoning("x", signature="s"), "signature must be bytes"),
-        (lambda: threadkeep.text_of("hi"), "event must be SessionEvent"),
+        (lambda: threadkeep.data(7, {}), "type must be str"),  # type: ignore[arg-type]
+        (lambda: threadkeep.reasoning("x", signature="s"), "signature must be bytes"),  # type: ignore[arg-type]
+        (lambda: threadkeep.text_of("hi"), "event must be SessionEvent"),  # type: ignore[arg-type]
     ],
 )
 def test_wrong_types_name_the_argument(build: Any, problem: str) -> None:

@@ -56,10 +56,11 @@ async def test_only_who_says_so_searches_all_users(connect: Callable[..., Any], 
     client = connect(app="shop", user_id="alice")
     await client.search_page("x", all_users=True)
     await client.search_page("x", all_users=True, app="")
-    await client.search_page("x", user_id="")
+    await client.search_page("x", all_apps=True)
     scopes = [(request.WhichOneof("scope"), request.app.app) for request in fake.requests("SearchEvents")]
     assert scopes == [("app", "shop"), ("app", ""), ("user", "")]
-    for wrong in ({"user_id": "bob"}, {"session": "s1"}):
+    assert not fake.requests("SearchEvents")[-1].user.HasField("app")
+    for wrong in ({"user_id": "bob"}, {"session": "s1"}, {"all_apps": True}):
         with pytest.raises(ValueError, match="give either"):
             await client.search_page("x", all_users=True, **wrong)
 
@@ -74,7 +75,7 @@ async def test_only_who_says_so_searches_all_users(connect: Callable[..., Any], 
         ({"recency": 3}, "recency must be Recency"),
         ({"neighbors": "2"}, "neighbors must be int"),
         ({"reference_time": datetime(2026, 5, 1)}, "reference_time must bear a time zone"),  # noqa: DTZ001
-        ({"neighbours": 2}, "no argument neighbours"),
+        ({"neighbours": 2}, "no argument 'neighbours'; did you mean neighbors"),
     ],
 )
 async def test_options_that_no_request_could_hold(client: Any, fake: FakeServer, options: dict[str, Any], problem: str) -> None:
@@ -104,14 +105,14 @@ async def test_memories_bear_ids_that_retries_keep(client: Any, fake: FakeServer
     assert first == second
     assert first.scope == threadkeep.MemoryScope(app="shop", user_id="alice")
     plain, told, given = first.memories
-    assert plain.content.parts[0].text.text == "hates fog"
+    assert plain.content.parts[0].text == "hates fog"
     assert (len({plain.id, told.id}), given.id, entry.id) == (2, "mine", "")
     assert (told.author, told.session_id, told.event_id, told.metadata_json) == ("alice", "s1", "e1", '{"kind":"taste"}')
     assert told.event_time.ToDatetime(UTC) == NOON
 
 
 async def test_a_memory_is_of_one_user_and_app(client: Any, fake: FakeServer) -> None:
-    memory = client.memory("bob", app="")
+    memory = client.memory(user_id="bob", app="")
     await memory.add_session("s1", event_ids=["e1"], include_tools=True, metadata={"a": 1})
     await memory.add_session(SessionRef(session_id="bare"))
     sent, bare = fake.requests("AddSessionToMemory")
@@ -152,7 +153,10 @@ async def test_searching_memory(client: Any, fake: FakeServer) -> None:
     assert (dict(sent.filter.metadata), sent.filter.HasField("to_time")) == ({"kind": "taste"}, False)
     await client.memory().search("tea?")
     assert not fake.requests("SearchMemory")[1].HasField("filter")
-    for wrong, problem in (({"authors": "alice"}, "several"), ({"author": ["alice"]}, "not selected by author")):
+    for wrong, problem in (
+        ({"authors": "alice"}, "several"),
+        ({"author": ["alice"]}, "no argument 'author'; did you mean authors"),
+    ):
         with pytest.raises(TypeError, match=problem):
             await client.memory().search("x", **wrong)
 

@@ -47,7 +47,7 @@ def texts(change: su.Change) -> list[str]:
 
 
 async def take(changes: AsyncIterator[su.Change], count: int) -> list[su.Change]:
-    async with asyncio.timeout(20):
+    async with asyncio.timeout(60):
         return [await anext(changes) for _ in range(count)]
 
 
@@ -98,7 +98,9 @@ async def test_where_a_session_is_followed_from(client: Any, fake: FakeServer, g
     ("given", "app", "user_id", "labels", "start"),
     [
         ({}, "shop", "alice", {}, "live_only"),
-        ({"user_id": "", "app": ""}, "", "", {}, "live_only"),
+        ({"all_users": True, "app": ""}, "", "", {}, "live_only"),
+        ({"user_id": "", "labels": {"a": "b"}}, "shop", "alice", {"a": "b"}, "live_only"),
+        ({"all_users": True, "all_apps": True}, "", "", {}, "live_only"),
         ({"user_id": "bob", "labels": {"a": "b"}, "from_beginning": True}, "shop", "bob", {"a": "b"}, "from_beginning"),
         ({"resume_token": "t"}, "shop", "alice", {}, "resume_token"),
     ],
@@ -112,7 +114,7 @@ async def test_whose_changes_are_followed(
     await changes.aclose()
     [request] = fake.requests("WatchAll")
     assert (request.scope.app, request.scope.user_id, dict(request.scope.labels)) == (app, user_id, labels)
-    assert request.scope.HasField("app")
+    assert request.scope.HasField("app") is not given.get("all_apps", False)
     assert request.WhichOneof("start") == start
 
 

@@ -7,6 +7,9 @@ from collections.abc import Awaitable, Callable, Mapping
 from itertools import count
 from typing import Any
 
+from tests.support.clock import Clock
+from tests.support.codec import CODEC, as_draft, call, draft, event, parse, result
+from tests.support.sessions import TENANT, append, compact, create, ref
 from threadkeep.v1 import event_pb2
 from threadkeep_server.compaction.strategies.recursive_summary import RecursiveSummary
 from threadkeep_server.domain.model import Caller, EventDraft, Role, Session, SessionRef, Usage
@@ -21,9 +24,6 @@ from threadkeep_server.summarizer.base import SummarizerFailed, Summary
 from threadkeep_server.transport.compose import EventComposer
 from threadkeep_server.transport.convert_event import DraftMaker
 from threadkeep_server.transport.convert_strategy import policy_from_json, stored_policy
-from tests.support.clock import Clock
-from tests.support.codec import CODEC, as_draft, call, draft, event, parse, result
-from tests.support.sessions import TENANT, append, compact, create, ref
 
 CALLER = Caller(TENANT)
 ALICE = Caller(TENANT, "alice")
@@ -100,7 +100,18 @@ class WatchedStore(MemoryStore):
 
 
 _WATCHED = frozenset(
-    {"get_session", "read_window", "compact", "get_compaction", "lease", "release", "policies", "put_policy", "list_events"}
+    {
+        "get_session",
+        "read_window",
+        "compact",
+        "get_compaction",
+        "lease",
+        "release",
+        "policies",
+        "put_policy",
+        "list_events",
+        "get_event",
+    }
 )
 
 

@@ -10,6 +10,9 @@ from contextlib import asynccontextmanager
 from itertools import count
 from typing import Any
 
+from tests.support.codec import CODEC, draft
+from tests.support.sessions import TENANT, append, create, ref
+from tests.support.simulated import clock, simulate
 from threadkeep_server.domain.errors import ThreadkeepError
 from threadkeep_server.domain.feed import ChangeKind, Position
 from threadkeep_server.domain.filters import EventFilter
@@ -21,9 +24,6 @@ from threadkeep_server.service.consumers import ConsumerService, Join
 from threadkeep_server.service.subscriptions import Quota
 from threadkeep_server.store.consumers import Parked
 from threadkeep_server.store.memory import MemoryStore
-from tests.support.codec import CODEC, draft
-from tests.support.sessions import TENANT, append, create, ref
-from tests.support.simulated import clock, simulate
 
 CALLER = Caller(TENANT)
 LEASE_S = 15.0

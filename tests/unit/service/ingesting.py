@@ -7,6 +7,10 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from typing import Any
 
+from tests.support.codec import CODEC, draft
+from tests.support.sessions import TENANT, append, create, ref
+from tests.support.simulated import clock
+from tests.unit.service.recalling import ANYONE, SCOPE
 from threadkeep_server.domain.memories import MemoryFilter
 from threadkeep_server.domain.model import SECOND_NS, SessionRef
 from threadkeep_server.domain.rules import Limits
@@ -15,10 +19,6 @@ from threadkeep_server.service.memory import TEXT_ONLY, Ingested, MemoryService,
 from threadkeep_server.service.sessions import SessionService
 from threadkeep_server.store.memory import MemoryStore
 from threadkeep_server.transport.remembering import WireReader
-from tests.support.codec import CODEC, draft
-from tests.support.sessions import TENANT, append, create, ref
-from tests.support.simulated import clock
-from tests.unit.service.recalling import ANYONE, SCOPE
 
 
 class Faulty(MemoryService):

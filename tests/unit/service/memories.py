@@ -5,16 +5,16 @@ from __future__ import annotations
 from itertools import count
 from typing import Any
 
+from tests.unit.service.recalling import ANYONE, SCOPE, Meanings, Recalling
 from threadkeep.v1 import message_pb2
 from threadkeep_server.domain.memories import MemoryDraft, MemoryFilter, MemoryScope
-from tests.unit.service.recalling import ANYONE, SCOPE, Meanings, Recalling
 
 _numbers = count(1)
 
 
 def entry(text: str, entry_id: str | None = None, **fields: Any) -> MemoryDraft:
     content = message_pb2.ChatMessage(role=message_pb2.ROLE_USER)
-    content.parts.add().text.text = text
+    content.parts.add().text = text
     return MemoryDraft(entry_id or f"e{next(_numbers)}", content.SerializeToString(), text, **fields)
 
 

@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import re
+import zlib
 from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 
+from tests.support.clock import Clock
+from tests.support.codec import CODEC, draft
+from tests.support.sessions import TENANT, append, create, ref
 from threadkeep_server.domain.memories import MemoryScope
 from threadkeep_server.domain.model import SECOND_NS, Caller, EventDraft, Role, SessionRef
 from threadkeep_server.domain.recall import SearchMode
@@ -27,24 +31,23 @@ from threadkeep_server.store.base import Appended, Store
 from threadkeep_server.store.memory import MemoryStore
 from threadkeep_server.store.recall import Source
 from threadkeep_server.transport.remembering import WireReader
-from tests.support.clock import Clock
-from tests.support.codec import CODEC, draft
-from tests.support.sessions import TENANT, append, create, ref
 
 ANYONE = Caller(TENANT)
 ALICE = Caller(TENANT, "alice")
 SCOPE = MemoryScope("shop", "alice")
 
 MEANINGS = ({"car", "automobile", "vehicle"}, {"boat", "ship", "vessel"}, {"cat", "kitten", "feline"}, {"tea", "infusion"})
-DIMENSION = len(MEANINGS) + 1
+_OTHERS = 64
+DIMENSION = len(MEANINGS) + _OTHERS
 
 
 def meaning(text: str) -> Vectors:
-    """How much of each meaning a text has; the last number is for all other words."""
-    words = re.findall(r"\w+", text.lower())
-    counts = [sum(word in group for word in words) for group in MEANINGS]
-    others = 0.1 * (len(words) - sum(counts))
-    return normalised(np.array([*counts, others], np.float32))
+    """How much of each meaning a text has; any other word is a little of a meaning of its own."""
+    found = np.zeros(DIMENSION, np.float32)
+    for word in re.findall(r"\w+", text.lower()):
+        known = [number for number, group in enumerate(MEANINGS) if word in group]
+        found[known or [len(MEANINGS) + zlib.crc32(word.encode()) % _OTHERS]] += 1.0 if known else 0.1
+    return normalised(found)
 
 
 class Meanings:
@@ -139,7 +142,7 @@ class Recalling:
     async def find(self, text: str, scope: Any = None, mode: SearchMode = SearchMode.RANKED, **query: Any) -> RankedPage:
         return await self.ranked.search(query.pop("caller", ANYONE), RankedQuery(scope or ref(), text, mode, **query))
 
-    async def remembered(self, text: str, mode: SearchMode | None = None, **query: Any) -> FoundMemories:
+    async def remembered(self, text: str, mode: SearchMode = SearchMode.AUTO, **query: Any) -> FoundMemories:
         return await self.memory.search(query.pop("caller", ANYONE), MemoryQuery(SCOPE, text, mode, **query))
 
 

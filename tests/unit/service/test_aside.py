@@ -6,13 +6,13 @@ import threading
 
 import pytest
 
+from tests.support.codec import CODEC
+from tests.unit.service.recalling import Recalling
 from threadkeep_server.domain.recall import ALL_FIELDS, Texts
 from threadkeep_server.recall.ranking import rank
 from threadkeep_server.service import searches
 from threadkeep_server.service.aside import aside
 from threadkeep_server.service.searches import marked_all
-from tests.support.codec import CODEC
-from tests.unit.service.recalling import Recalling
 
 
 @pytest.mark.parametrize(("size", "inline"), [(0, True), (10, True), (11, False)])

@@ -6,22 +6,19 @@ import asyncio
 
 import pytest
 
+from tests.support.codec import draft
+from tests.support.sessions import TENANT, append, compact, ref
+from tests.unit.service.bench import Bench, inserted, log, stub
 from threadkeep_server.domain.errors import (
     BrokenToolPair,
     EventIdConflict,
     EventNotFound,
     InvalidField,
     NothingToCompact,
-    PermissionDenied,
     ThreadkeepError,
-    SessionNotFound,
 )
-from threadkeep_server.domain.model import NO_COUNTERS, NO_USAGE, EventDraft, Role, Usage
-from threadkeep_server.service.compaction import Application
+from threadkeep_server.domain.model import NO_COUNTERS, EventDraft, Role, Usage
 from threadkeep_server.store.base import EventQuery
-from tests.support.codec import draft
-from tests.support.sessions import TENANT, append, compact, ref
-from tests.unit.service.bench import ALICE, CALLER, Bench, inserted, log, stub
 
 FOUR = "U1 A1 U2 A2"
 
@@ -133,8 +130,8 @@ async def test_a_dry_run_checks_all_and_changes_nothing(bench: Bench) -> None:
         (["U1", "nowhere"], {}, EventNotFound),
         (["U1"], {"nowhere": [inserted("s")]}, EventNotFound),
         (["U1"], {"U1": [inserted("s")]}, EventNotFound),
-        (["gone"], {}, EventNotFound),
-        (["U1"], {"gone": [inserted("s")]}, EventNotFound),
+        (["gone"], {}, InvalidField),
+        (["U1"], {"gone": [inserted("s")]}, InvalidField),
         (["A1", "nowhere"], {}, EventNotFound),
         (["U1"], {None: [inserted("U2")]}, EventIdConflict),
         (["U1"], {None: [inserted("gone")]}, EventIdConflict),
@@ -143,7 +140,6 @@ async def test_a_dry_run_checks_all_and_changes_nothing(bench: Bench) -> None:
         (["U1"], {None: [stub("s", "x")]}, BrokenToolPair),
         (["T1"], {"A1": [stub("s", "c")]}, BrokenToolPair),
         ([], {}, NothingToCompact),
-        ([], {None: [inserted("s")]}, NothingToCompact),
     ],
 )
 async def test_what_cannot_be_done_changes_nothing(
@@ -259,6 +255,21 @@ async def test_a_summary_never_comes_between_a_call_and_its_result(bench: Bench)
     assert await bench.active() == "S1 s A1 T1 A2"
 
 
+async def test_events_are_inserted_while_nothing_is_archived(bench: Bench) -> None:
+    await bench.session("U1 A1 U2")
+    applied = await bench.apply(inserts={"U2": [inserted("s")], None: [inserted("t")]})
+    assert applied.compaction is not None
+    assert (applied.compaction.archived, applied.compaction.inserted) == (0, ("s", "t"))
+    assert await bench.active() == "U1 A1 s U2 t"
+
+
+async def test_an_event_that_is_appended_after_the_window_was_read_is_not_found(bench: Bench) -> None:
+    await bench.session("U1")
+    bench.store.before["get_event"] = lambda: append(bench.store, *log("U2"))
+    with pytest.raises(EventNotFound):
+        await bench.apply("U2")
+
+
 async def test_nothing_read_is_nothing_to_compact(bench: Bench) -> None:
     await bench.session("S1")
     with pytest.raises(NothingToCompact):
@@ -360,37 +371,3 @@ async def test_a_replacement_that_cannot_be_made_changes_nothing(
         await bench.replace(*drafts)
     assert caught.value.metadata.get("field") == field
     assert await bench.everything() == before
-
-
-# --- who may, and what is listed
-
-
-async def test_an_unknown_session_is_told(bench: Bench) -> None:
-    with pytest.raises(SessionNotFound):
-        await bench.apply("U1", at=0)
-    with pytest.raises(SessionNotFound):
-        await bench.replace(at=0)
-    with pytest.raises(SessionNotFound):
-        await bench.service.compactions(CALLER, ref(), 10, None)
-
-
-async def test_a_bound_caller_reaches_its_own(bench: Bench) -> None:
-    theirs = await bench.session(FOUR, user="bob")
-    await bench.session(FOUR)
-    with pytest.raises(PermissionDenied):
-        await bench.apply("U1", of=theirs, caller=ALICE)
-    with pytest.raises(PermissionDenied):
-        await bench.service.compactions(ALICE, theirs, 10, None)
-    assert (await bench.service.apply(ALICE, Application(ref(user=""), 0, archive=["U1"]))).matched
-    assert await bench.active(theirs) == FOUR
-    assert await bench.active() == "A1 U2 A2"
-
-
-async def test_compactions_are_listed_newest_first(bench: Bench) -> None:
-    await bench.session(FOUR)
-    done = [(await bench.apply(name)).compaction for name in ("U1", "A1", "U2")]
-    first = await bench.service.compactions(CALLER, ref(), 2, None)
-    rest = await bench.service.compactions(CALLER, ref(), 2, first.cursor)
-    assert [*first.compactions, *rest.compactions] == done[::-1]
-    assert rest.cursor is None
-    assert (await bench.look()).usage == NO_USAGE

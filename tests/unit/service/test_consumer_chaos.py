@@ -7,14 +7,15 @@ import random
 
 import pytest
 
+from tests.support.simulated import simulate
+from tests.support.thoroughness import size
+from tests.unit.service.group import CALLER, NAME, Group, Record, Worker
 from threadkeep_server.domain.feed import BEGINNING, Position
 from threadkeep_server.domain.model import SECOND_NS
 from threadkeep_server.feed.partitions import Delivery
 from threadkeep_server.service.consumers import Join
-from tests.support.simulated import simulate
-from tests.unit.service.group import CALLER, NAME, Group, Record, Worker
 
-SESSIONS, CHANGES, MEMBERS = 12, 400, 4
+SESSIONS, CHANGES, MEMBERS = 12, size(400, 120), 4
 # So many attempts that nothing is parked because its members died.
 JOIN = Join(NAME, from_beginning=True, partitions=8, max_attempts=1000, max_outstanding=20, ack_timeout=60 * SECOND_NS)
 

@@ -8,6 +8,9 @@ from typing import Any
 
 import pytest
 
+from tests.support.sessions import TENANT
+from tests.support.simulated import clock
+from tests.unit.service.group import CALLER, LEASE_S, NAME, Group, filled, parked, places, seconds, simulated
 from threadkeep_server.domain.errors import (
     ConsumerMismatch,
     ConsumerNotFound,
@@ -23,9 +26,6 @@ from threadkeep_server.domain.model import Caller
 from threadkeep_server.feed.frames import MOST_FRAME_BYTES
 from threadkeep_server.feed.partitions import Delivery
 from threadkeep_server.store.consumers import ConsumerKey
-from tests.support.sessions import TENANT
-from tests.support.simulated import clock
-from tests.unit.service.group import CALLER, LEASE_S, NAME, Group, filled, parked, places, seconds, simulated
 
 ALICE = Caller(TENANT, "alice")
 KEY = ConsumerKey(TENANT, "", NAME)

@@ -7,6 +7,8 @@ import contextlib
 
 import pytest
 
+from tests.support.sessions import TENANT
+from tests.unit.service.group import CALLER, LEASE_S, NAME, Group, Working, filled, kinds, parked, places, seconds, simulated
 from threadkeep_server.domain.errors import (
     ServerDraining,
     WatchTooSlow,
@@ -14,8 +16,6 @@ from threadkeep_server.domain.errors import (
 from threadkeep_server.domain.feed import ChangeKind
 from threadkeep_server.domain.model import SECOND_NS, Caller
 from threadkeep_server.store.consumers import LOST, ConsumerKey
-from tests.support.sessions import TENANT
-from tests.unit.service.group import CALLER, LEASE_S, NAME, Group, Working, filled, kinds, parked, places, seconds, simulated
 
 ALICE = Caller(TENANT, "alice")
 KEY = ConsumerKey(TENANT, "", NAME)
@@ -223,7 +223,7 @@ async def test_what_its_members_keep_dying_of_is_parked_without_them() -> None:
 async def dies_of(deadly: int, member: Working) -> bool:
     """Works until it is handed this change; or, for a while, until there is nothing to do."""
     with contextlib.suppress(TimeoutError):
-        async with asyncio.timeout(5):
+        async with asyncio.timeout(60):
             while True:
                 handed = (await member.hear()).deliveries
                 if deadly in places(handed):

@@ -11,6 +11,10 @@ from typing import Any
 import numpy as np
 import pytest
 
+from tests.support.codec import CODEC, draft
+from tests.support.sessions import TENANT, append, create, ref
+from tests.support.simulated import clock, simulate
+from tests.unit.service.recalling import ANYONE, DIMENSION, Meanings, Recalling
 from threadkeep.v1 import message_pb2
 from threadkeep_server.domain.errors import StoreUnavailable
 from threadkeep_server.domain.memories import Forget, MemoryScope
@@ -22,10 +26,6 @@ from threadkeep_server.service.waiting import WaitingCounts
 from threadkeep_server.store.base import UserScope
 from threadkeep_server.store.memory import MemoryStore
 from threadkeep_server.store.recall import Source, Unembedded
-from tests.support.codec import CODEC, draft
-from tests.support.sessions import TENANT, append, create, ref
-from tests.support.simulated import clock, simulate
-from tests.unit.service.recalling import ANYONE, DIMENSION, Meanings, Recalling
 
 EVENTS, MEMORIES = Source.EVENTS, Source.MEMORIES
 DOWN = EmbedFailed("the endpoint does not answer", retry=True)

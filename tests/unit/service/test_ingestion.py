@@ -7,12 +7,12 @@ import logging
 
 import pytest
 
-from threadkeep_server.domain.errors import StoreUnavailable
-from threadkeep_server.domain.model import SECOND_NS
-from threadkeep_server.service.ingestion import MOST_ATTEMPTS
 from tests.support.sessions import TENANT, compact, ref
 from tests.support.simulated import clock, simulate
 from tests.unit.service.ingesting import Server
+from threadkeep_server.domain.errors import StoreUnavailable
+from threadkeep_server.domain.model import SECOND_NS
+from threadkeep_server.service.ingestion import MOST_ATTEMPTS
 
 MINUTE_NS = 60 * SECOND_NS
 

@@ -8,17 +8,18 @@ from collections.abc import Sequence
 
 import pytest
 
-from threadkeep_server.domain.errors import PermissionDenied, StoreUnavailable
+from tests.support.sessions import TENANT, ref
+from tests.support.simulated import clock, simulate
+from tests.unit.service.ingesting import Faulty, Server
+from tests.unit.service.recalling import ALICE, ANYONE
+from threadkeep_server.domain.errors import InvalidField, PermissionDenied, StoreUnavailable
 from threadkeep_server.domain.model import SECOND_NS, SessionChange, SessionRef
 from threadkeep_server.domain.rules import Limits
 from threadkeep_server.service.ingestion import MOST_ATTEMPTS, AutoIngestion
 from threadkeep_server.service.memory import TEXT_ONLY, Ingested, Remembering
 from threadkeep_server.service.sessions import SessionService
+from threadkeep_server.store.upkeep import Expired
 from threadkeep_server.transport.remembering import WireReader
-from tests.support.sessions import TENANT, ref
-from tests.support.simulated import clock, simulate
-from tests.unit.service.ingesting import Faulty, Server
-from tests.unit.service.recalling import ALICE, ANYONE
 
 
 def test_nothing_expires_unremembered() -> None:
@@ -46,10 +47,14 @@ def test_many_expired_sessions_are_swept_at_once_whatever_fails_among_them() -> 
         assert await server.sessions.sweep() == 25
         assert len(await server.remembered()) == 25
         server.memory.fails = {}
-        assert await server.sessions.delete_expired(ANYONE) == 25
-        assert len(await server.remembered()) == 50
+        assert await server.sessions.delete_expired(ALICE, Expired(app="none")) == 0
+        assert await server.sessions.delete_expired(ALICE, Expired(before=clock() - 60 * SECOND_NS)) == 20
         with pytest.raises(PermissionDenied):
-            await server.sessions.delete_expired(ALICE)
+            await server.sessions.delete_expired(ALICE, Expired(user_id="bob"))
+        with pytest.raises(InvalidField, match="before must not be in the future"):
+            await server.sessions.delete_expired(ANYONE, Expired(before=clock() + 61 * SECOND_NS))
+        assert await server.sessions.delete_expired(ANYONE) == 5
+        assert len(await server.remembered()) == 50
 
     simulate(main())
 

@@ -7,6 +7,10 @@ from typing import Any
 
 import pytest
 
+from tests.support.codec import call, draft
+from tests.support.sessions import TENANT, compact, ref
+from tests.unit.service.memories import all_texts, entry, remembering
+from tests.unit.service.recalling import ALICE, ANYONE, SCOPE, Recalling, texts_of
 from threadkeep.v1 import message_pb2
 from threadkeep_server.domain import errors
 from threadkeep_server.domain.memories import Forget, MemoryDraft, MemoryFilter, MemoryScope
@@ -14,10 +18,6 @@ from threadkeep_server.domain.model import Caller, Role, Session, SessionRef
 from threadkeep_server.domain.rules import Limits
 from threadkeep_server.service import memory as service
 from threadkeep_server.service.memory import FoundMemories, Ingested, Remembering
-from tests.support.codec import call, draft
-from tests.support.sessions import TENANT, compact, ref
-from tests.unit.service.memories import all_texts, entry, remembering
-from tests.unit.service.recalling import ALICE, ANYONE, SCOPE, Recalling, texts_of
 
 # --- ingesting sessions
 
@@ -36,7 +36,7 @@ async def test_one_entry_per_event_with_text_keeps_author_and_time() -> None:
     later, earlier = (await recalling.memory.list(ANYONE, SCOPE, MemoryFilter(), 10, None)).memories
     assert (earlier.draft.text, earlier.draft.author, earlier.draft.event_time) == ("I like tea", "alice", now - 5)
     assert (earlier.draft.session_id, earlier.draft.event_id, earlier.scope) == ("s1", "e1", SCOPE)
-    assert message_pb2.ChatMessage.FromString(earlier.draft.content).parts[0].text.text == "I like tea"
+    assert message_pb2.ChatMessage.FromString(earlier.draft.content).parts[0].text == "I like tea"
     assert (later.draft.text, later.draft.author, later.time) == ("noted", "", now)  # no event time: when it was recorded
 
 

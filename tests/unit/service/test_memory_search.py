@@ -6,6 +6,8 @@ import json
 
 import pytest
 
+from tests.unit.service.memories import entry, remembering
+from tests.unit.service.recalling import ANYONE, SCOPE, Meanings, Recalling, texts_of
 from threadkeep_server.domain import errors
 from threadkeep_server.domain.memories import Forget, MemoryFilter
 from threadkeep_server.domain.model import SECOND_NS
@@ -13,13 +15,11 @@ from threadkeep_server.domain.recall import Field, SearchMode, Span
 from threadkeep_server.domain.rules import Limits
 from threadkeep_server.embedder.base import EmbedFailed
 from threadkeep_server.service.searches import Recency
-from tests.unit.service.memories import entry, remembering
-from tests.unit.service.recalling import ANYONE, SCOPE, Meanings, Recalling, texts_of
 
 
-@pytest.mark.parametrize("mode", [None, *SearchMode])
+@pytest.mark.parametrize("mode", SearchMode)
 @pytest.mark.parametrize("query", ["", " \t\n"])
-async def test_an_empty_query_returns_nothing(mode: SearchMode | None, query: str) -> None:
+async def test_an_empty_query_returns_nothing(mode: SearchMode, query: str) -> None:
     recalling = await remembering("likes tea", embedder=Meanings())
     assert texts_of(await recalling.remembered(query, mode)) == []
 
@@ -38,7 +38,7 @@ async def test_substring_is_case_insensitive_newest_first_with_highlights() -> N
     found = await recalling.remembered("tEa", SearchMode.SUBSTRING)
     assert texts_of(found) == ["Tea, newest", "more TEA"]
     assert [each.highlights for each in found.entries] == [[(Field.TEXT, Span(0, 3))], [(Field.TEXT, Span(5, 8))]]
-    assert [each.score for each in found.entries] == [0.0, 0.0]
+    assert [each.score for each in found.entries] == [1.0, 1.0]
     assert found.semantic_lag == 0
     assert texts_of(await recalling.remembered("tea", SearchMode.SUBSTRING, top_k=1)) == ["Tea, newest"]
 
@@ -62,9 +62,6 @@ async def test_semantic_is_top_5_by_default_with_an_optional_floor() -> None:
     for wrong in (-1.01, 1.01, float("nan")):
         with pytest.raises(errors.InvalidField, match="min_score"):
             await recalling.remembered("automobile", SearchMode.SEMANTIC, min_score=wrong)
-    for mode in (None, SearchMode.RANKED, SearchMode.SUBSTRING):
-        with pytest.raises(errors.InvalidField, match="min_score is for SEMANTIC only"):
-            await recalling.remembered("automobile", mode, min_score=0.5)
 
 
 async def test_top_k_is_10_otherwise_coerced_and_not_negative() -> None:
@@ -154,3 +151,45 @@ async def test_answers_stay_within_the_bytes_of_a_response_but_hold_one_entry() 
     assert len(texts) == len(set(texts)) == 6
     tiny = await remembering("tea " + "x" * 500, "tea", limits=Limits(max_response_bytes=10))
     assert len((await tiny.remembered("tea")).entries) == 1
+
+
+@pytest.mark.parametrize("embedder", [None, Meanings()])
+async def test_an_unrelated_question_finds_nothing_unless_the_floor_is_off(embedder: Meanings | None) -> None:
+    recalling = await remembering("likes green tea", "has a kitten", "drives a car", embedder=embedder)
+    unrelated = "What did Napoleon say to Josephine about submarines, cats and dogs in the year of the great flood?"
+    assert texts_of(await recalling.remembered("quantum entanglement")) == []
+    assert texts_of(await recalling.remembered(unrelated)) == []
+    if embedder is not None:
+        assert len((await recalling.remembered("quantum entanglement", min_score=0.0)).entries) == 3
+
+
+async def test_a_paraphrase_is_found_by_its_meaning_alone_and_the_rest_is_not() -> None:
+    recalling = await remembering("drives an automobile", "has a kitten", "likes tea", embedder=Meanings())
+    found = await recalling.remembered("vehicle")
+    assert (texts_of(found), found.mode) == (["drives an automobile"], SearchMode.HYBRID)
+    assert 0.1 <= found.entries[0].score <= 1
+
+
+@pytest.mark.parametrize("mode", [SearchMode.RANKED, SearchMode.HYBRID, SearchMode.AUTO])
+async def test_a_score_that_was_seen_is_a_floor_that_works(mode: SearchMode) -> None:
+    recalling = await remembering("green tea with milk", "green tea", "a green car", "rum", embedder=Meanings())
+    every = (await recalling.remembered("green tea milk", mode, min_score=0.0)).entries
+    assert len({each.score for each in every}) >= 3
+    for floor in {each.score for each in every}:
+        found = (await recalling.remembered("green tea milk", mode, min_score=floor)).entries
+        assert [each.memory.key for each in found] == [each.memory.key for each in every if each.score >= floor]
+    for wrong in (-0.01, 1.01, float("nan")):
+        with pytest.raises(errors.InvalidField, match="min_score must be between 0 and 1"):
+            await recalling.remembered("tea", mode, min_score=wrong)
+
+
+async def test_substring_takes_a_floor_and_scores_1() -> None:
+    recalling = await remembering("likes tea")
+    found = await recalling.remembered('"kes te"', min_score=1.0)
+    assert (texts_of(found), found.mode, found.entries[0].score) == (["likes tea"], SearchMode.SUBSTRING, 1.0)
+
+
+async def test_auto_with_recency_ranks_what_is_in_quotes() -> None:
+    recalling = await remembering("likes tea")
+    assert (await recalling.remembered('"tea"', recency=Recency(1))).mode is SearchMode.RANKED
+    assert (await recalling.remembered('"tea"', reference_time=1)).mode is SearchMode.RANKED

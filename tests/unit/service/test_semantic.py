@@ -10,6 +10,10 @@ from typing import Any
 import numpy as np
 import pytest
 
+from tests.support.clock import Clock
+from tests.support.codec import CODEC, draft
+from tests.support.sessions import TENANT, ref
+from tests.unit.service.recalling import ANYONE, DIMENSION, SCOPE, Meanings, Recalling, meaning
 from threadkeep_server.domain.errors import AmbiguousSession
 from threadkeep_server.domain.filters import EventFilter
 from threadkeep_server.domain.memories import Forget, MemoryFilter
@@ -22,10 +26,6 @@ from threadkeep_server.service.vector_model import VectorModel
 from threadkeep_server.store.base import EventScope, UserScope
 from threadkeep_server.store.memory import MemoryStore
 from threadkeep_server.store.recall import Embedded, Source
-from tests.support.clock import Clock
-from tests.support.codec import CODEC, draft
-from tests.support.sessions import TENANT, ref
-from tests.unit.service.recalling import ANYONE, DIMENSION, SCOPE, Meanings, Recalling, meaning
 
 ALICES = UserScope("alice", "shop")
 ANY = EventFilter()

@@ -7,6 +7,10 @@ from collections.abc import Sequence
 
 import pytest
 
+from tests.support.clock import Clock
+from tests.support.codec import CODEC
+from tests.support.sessions import TENANT
+from tests.unit.service.recalling import ALICE, ANYONE, Meanings, Recalling
 from threadkeep_server.domain.errors import StoreUnavailable
 from threadkeep_server.domain.model import SECOND_NS, Caller
 from threadkeep_server.domain.recall import SearchMode
@@ -14,10 +18,6 @@ from threadkeep_server.service import waiting
 from threadkeep_server.service.waiting import WaitingCounts
 from threadkeep_server.store.memory import MemoryStore
 from threadkeep_server.store.recall import Source
-from tests.support.clock import Clock
-from tests.support.codec import CODEC
-from tests.support.sessions import TENANT
-from tests.unit.service.recalling import ALICE, ANYONE, Meanings, Recalling
 
 EVENTS, MEMORIES = Source.EVENTS, Source.MEMORIES
 OTHER = Caller("other")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncGenerator, AsyncIterator
 
 import pytest
 
@@ -59,7 +59,7 @@ async def _results(store: SlowStore, *ids: str) -> list[pb.AppendStreamResult]:
     return [result async for response in stream for result in response.results]
 
 
-@pytest.mark.timeout(20)
+@pytest.mark.timeout(120)
 async def test_many_more_requests_than_may_be_in_flight_are_all_answered_in_order() -> None:
     store = SlowStore()
     results = await _results(store, *map(str, range(5000)))
@@ -68,7 +68,7 @@ async def test_many_more_requests_than_may_be_in_flight_are_all_answered_in_orde
     assert store.most <= MOST_IN_FLIGHT + 1
 
 
-@pytest.mark.timeout(20)
+@pytest.mark.timeout(120)
 async def test_no_more_is_taken_in_while_the_store_does_not_answer() -> None:
     store = SlowStore(held=True)
     reading = asyncio.create_task(_results(store, *map(str, range(1000))))
@@ -88,6 +88,7 @@ async def test_a_refused_request_is_told_in_its_place() -> None:
 async def test_a_client_that_leaves_takes_its_requests_along() -> None:
     store = SlowStore(held=True)
     stream = AppendStream(store.append).responses(_requests("a", "b"))
+    assert isinstance(stream, AsyncGenerator)
     first = asyncio.create_task(anext(stream))
     await asyncio.sleep(0.05)
     first.cancel()

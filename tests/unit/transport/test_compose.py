@@ -32,9 +32,7 @@ def test_a_summary() -> None:
     draft, event = composed(NewEvent(Role.ASSISTANT, "They met.", "recursive-summarization", "sub.agent"))
     assert (event.event_id, event.synthetic, event.compaction_source) == ("e1", True, "recursive-summarization")
     assert (event.branch, draft.branch, draft.synthetic) == ("sub.agent", "sub.agent", True)
-    assert event.message == message_pb2.ChatMessage(
-        role=message_pb2.ROLE_ASSISTANT, parts=[message_pb2.Part(text=message_pb2.TextPart(text="They met."))]
-    )
+    assert event.message == message_pb2.ChatMessage(role=message_pb2.ROLE_ASSISTANT, parts=[message_pb2.Part(text="They met.")])
     assert (event.event_time.seconds, event.event_time.nanos, draft.event_time) == (1_750_000_000, 5, NOW)
     assert draft.token_estimate == count("Assistant: They met.")
     assert (draft.usage, draft.turn_start, draft.tools) == (NO_USAGE, False, Tools.NONE)
@@ -53,11 +51,11 @@ def test_a_summary_that_is_still_to_be_made_is_an_empty_text() -> None:
 def test_a_stub_answers_each_call_of_the_original() -> None:
     original = event_pb2.SessionEvent(event_id="T1", author="tools", author_role="executor", invocation_id="run", seq=7)
     original.message.role = message_pb2.ROLE_TOOL
-    original.message.parts.add().text.text = "an aside"
+    original.message.parts.add().text = "an aside"
     for call_id, error in (("c1", False), ("c2", True)):
         result = original.message.parts.add().tool_result
         result.call_id, result.name, result.is_error = call_id, f"name-{call_id}", error
-        result.parts.add().text.text = "x" * 1000
+        result.parts.add().text = "x" * 1000
         result.structured_json = '{"long": true}'
     draft, event = composed(NewEvent(Role.TOOL, "Left out.", "tool-result-trimming", stands_for="T1"), original)
     assert (event.author, event.author_role, event.invocation_id, event.seq) == ("tools", "executor", "run", 0)
@@ -66,7 +64,7 @@ def test_a_stub_answers_each_call_of_the_original() -> None:
         ("c1", "name-c1", False),
         ("c2", "name-c2", True),
     ]
-    assert {each.parts[0].text.text for each in results} == {"Left out."}
+    assert {each.parts[0].text for each in results} == {"Left out."}
     assert {each.structured_json for each in results} == {""}
     assert EventCodec().ties(draft.body) == ((), ("c1", "c2"))
     assert draft.tools is Tools.RESULTS

@@ -6,6 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.support.sessions import TENANT, ref
 from threadkeep.v1 import consumer_pb2, session_pb2, subscription_pb2
 from threadkeep.v1 import consumer_service_pb2 as pb
 from threadkeep_server.domain.errors import InvalidField
@@ -22,7 +23,6 @@ from threadkeep_server.transport.convert_consumer import (
     parked_ids_of,
     parked_response,
 )
-from tests.support.sessions import TENANT, ref
 
 CHANGE = Change(Position(0, 1), ChangeKind.CREATED, TENANT, ref(), session=1, time=0)
 RENDERED = subscription_pb2.Change(session=session_pb2.SessionRef(session_id="s1"))

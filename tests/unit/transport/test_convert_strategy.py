@@ -90,7 +90,7 @@ def test_a_policy() -> None:
 
 
 def test_a_policy_of_the_longest_prompts_is_taken() -> None:
-    prompts = {"system_prompt": "☂" * 32_768, "shadow_prompt": "😀" * 32_768}
+    prompts: dict[str, Any] = {"system_prompt": "☂" * 32_768, "shadow_prompt": "😀" * 32_768}
     strategy = pb.CompactionStrategy(recursive_summary=pb.RecursiveSummary(**prompts))
     message = pb.CompactionPolicy(trigger=pb.CompactionTrigger(tokens=1), strategy=strategy)
     assert policy_of(message) is not None

@@ -11,6 +11,8 @@ from google.protobuf.message import Message
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tests.support.codec import event
+from tests.support.thoroughness import examples
 from threadkeep.v1 import event_pb2
 from threadkeep.v1 import subscription_pb2 as pb
 from threadkeep.v1 import subscription_service_pb2 as service_pb
@@ -21,7 +23,6 @@ from threadkeep_server.transport.convert import ref_to, session_to, set_time
 from threadkeep_server.transport.convert_compaction import compaction_to
 from threadkeep_server.transport.feed_renderer import FeedDialect, delivery_change
 from threadkeep_server.transport.resume_tokens import ResumeTokens
-from tests.support.codec import event
 
 SCOPE = FeedScope("acme")
 DIALECT = FeedDialect(ResumeTokens("store-1"), b"")
@@ -149,7 +150,7 @@ def _told(messages: Sequence[bytes]) -> list[pb.Change]:
     return [only for message in messages for only in service_pb.WatchAllResponse.FromString(message).changes]
 
 
-@settings(max_examples=300)
+@settings(max_examples=examples(300))
 @given(_changes(), EVENTS)
 def test_a_change_is_written_as_protobuf_writes_it(change: Change, texts: list[tuple[str, bool]]) -> None:
     has_events = change.kind in (ChangeKind.APPENDED, ChangeKind.COMPACTED)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from threadkeep import SessionEvent, assistant, event, media, reasoning, tool_call, tool_result, tool_result_part, user
-from threadkeep.v1.message_pb2 import ChatMessage, Part, TextPart, ToolResultPart
+from threadkeep.v1.message_pb2 import ChatMessage, Part, ToolResultPart
 from threadkeep_server.domain.model import SECOND_NS, Role
 from threadkeep_server.service.memory import RememberedEvent
 from threadkeep_server.transport.remembering import WireReader, searched_text
@@ -50,7 +50,7 @@ def test_tools_and_thoughts_only_if_asked_for() -> None:
     assert [part.WhichOneof("content") for part in parts_of(remembered(said))] == ["text"]
     assert [part.WhichOneof("content") for part in parts_of(remembered(said, tools=True))] == ["text", "tool_call"]
     both = remembered(said, tools=True, thoughts=True)
-    assert [part.text.text for part in parts_of(both)[:2]] == ["They like sun.", "Let me look."], "thoughts are found like text"
+    assert [part.text for part in parts_of(both)[:2]] == ["They like sun.", "Let me look."], "thoughts are found like text"
     assert both is not None
     assert both.text == 'They like sun.\nLet me look.\nweather\n{"city":"Lisbon"}'
 
@@ -61,8 +61,8 @@ def test_results_are_remembered_without_their_media() -> None:
     (part,) = parts_of(
         remembered(event("tool", [tool_result_part("c1", ["21 degrees", image, inner], name="weather")]), tools=True)
     )
-    text = Part(text=TextPart(text="21 degrees"))
-    deep = ToolResultPart(call_id="c2", name="inner", parts=[Part(text=TextPart(text="deep"))])
+    text = Part(text="21 degrees")
+    deep = ToolResultPart(call_id="c2", name="inner", parts=[Part(text="deep")])
     assert part.tool_result == ToolResultPart(call_id="c1", name="weather", parts=[text, Part(tool_result=deep)])
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from threadkeep.v1 import message_pb2
@@ -11,36 +13,36 @@ from threadkeep_server.transport.render import Measured, measured
 _USER, _ASSISTANT, _TOOL = message_pb2.ROLE_USER, message_pb2.ROLE_ASSISTANT, message_pb2.ROLE_TOOL
 
 
-def _shown(role: int, *parts: dict[str, object]) -> Measured:
+def _shown(role: int, *parts: dict[str, Any]) -> Measured:
     return measured(
         message_pb2.ChatMessage(role=message_pb2.Role.ValueType(role), parts=[message_pb2.Part(**p) for p in parts])
-    )  # type: ignore[arg-type]
+    )
 
 
 _CALL = {"tool_call": {"id": "c1", "name": "look", "arguments_json": '{"q":"ü"}'}}
-_RESULT = {"tool_result": {"call_id": "c1", "name": "look", "parts": [{"text": {"text": "found"}}]}}
+_RESULT = {"tool_result": {"call_id": "c1", "name": "look", "parts": [{"text": "found"}]}}
 
 
 @pytest.mark.parametrize(
     ("role", "parts", "line", "size", "tools"),
     [
-        (_USER, [{"text": {"text": "hi"}}], "User: hi", 2, Tools.NONE),
-        (_USER, [{"text": {"text": "ä"}}, {"text": {"text": "☂"}}], "User: ä\n☂", 5, Tools.NONE),
+        (_USER, [{"text": "hi"}], "User: hi", 2, Tools.NONE),
+        (_USER, [{"text": "ä"}, {"text": "☂"}], "User: ä\n☂", 5, Tools.NONE),
         (_ASSISTANT, [_CALL], 'Assistant [tool calls: look({"q":"ü"})]', 14, Tools.CALLS),
         (
             _ASSISTANT,
-            [{"text": {"text": "wait"}}, _CALL],
+            [{"text": "wait"}, _CALL],
             'Assistant: wait [tool calls: look({"q":"ü"})]',
             18,
             Tools.CALLS,
         ),
         (_TOOL, [_RESULT], "Tool [responses: look -> found]", 9, Tools.RESULTS),
         (_TOOL, [_RESULT, _RESULT], "Tool [responses: look -> found, look -> found]", 18, Tools.RESULTS),
-        (_ASSISTANT, [{"reasoning": {"text": "hm"}}, {"text": {"text": "yes"}}], "Assistant: yes", 5, Tools.NONE),
+        (_ASSISTANT, [{"reasoning": {"text": "hm"}}, {"text": "yes"}], "Assistant: yes", 5, Tools.NONE),
         (_USER, [{"data": {"json": "[1]"}}], "User: [1]", 3, Tools.NONE),
-        (_USER, [{"text": {"text": "see"}}, {"media": {"uri": "s3://b"}}], "User: see", 9, Tools.NONE),
+        (_USER, [{"text": "see"}, {"media": {"uri": "s3://b"}}], "User: see", 9, Tools.NONE),
         # Ids, inline media and metadata are no part of what is counted.
-        (_USER, [{"text": {"text": "see"}}, {"media": {"data": b"x" * 999}}], "User: see", 3, Tools.NONE),
+        (_USER, [{"text": "see"}, {"media": {"data": b"x" * 999}}], "User: see", 3, Tools.NONE),
         (
             _TOOL,
             [{"tool_result": {"call_id": "c", "name": "f", "structured_json": '{"a":1}'}}],

@@ -12,11 +12,11 @@ import pytest
 from google.protobuf.any_pb2 import Any as PackedAny
 from google.rpc import error_details_pb2, status_pb2
 
+from tests.support.subscriptions import WATCH_ALL, WATCH_SESSION, FakeSubscriptions, service_of
 from threadkeep.v1 import subscription_service_pb2 as pb
 from threadkeep_server.domain.model import Caller
 from threadkeep_server.transport.auth import Authenticator
 from threadkeep_server.transport.server import serve_grpc
-from tests.support.subscriptions import WATCH_ALL, WATCH_SESSION, FakeSubscriptions, service_of
 
 TOKEN = (("authorization", "Bearer tok-1"),)
 

@@ -67,6 +67,7 @@ def test_literal() -> None:
             pb.SearchHit(
                 session=SESSION,
                 event=ONE[1],
+                score=1,
                 highlights=[rp.Highlight(field=rp.SEARCH_FIELD_TEXT, start=1, end=2)],
                 before=[TWO[1]],
             )

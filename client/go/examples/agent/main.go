@@ -65,7 +65,7 @@ func answer(ctx context.Context, session *threadkeep.Session, question string) e
 func think(events []*threadkeep.Event) (*threadkeep.Event, []*threadkeepv1.ToolCallPart) {
 	last := events[len(events)-1]
 	if result := last.GetMessage().GetParts()[0].GetToolResult(); result != nil {
-		return threadkeep.Assistant("It is " + result.GetParts()[0].GetText().GetText() + " in Lisbon."), nil
+		return threadkeep.Assistant("It is " + result.GetParts()[0].GetText() + " in Lisbon."), nil
 	}
 	call := threadkeep.ToolCall("c1", "temperature", `{"city": "Lisbon"}`)
 	return threadkeep.Assistant("", call), []*threadkeepv1.ToolCallPart{call.GetToolCall()}
@@ -98,7 +98,7 @@ func describe(event *threadkeep.Event) string {
 	case *threadkeepv1.Part_ToolCall:
 		return "calls " + part.ToolCall.GetName() + " " + part.ToolCall.GetArgumentsJson()
 	case *threadkeepv1.Part_ToolResult:
-		return "result " + part.ToolResult.GetParts()[0].GetText().GetText()
+		return "result " + part.ToolResult.GetParts()[0].GetText()
 	}
 	if event.GetMessage().GetRole() == threadkeepv1.Role_ROLE_USER {
 		return "user " + threadkeep.TextOf(event)

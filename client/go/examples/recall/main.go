@@ -32,9 +32,7 @@ func run(ctx context.Context) error {
 	if _, err := client.Session("trip").Append(ctx, said, threadkeep.Create()); err != nil {
 		return err
 	}
-	question := &threadkeepv1.SearchEventsRequest{
-		Query: "Are there any flights to Lisbon?", Mode: threadkeepv1.SearchMode_SEARCH_MODE_RANKED,
-	}
+	question := &threadkeepv1.SearchEventsRequest{Query: "Are there any flights to Lisbon?"}
 	for hit, err := range client.Search(ctx, question) {
 		if err != nil {
 			return err

@@ -72,6 +72,11 @@ func perform(ctx context.Context, client *threadkeep.Client, target context.Canc
 		"ignore_existing": threadkeep.IgnoreExisting(), "expected_log_version": threadkeep.ExpectLogVersion(version)})
 	opts := given(p, map[string]threadkeep.WatchOption{
 		"checkpoints": threadkeep.Checkpoints(), "max_retries": threadkeep.MaxRetries(int(get[float64](p, "max_retries")))})
+	wide := given(p, map[string]threadkeep.ScopeOption{"all_users": threadkeep.AllUsers()})
+	for _, option := range wide {
+		opts = append(opts, option)
+	}
+	seen := decode(&pb.GetContextResponse{}, p["context"])
 	summarise := func(context.Context, *pb.SummaryPrompt) (string, error) { return text(p, "summary"), nil }
 	return map[string]func() (object, error){ // lists and feeds are known by their RPC, all else by its op
 		"hello":           func() (object, error) { return object{"language": "go", "version": threadkeep.Version}, nil },
@@ -83,9 +88,12 @@ func perform(ctx context.Context, client *threadkeep.Client, target context.Canc
 		"context":         func() (object, error) { return reply(session.Context(ctx, decode(&pb.ContextSpec{}, p["spec"]))) },
 		"compact":         func() (object, error) { return reply(session.Compact(ctx, strategy)) },
 		"compact_with":    func() (object, error) { return reply(session.CompactWith(ctx, summarise, strategy)) },
+		"compact_context": func() (object, error) { return reply(session.CompactContext(ctx, seen, text(p, "summary"))) },
 		"call":            func() (object, error) { return reply(out, client.Conn().Invoke(ctx, rpc, in, out)) },
-		"ListSessions":    func() (object, error) { return list(p, client.ListSessions(ctx, in.(*pb.ListSessionsRequest))) },
-		"SearchEvents":    func() (object, error) { return list(p, client.Search(ctx, in.(*pb.SearchEventsRequest))) },
+		"ListSessions": func() (object, error) {
+			return list(p, client.ListSessions(ctx, in.(*pb.ListSessionsRequest), wide...))
+		},
+		"SearchEvents":    func() (object, error) { return list(p, client.Search(ctx, in.(*pb.SearchEventsRequest), wide...)) },
 		"ListEvents":      func() (object, error) { return list(p, session.Events(ctx, in.(*pb.ListEventsRequest))) },
 		"ListCompactions": func() (object, error) { return list(p, session.Compactions(ctx, in.(*pb.ListCompactionsRequest))) },
 		"ListMemories":    func() (object, error) { return list(p, client.Memory().List(ctx, in.(*pb.ListMemoriesRequest))) },

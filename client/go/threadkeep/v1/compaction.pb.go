@@ -456,7 +456,8 @@ func (x *RecursiveSummary) GetMaxPromptTokens() int32 {
 	return 0
 }
 
-// Replaces old tool results in the window by stubs that name the original event, which is archived.
+// Replaces old tool results in the window by stubs that name the original event, which is archived. An event that also calls a tool is
+// left alone.
 type TrimToolResults struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Results of this many newest turns are left alone. Default 1.
@@ -780,7 +781,8 @@ func (x *CompactionPolicy) GetDisabled() bool {
 // New events and where they go.
 type CompactionInsert struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// The event_id of an active event that stays and that they precede. Empty means at the end of the window.
+	// The event_id of an active event that stays and that they precede. An event that was archived already gives INVALID_FIELD.
+	// Empty means at the end of the window.
 	BeforeEventId string `protobuf:"bytes,1,opt,name=before_event_id,json=beforeEventId,proto3" json:"before_event_id,omitempty"`
 	// REQUIRED. Events with synthetic set and with a compaction_source. A TOOL event stands for a result that is archived.
 	Events        []*SessionEvent `protobuf:"bytes,2,rep,name=events,proto3" json:"events,omitempty"`

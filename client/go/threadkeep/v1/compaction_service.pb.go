@@ -346,14 +346,15 @@ type ApplyCompactionRequest struct {
 	ExpectedWindowVersion int64 `protobuf:"varint,3,opt,name=expected_window_version,json=expectedWindowVersion,proto3" json:"expected_window_version,omitempty"`
 	// The strict rule: nothing at all happened since, appends included.
 	ExpectedLogVersion *int64 `protobuf:"varint,4,opt,name=expected_log_version,json=expectedLogVersion,proto3,oneof" json:"expected_log_version,omitempty"`
-	// What leaves the window. At least one.
+	// What leaves the window. REQUIRED, unless inserts are given; if absent, nothing leaves.
 	//
 	// Types that are valid to be assigned to Archive:
 	//
 	//	*ApplyCompactionRequest_EventIds
 	//	*ApplyCompactionRequest_ThroughSeq
 	Archive isApplyCompactionRequest_Archive `protobuf_oneof:"archive"`
-	// What enters it. With through_seq an insert without before_event_id goes before the first event that stays.
+	// What enters it. With through_seq an insert without before_event_id takes the place of what leaves: it goes before the first
+	// event that stays, counted from from_seq.
 	Inserts []*CompactionInsert `protobuf:"bytes,7,rep,name=inserts,proto3" json:"inserts,omitempty"`
 	// The branch that archive and inserts are restricted to. Empty means the whole session.
 	Branch string `protobuf:"bytes,8,opt,name=branch,proto3" json:"branch,omitempty"`
@@ -364,7 +365,10 @@ type ApplyCompactionRequest struct {
 	// Answer a stale version with applied = false rather than with VERSION_MISMATCH.
 	ReportMismatch bool `protobuf:"varint,11,opt,name=report_mismatch,json=reportMismatch,proto3" json:"report_mismatch,omitempty"`
 	// Check everything and change nothing.
-	DryRun        bool `protobuf:"varint,12,opt,name=dry_run,json=dryRun,proto3" json:"dry_run,omitempty"`
+	DryRun bool `protobuf:"varint,12,opt,name=dry_run,json=dryRun,proto3" json:"dry_run,omitempty"`
+	// With through_seq only: the events before this one in window order stay, but for summaries. If the event is not active, the
+	// next active one by seq counts. Pass GetContextResponse.first_seq. 0 means from the start of the window.
+	FromSeq       int64 `protobuf:"varint,13,opt,name=from_seq,json=fromSeq,proto3" json:"from_seq,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -494,18 +498,27 @@ func (x *ApplyCompactionRequest) GetDryRun() bool {
 	return false
 }
 
+func (x *ApplyCompactionRequest) GetFromSeq() int64 {
+	if x != nil {
+		return x.FromSeq
+	}
+	return 0
+}
+
 type isApplyCompactionRequest_Archive interface {
 	isApplyCompactionRequest_Archive()
 }
 
 type ApplyCompactionRequest_EventIds struct {
-	// These events. All must be active.
+	// These events, at least one. All must be active: INVALID_FIELD names one that was archived already, EVENT_NOT_FOUND one
+	// that the session never had.
 	EventIds *EventIds `protobuf:"bytes,5,opt,name=event_ids,json=eventIds,proto3,oneof"`
 }
 
 type ApplyCompactionRequest_ThroughSeq struct {
-	// Every active event up to this seq, summaries included, but the latest SYSTEM event of a branch, and but events whose tool
-	// calls are answered later: what was read at that seq.
+	// Every active event up to this seq, summaries included. The latest SYSTEM event of each branch stays, and so do events
+	// whose tool calls are answered later. A context may leave out older events (GetContextResponse.truncated): to archive only
+	// what it held, pass its compactable_through_seq here and its first_seq as from_seq. At least 1.
 	ThroughSeq int64 `protobuf:"varint,6,opt,name=through_seq,json=throughSeq,proto3,oneof"`
 }
 
@@ -1342,7 +1355,7 @@ const file_threadkeep_v1_compaction_service_proto_rawDesc = "" +
 	"\x0ewindow_version\x18\x02 \x01(\x03R\rwindowVersion\x12\x1f\n" +
 	"\vlog_version\x18\x03 \x01(\x03R\n" +
 	"logVersion\x12\x19\n" +
-	"\blast_seq\x18\x04 \x01(\x03R\alastSeq\"\xa7\x04\n" +
+	"\blast_seq\x18\x04 \x01(\x03R\alastSeq\"\xc2\x04\n" +
 	"\x16ApplyCompactionRequest\x123\n" +
 	"\asession\x18\x01 \x01(\v2\x19.threadkeep.v1.SessionRefR\asession\x12#\n" +
 	"\rcompaction_id\x18\x02 \x01(\tR\fcompactionId\x126\n" +
@@ -1357,7 +1370,8 @@ const file_threadkeep_v1_compaction_service_proto_rawDesc = "" +
 	"\x05actor\x18\n" +
 	" \x01(\tR\x05actor\x12'\n" +
 	"\x0freport_mismatch\x18\v \x01(\bR\x0ereportMismatch\x12\x17\n" +
-	"\adry_run\x18\f \x01(\bR\x06dryRunB\t\n" +
+	"\adry_run\x18\f \x01(\bR\x06dryRun\x12\x19\n" +
+	"\bfrom_seq\x18\r \x01(\x03R\afromSeqB\t\n" +
 	"\aarchiveB\x17\n" +
 	"\x15_expected_log_version\"\x1c\n" +
 	"\bEventIds\x12\x10\n" +

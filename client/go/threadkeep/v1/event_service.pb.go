@@ -1058,10 +1058,15 @@ type GetContextResponse struct {
 	LogVersion int64 `protobuf:"varint,8,opt,name=log_version,json=logVersion,proto3" json:"log_version,omitempty"`
 	// The session's window_version: what ApplyCompaction is to expect.
 	WindowVersion int64 `protobuf:"varint,9,opt,name=window_version,json=windowVersion,proto3" json:"window_version,omitempty"`
-	// The session's last seq: what ApplyCompaction may archive through.
+	// The session's last seq at the time of reading. It says nothing about what this context holds; see compactable_through_seq.
 	SessionLastSeq int64 `protobuf:"varint,10,opt,name=session_last_seq,json=sessionLastSeq,proto3" json:"session_last_seq,omitempty"`
-	unknownFields  protoimpl.UnknownFields
-	sizeCache      protoimpl.SizeCache
+	// The last seq that a summary of this context may replace: pass it to ApplyCompaction as through_seq, with first_seq as
+	// from_seq. From first_seq to it, in window order, this context holds every active event but superseded SYSTEM events; it
+	// also holds every active summary up to it. Lower than session_last_seq where the spec's filters or branch hide a newer
+	// event. 0 if nothing may be replaced.
+	CompactableThroughSeq int64 `protobuf:"varint,11,opt,name=compactable_through_seq,json=compactableThroughSeq,proto3" json:"compactable_through_seq,omitempty"`
+	unknownFields         protoimpl.UnknownFields
+	sizeCache             protoimpl.SizeCache
 }
 
 func (x *GetContextResponse) Reset() {
@@ -1164,6 +1169,13 @@ func (x *GetContextResponse) GetSessionLastSeq() int64 {
 	return 0
 }
 
+func (x *GetContextResponse) GetCompactableThroughSeq() int64 {
+	if x != nil {
+		return x.CompactableThroughSeq
+	}
+	return 0
+}
+
 var File_threadkeep_v1_event_service_proto protoreflect.FileDescriptor
 
 const file_threadkeep_v1_event_service_proto_rawDesc = "" +
@@ -1232,7 +1244,7 @@ const file_threadkeep_v1_event_service_proto_rawDesc = "" +
 	"\blast_seq\x18\x04 \x01(\x03R\alastSeq\"x\n" +
 	"\x11GetContextRequest\x123\n" +
 	"\asession\x18\x01 \x01(\v2\x19.threadkeep.v1.SessionRefR\asession\x12.\n" +
-	"\x04spec\x18\x02 \x01(\v2\x1a.threadkeep.v1.ContextSpecR\x04spec\"\xa2\x03\n" +
+	"\x04spec\x18\x02 \x01(\v2\x1a.threadkeep.v1.ContextSpecR\x04spec\"\xda\x03\n" +
 	"\x12GetContextResponse\x123\n" +
 	"\x06events\x18\x01 \x03(\v2\x1b.threadkeep.v1.SessionEventR\x06events\x12\x1c\n" +
 	"\ttruncated\x18\x02 \x01(\bR\ttruncated\x12\x1b\n" +
@@ -1246,7 +1258,8 @@ const file_threadkeep_v1_event_service_proto_rawDesc = "" +
 	"logVersion\x12%\n" +
 	"\x0ewindow_version\x18\t \x01(\x03R\rwindowVersion\x12(\n" +
 	"\x10session_last_seq\x18\n" +
-	" \x01(\x03R\x0esessionLastSeq*Q\n" +
+	" \x01(\x03R\x0esessionLastSeq\x126\n" +
+	"\x17compactable_through_seq\x18\v \x01(\x03R\x15compactableThroughSeq*Q\n" +
 	"\bIfExists\x12\x19\n" +
 	"\x15IF_EXISTS_UNSPECIFIED\x10\x00\x12\x14\n" +
 	"\x10IF_EXISTS_REPLAY\x10\x01\x12\x14\n" +

@@ -101,7 +101,7 @@ type MemoryEntry struct {
 	Scope *MemoryScope `protobuf:"bytes,8,opt,name=scope,proto3" json:"scope,omitempty"`
 	// OUTPUT_ONLY. When it was added.
 	RecordTime *timestamppb.Timestamp `protobuf:"bytes,9,opt,name=record_time,json=recordTime,proto3" json:"record_time,omitempty"`
-	// OUTPUT_ONLY, of SearchMemory. As SearchHit.score.
+	// OUTPUT_ONLY, of SearchMemory. As SearchHit.score; nothing stands beside a memory.
 	Score float64 `protobuf:"fixed64,10,opt,name=score,proto3" json:"score,omitempty"`
 	// OUTPUT_ONLY, of SearchMemory. As SearchHit.highlights.
 	Highlights    []*Highlight `protobuf:"bytes,11,rep,name=highlights,proto3" json:"highlights,omitempty"`

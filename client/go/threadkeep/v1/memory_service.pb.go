@@ -351,12 +351,14 @@ type SearchMemoryRequest struct {
 	Scope *MemoryScope `protobuf:"bytes,1,opt,name=scope,proto3" json:"scope,omitempty"`
 	// What to look for; at most 1,024 characters. Empty or blank finds nothing.
 	Query string `protobuf:"bytes,2,opt,name=query,proto3" json:"query,omitempty"`
-	// How it is understood. Default: HYBRID where the server has an embedder, else RANKED.
+	// How it is understood. Default: AUTO.
 	Mode SearchMode `protobuf:"varint,3,opt,name=mode,proto3,enum=threadkeep.v1.SearchMode" json:"mode,omitempty"`
 	// Entries returned at most, and fewer where the answer would pass the server's limit of bytes. 0 means 5 with SEMANTIC, else
 	// 10; more than 1,000 is coerced to 1,000, negative is refused.
 	TopK int32 `protobuf:"varint,4,opt,name=top_k,json=topK,proto3" json:"top_k,omitempty"`
-	// SEMANTIC only: the least cosine of an entry, from -1 to 1. Default: none.
+	// The least score of an entry, from 0 to 1; with SEMANTIC from -1. 0 leaves out none (SEMANTIC: -1). Default: with RANKED and
+	// HYBRID an answer whose best entry scores below 0.1 is empty, for then the query has nothing to do with what is there; of
+	// another what scores less than a fiftieth of the best is left out. With SEMANTIC and SUBSTRING none.
 	MinScore *float64 `protobuf:"fixed64,5,opt,name=min_score,json=minScore,proto3,oneof" json:"min_score,omitempty"`
 	// Further conditions.
 	Filter *MemoryFilter `protobuf:"bytes,6,opt,name=filter,proto3" json:"filter,omitempty"`

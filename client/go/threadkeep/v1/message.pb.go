@@ -195,13 +195,13 @@ func (x *Part) GetContent() isPart_Content {
 	return nil
 }
 
-func (x *Part) GetText() *TextPart {
+func (x *Part) GetText() string {
 	if x != nil {
 		if x, ok := x.Content.(*Part_Text); ok {
 			return x.Text
 		}
 	}
-	return nil
+	return ""
 }
 
 func (x *Part) GetReasoning() *ReasoningPart {
@@ -254,8 +254,9 @@ type isPart_Content interface {
 }
 
 type Part_Text struct {
-	// Plain text.
-	Text *TextPart `protobuf:"bytes,1,opt,name=text,proto3,oneof"`
+	// Plain text, UTF-8. This, and only this, is what keyword filters and substring search look at. May be empty, which is
+	// not the same as no content; may hold U+0000.
+	Text string `protobuf:"bytes,1,opt,name=text,proto3,oneof"`
 }
 
 type Part_Reasoning struct {
@@ -295,52 +296,6 @@ func (*Part_Media) isPart_Content() {}
 
 func (*Part_Data) isPart_Content() {}
 
-// Plain text. This, and only this, is what keyword filters and substring search look at.
-type TextPart struct {
-	state protoimpl.MessageState `protogen:"open.v1"`
-	// The text, UTF-8. May be empty, may hold U+0000.
-	Text          string `protobuf:"bytes,1,opt,name=text,proto3" json:"text,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
-}
-
-func (x *TextPart) Reset() {
-	*x = TextPart{}
-	mi := &file_threadkeep_v1_message_proto_msgTypes[2]
-	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-	ms.StoreMessageInfo(mi)
-}
-
-func (x *TextPart) String() string {
-	return protoimpl.X.MessageStringOf(x)
-}
-
-func (*TextPart) ProtoMessage() {}
-
-func (x *TextPart) ProtoReflect() protoreflect.Message {
-	mi := &file_threadkeep_v1_message_proto_msgTypes[2]
-	if x != nil {
-		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-		if ms.LoadMessageInfo() == nil {
-			ms.StoreMessageInfo(mi)
-		}
-		return ms
-	}
-	return mi.MessageOf(x)
-}
-
-// Deprecated: Use TextPart.ProtoReflect.Descriptor instead.
-func (*TextPart) Descriptor() ([]byte, []int) {
-	return file_threadkeep_v1_message_proto_rawDescGZIP(), []int{2}
-}
-
-func (x *TextPart) GetText() string {
-	if x != nil {
-		return x.Text
-	}
-	return ""
-}
-
 // The model's reasoning.
 type ReasoningPart struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -356,7 +311,7 @@ type ReasoningPart struct {
 
 func (x *ReasoningPart) Reset() {
 	*x = ReasoningPart{}
-	mi := &file_threadkeep_v1_message_proto_msgTypes[3]
+	mi := &file_threadkeep_v1_message_proto_msgTypes[2]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -368,7 +323,7 @@ func (x *ReasoningPart) String() string {
 func (*ReasoningPart) ProtoMessage() {}
 
 func (x *ReasoningPart) ProtoReflect() protoreflect.Message {
-	mi := &file_threadkeep_v1_message_proto_msgTypes[3]
+	mi := &file_threadkeep_v1_message_proto_msgTypes[2]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -381,7 +336,7 @@ func (x *ReasoningPart) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ReasoningPart.ProtoReflect.Descriptor instead.
 func (*ReasoningPart) Descriptor() ([]byte, []int) {
-	return file_threadkeep_v1_message_proto_rawDescGZIP(), []int{3}
+	return file_threadkeep_v1_message_proto_rawDescGZIP(), []int{2}
 }
 
 func (x *ReasoningPart) GetText() string {
@@ -422,7 +377,7 @@ type ToolCallPart struct {
 
 func (x *ToolCallPart) Reset() {
 	*x = ToolCallPart{}
-	mi := &file_threadkeep_v1_message_proto_msgTypes[4]
+	mi := &file_threadkeep_v1_message_proto_msgTypes[3]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -434,7 +389,7 @@ func (x *ToolCallPart) String() string {
 func (*ToolCallPart) ProtoMessage() {}
 
 func (x *ToolCallPart) ProtoReflect() protoreflect.Message {
-	mi := &file_threadkeep_v1_message_proto_msgTypes[4]
+	mi := &file_threadkeep_v1_message_proto_msgTypes[3]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -447,7 +402,7 @@ func (x *ToolCallPart) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ToolCallPart.ProtoReflect.Descriptor instead.
 func (*ToolCallPart) Descriptor() ([]byte, []int) {
-	return file_threadkeep_v1_message_proto_rawDescGZIP(), []int{4}
+	return file_threadkeep_v1_message_proto_rawDescGZIP(), []int{3}
 }
 
 func (x *ToolCallPart) GetId() string {
@@ -497,7 +452,7 @@ type ToolResultPart struct {
 
 func (x *ToolResultPart) Reset() {
 	*x = ToolResultPart{}
-	mi := &file_threadkeep_v1_message_proto_msgTypes[5]
+	mi := &file_threadkeep_v1_message_proto_msgTypes[4]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -509,7 +464,7 @@ func (x *ToolResultPart) String() string {
 func (*ToolResultPart) ProtoMessage() {}
 
 func (x *ToolResultPart) ProtoReflect() protoreflect.Message {
-	mi := &file_threadkeep_v1_message_proto_msgTypes[5]
+	mi := &file_threadkeep_v1_message_proto_msgTypes[4]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -522,7 +477,7 @@ func (x *ToolResultPart) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ToolResultPart.ProtoReflect.Descriptor instead.
 func (*ToolResultPart) Descriptor() ([]byte, []int) {
-	return file_threadkeep_v1_message_proto_rawDescGZIP(), []int{5}
+	return file_threadkeep_v1_message_proto_rawDescGZIP(), []int{4}
 }
 
 func (x *ToolResultPart) GetCallId() string {
@@ -583,7 +538,7 @@ type MediaPart struct {
 
 func (x *MediaPart) Reset() {
 	*x = MediaPart{}
-	mi := &file_threadkeep_v1_message_proto_msgTypes[6]
+	mi := &file_threadkeep_v1_message_proto_msgTypes[5]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -595,7 +550,7 @@ func (x *MediaPart) String() string {
 func (*MediaPart) ProtoMessage() {}
 
 func (x *MediaPart) ProtoReflect() protoreflect.Message {
-	mi := &file_threadkeep_v1_message_proto_msgTypes[6]
+	mi := &file_threadkeep_v1_message_proto_msgTypes[5]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -608,7 +563,7 @@ func (x *MediaPart) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use MediaPart.ProtoReflect.Descriptor instead.
 func (*MediaPart) Descriptor() ([]byte, []int) {
-	return file_threadkeep_v1_message_proto_rawDescGZIP(), []int{6}
+	return file_threadkeep_v1_message_proto_rawDescGZIP(), []int{5}
 }
 
 func (x *MediaPart) GetMimeType() string {
@@ -704,7 +659,7 @@ type DataPart struct {
 
 func (x *DataPart) Reset() {
 	*x = DataPart{}
-	mi := &file_threadkeep_v1_message_proto_msgTypes[7]
+	mi := &file_threadkeep_v1_message_proto_msgTypes[6]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -716,7 +671,7 @@ func (x *DataPart) String() string {
 func (*DataPart) ProtoMessage() {}
 
 func (x *DataPart) ProtoReflect() protoreflect.Message {
-	mi := &file_threadkeep_v1_message_proto_msgTypes[7]
+	mi := &file_threadkeep_v1_message_proto_msgTypes[6]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -729,7 +684,7 @@ func (x *DataPart) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DataPart.ProtoReflect.Descriptor instead.
 func (*DataPart) Descriptor() ([]byte, []int) {
-	return file_threadkeep_v1_message_proto_rawDescGZIP(), []int{7}
+	return file_threadkeep_v1_message_proto_rawDescGZIP(), []int{6}
 }
 
 func (x *DataPart) GetType() string {
@@ -753,18 +708,16 @@ const file_threadkeep_v1_message_proto_rawDesc = "" +
 	"\x1bthreadkeep/v1/message.proto\x12\rthreadkeep.v1\"a\n" +
 	"\vChatMessage\x12'\n" +
 	"\x04role\x18\x01 \x01(\x0e2\x13.threadkeep.v1.RoleR\x04role\x12)\n" +
-	"\x05parts\x18\x02 \x03(\v2\x13.threadkeep.v1.PartR\x05parts\"\xdd\x02\n" +
-	"\x04Part\x12-\n" +
-	"\x04text\x18\x01 \x01(\v2\x17.threadkeep.v1.TextPartH\x00R\x04text\x12<\n" +
+	"\x05parts\x18\x02 \x03(\v2\x13.threadkeep.v1.PartR\x05parts\"\xc4\x02\n" +
+	"\x04Part\x12\x14\n" +
+	"\x04text\x18\x01 \x01(\tH\x00R\x04text\x12<\n" +
 	"\treasoning\x18\x02 \x01(\v2\x1c.threadkeep.v1.ReasoningPartH\x00R\treasoning\x12:\n" +
 	"\ttool_call\x18\x03 \x01(\v2\x1b.threadkeep.v1.ToolCallPartH\x00R\btoolCall\x12@\n" +
 	"\vtool_result\x18\x04 \x01(\v2\x1d.threadkeep.v1.ToolResultPartH\x00R\n" +
 	"toolResult\x120\n" +
 	"\x05media\x18\x05 \x01(\v2\x18.threadkeep.v1.MediaPartH\x00R\x05media\x12-\n" +
 	"\x04data\x18\x06 \x01(\v2\x17.threadkeep.v1.DataPartH\x00R\x04dataB\t\n" +
-	"\acontent\"\x1e\n" +
-	"\bTextPart\x12\x12\n" +
-	"\x04text\x18\x01 \x01(\tR\x04text\"_\n" +
+	"\acontent\"_\n" +
 	"\rReasoningPart\x12\x12\n" +
 	"\x04text\x18\x01 \x01(\tR\x04text\x12\x1c\n" +
 	"\tsignature\x18\x02 \x01(\fR\tsignature\x12\x1c\n" +
@@ -812,33 +765,31 @@ func file_threadkeep_v1_message_proto_rawDescGZIP() []byte {
 }
 
 var file_threadkeep_v1_message_proto_enumTypes = make([]protoimpl.EnumInfo, 1)
-var file_threadkeep_v1_message_proto_msgTypes = make([]protoimpl.MessageInfo, 8)
+var file_threadkeep_v1_message_proto_msgTypes = make([]protoimpl.MessageInfo, 7)
 var file_threadkeep_v1_message_proto_goTypes = []any{
 	(Role)(0),              // 0: threadkeep.v1.Role
 	(*ChatMessage)(nil),    // 1: threadkeep.v1.ChatMessage
 	(*Part)(nil),           // 2: threadkeep.v1.Part
-	(*TextPart)(nil),       // 3: threadkeep.v1.TextPart
-	(*ReasoningPart)(nil),  // 4: threadkeep.v1.ReasoningPart
-	(*ToolCallPart)(nil),   // 5: threadkeep.v1.ToolCallPart
-	(*ToolResultPart)(nil), // 6: threadkeep.v1.ToolResultPart
-	(*MediaPart)(nil),      // 7: threadkeep.v1.MediaPart
-	(*DataPart)(nil),       // 8: threadkeep.v1.DataPart
+	(*ReasoningPart)(nil),  // 3: threadkeep.v1.ReasoningPart
+	(*ToolCallPart)(nil),   // 4: threadkeep.v1.ToolCallPart
+	(*ToolResultPart)(nil), // 5: threadkeep.v1.ToolResultPart
+	(*MediaPart)(nil),      // 6: threadkeep.v1.MediaPart
+	(*DataPart)(nil),       // 7: threadkeep.v1.DataPart
 }
 var file_threadkeep_v1_message_proto_depIdxs = []int32{
 	0, // 0: threadkeep.v1.ChatMessage.role:type_name -> threadkeep.v1.Role
 	2, // 1: threadkeep.v1.ChatMessage.parts:type_name -> threadkeep.v1.Part
-	3, // 2: threadkeep.v1.Part.text:type_name -> threadkeep.v1.TextPart
-	4, // 3: threadkeep.v1.Part.reasoning:type_name -> threadkeep.v1.ReasoningPart
-	5, // 4: threadkeep.v1.Part.tool_call:type_name -> threadkeep.v1.ToolCallPart
-	6, // 5: threadkeep.v1.Part.tool_result:type_name -> threadkeep.v1.ToolResultPart
-	7, // 6: threadkeep.v1.Part.media:type_name -> threadkeep.v1.MediaPart
-	8, // 7: threadkeep.v1.Part.data:type_name -> threadkeep.v1.DataPart
-	2, // 8: threadkeep.v1.ToolResultPart.parts:type_name -> threadkeep.v1.Part
-	9, // [9:9] is the sub-list for method output_type
-	9, // [9:9] is the sub-list for method input_type
-	9, // [9:9] is the sub-list for extension type_name
-	9, // [9:9] is the sub-list for extension extendee
-	0, // [0:9] is the sub-list for field type_name
+	3, // 2: threadkeep.v1.Part.reasoning:type_name -> threadkeep.v1.ReasoningPart
+	4, // 3: threadkeep.v1.Part.tool_call:type_name -> threadkeep.v1.ToolCallPart
+	5, // 4: threadkeep.v1.Part.tool_result:type_name -> threadkeep.v1.ToolResultPart
+	6, // 5: threadkeep.v1.Part.media:type_name -> threadkeep.v1.MediaPart
+	7, // 6: threadkeep.v1.Part.data:type_name -> threadkeep.v1.DataPart
+	2, // 7: threadkeep.v1.ToolResultPart.parts:type_name -> threadkeep.v1.Part
+	8, // [8:8] is the sub-list for method output_type
+	8, // [8:8] is the sub-list for method input_type
+	8, // [8:8] is the sub-list for extension type_name
+	8, // [8:8] is the sub-list for extension extendee
+	0, // [0:8] is the sub-list for field type_name
 }
 
 func init() { file_threadkeep_v1_message_proto_init() }
@@ -854,7 +805,7 @@ func file_threadkeep_v1_message_proto_init() {
 		(*Part_Media)(nil),
 		(*Part_Data)(nil),
 	}
-	file_threadkeep_v1_message_proto_msgTypes[6].OneofWrappers = []any{
+	file_threadkeep_v1_message_proto_msgTypes[5].OneofWrappers = []any{
 		(*MediaPart_Data)(nil),
 		(*MediaPart_Uri)(nil),
 		(*MediaPart_FileId)(nil),
@@ -865,7 +816,7 @@ func file_threadkeep_v1_message_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_threadkeep_v1_message_proto_rawDesc), len(file_threadkeep_v1_message_proto_rawDesc)),
 			NumEnums:      1,
-			NumMessages:   8,
+			NumMessages:   7,
 			NumExtensions: 0,
 			NumServices:   0,
 		},

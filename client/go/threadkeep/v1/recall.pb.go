@@ -28,8 +28,7 @@ const (
 type SearchMode int32
 
 const (
-	// The call's default: of events SEARCH_MODE_SUBSTRING; of memories SEARCH_MODE_HYBRID where the server has an embedder,
-	// else SEARCH_MODE_RANKED.
+	// The same as SEARCH_MODE_AUTO.
 	SearchMode_SEARCH_MODE_UNSPECIFIED SearchMode = 0
 	// Literal substring after Unicode case folding, from one character on. Chronological.
 	SearchMode_SEARCH_MODE_SUBSTRING SearchMode = 1
@@ -43,6 +42,10 @@ const (
 	SearchMode_SEARCH_MODE_SEMANTIC SearchMode = 3
 	// RANKED and SEMANTIC fused by reciprocal rank. Needs an embedder; if it does not answer, the search is RANKED and says so.
 	SearchMode_SEARCH_MODE_HYBRID SearchMode = 4
+	// The server chooses: SUBSTRING where the whole query is in double quotes (which are removed) or has no letter and no digit,
+	// else HYBRID where the server has an embedder, else RANKED. A numbered page makes it SUBSTRING; recency, reference_time,
+	// grouping and fields other than the text make it one that ranks, quoted or not. The response says which.
+	SearchMode_SEARCH_MODE_AUTO SearchMode = 5
 )
 
 // Enum value maps for SearchMode.
@@ -53,6 +56,7 @@ var (
 		2: "SEARCH_MODE_RANKED",
 		3: "SEARCH_MODE_SEMANTIC",
 		4: "SEARCH_MODE_HYBRID",
+		5: "SEARCH_MODE_AUTO",
 	}
 	SearchMode_value = map[string]int32{
 		"SEARCH_MODE_UNSPECIFIED": 0,
@@ -60,6 +64,7 @@ var (
 		"SEARCH_MODE_RANKED":      2,
 		"SEARCH_MODE_SEMANTIC":    3,
 		"SEARCH_MODE_HYBRID":      4,
+		"SEARCH_MODE_AUTO":        5,
 	}
 )
 
@@ -215,7 +220,7 @@ func (x *Highlight) GetEnd() int32 {
 	return 0
 }
 
-// Lifts what is newer: a score is multiplied by 1 + weight * 2^(-age / half_life).
+// Lifts what is newer: what hits are ordered by is multiplied by 1 + weight * 2^(-age / half_life). Scores stay as they are.
 type Recency struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// After how long the lift is half. REQUIRED, above zero.
@@ -281,14 +286,15 @@ const file_threadkeep_v1_recall_proto_rawDesc = "" +
 	"\x03end\x18\x03 \x01(\x05R\x03end\"Y\n" +
 	"\aRecency\x126\n" +
 	"\thalf_life\x18\x01 \x01(\v2\x19.google.protobuf.DurationR\bhalfLife\x12\x16\n" +
-	"\x06weight\x18\x02 \x01(\x01R\x06weight*\x8e\x01\n" +
+	"\x06weight\x18\x02 \x01(\x01R\x06weight*\xa4\x01\n" +
 	"\n" +
 	"SearchMode\x12\x1b\n" +
 	"\x17SEARCH_MODE_UNSPECIFIED\x10\x00\x12\x19\n" +
 	"\x15SEARCH_MODE_SUBSTRING\x10\x01\x12\x16\n" +
 	"\x12SEARCH_MODE_RANKED\x10\x02\x12\x18\n" +
 	"\x14SEARCH_MODE_SEMANTIC\x10\x03\x12\x16\n" +
-	"\x12SEARCH_MODE_HYBRID\x10\x04*\x96\x01\n" +
+	"\x12SEARCH_MODE_HYBRID\x10\x04\x12\x14\n" +
+	"\x10SEARCH_MODE_AUTO\x10\x05*\x96\x01\n" +
 	"\vSearchField\x12\x1c\n" +
 	"\x18SEARCH_FIELD_UNSPECIFIED\x10\x00\x12\x15\n" +
 	"\x11SEARCH_FIELD_TEXT\x10\x01\x12\x1b\n" +

@@ -189,13 +189,13 @@ type SearchEventsRequest struct {
 	//	*SearchEventsRequest_User
 	//	*SearchEventsRequest_App
 	Scope isSearchEventsRequest_Scope `protobuf_oneof:"scope"`
-	// What to look for; at most 1,024 characters. REQUIRED and not blank, unless mode is SUBSTRING and filter has a keyword or
-	// keywords.
+	// What to look for; at most 1,024 characters. REQUIRED and not blank, unless mode is SUBSTRING or AUTO and filter has a
+	// keyword or keywords.
 	Query string `protobuf:"bytes,3,opt,name=query,proto3" json:"query,omitempty"`
-	// How the query is understood. Default: SUBSTRING.
+	// How the query is understood. Default: AUTO; SUBSTRING where the query is empty and the filter has a keyword or keywords.
 	Mode SearchMode `protobuf:"varint,4,opt,name=mode,proto3,enum=threadkeep.v1.SearchMode" json:"mode,omitempty"`
 	// Further conditions, all to hold beside the query. last_n is refused; a numbered page may stand in for page_size and
-	// page_token with SUBSTRING, and is refused with the other modes.
+	// page_token with SUBSTRING, which AUTO then is, and is refused with the modes that rank.
 	Filter *EventFilter `protobuf:"bytes,5,opt,name=filter,proto3" json:"filter,omitempty"`
 	// Hits a page. 0 means 10, more than 1,000 is coerced to 1,000, negative is refused.
 	PageSize int32 `protobuf:"varint,6,opt,name=page_size,json=pageSize,proto3" json:"page_size,omitempty"`
@@ -211,7 +211,9 @@ type SearchEventsRequest struct {
 	Grouping HitGrouping `protobuf:"varint,11,opt,name=grouping,proto3,enum=threadkeep.v1.HitGrouping" json:"grouping,omitempty"`
 	// Lifts newer events. Default: age does not matter. Not with SUBSTRING.
 	Recency *Recency `protobuf:"bytes,12,opt,name=recency,proto3" json:"recency,omitempty"`
-	// SEMANTIC only: the least cosine of a hit, from -1 to 1. Default: none.
+	// The least score of a hit, from 0 to 1; with SEMANTIC from -1. 0 leaves out none (SEMANTIC: -1). Default: with RANKED and
+	// HYBRID an answer whose best hit scores below 0.1 is empty, for then the query has nothing to do with what is there; of
+	// another what scores less than a fiftieth of the best is left out. With SEMANTIC and SUBSTRING none.
 	MinScore *float64 `protobuf:"fixed64,13,opt,name=min_score,json=minScore,proto3,oneof" json:"min_score,omitempty"`
 	// What "yesterday" and "last week" in the query refer to, and what recency counts from. Default: now. Not with SUBSTRING.
 	ReferenceTime *timestamppb.Timestamp `protobuf:"bytes,14,opt,name=reference_time,json=referenceTime,proto3" json:"reference_time,omitempty"`
@@ -401,8 +403,10 @@ type SearchHit struct {
 	Session *SessionRef `protobuf:"bytes,1,opt,name=session,proto3" json:"session,omitempty"`
 	// The event.
 	Event *SessionEvent `protobuf:"bytes,2,opt,name=event,proto3" json:"event,omitempty"`
-	// How well it answers: greater is better. Comparable within one answer only, but for SEMANTIC, where it is the cosine. 0 with
-	// SUBSTRING.
+	// How much it has to do with the query, from 0 to 1, as min_score takes it; comparable between queries. RANKED: the share of
+	// the query's words that the event holds, rare ones counting more, or half of the share that one right beside it holds.
+	// SEMANTIC: the cosine, from -1 to 1. HYBRID: the share of words, or where the cosine is between those of unrelated texts
+	// (up to 0.1) and 1, whichever is greater. SUBSTRING: 1. Hits are in the order of the ranking, which knows more than that.
 	Score float64 `protobuf:"fixed64,3,opt,name=score,proto3" json:"score,omitempty"`
 	// Where the query's words were found, in order, not overlapping; at most 64. SEMANTIC has none.
 	Highlights []*Highlight `protobuf:"bytes,4,rep,name=highlights,proto3" json:"highlights,omitempty"`

@@ -309,7 +309,7 @@ type Session struct {
 	Ref *SessionRef `protobuf:"bytes,1,opt,name=ref,proto3" json:"ref,omitempty"`
 	// OUTPUT_ONLY. The server's own key (UUIDv7); never reused, even if the session is deleted and its id used again.
 	Uid string `protobuf:"bytes,2,opt,name=uid,proto3" json:"uid,omitempty"`
-	// OUTPUT_ONLY. When it was created.
+	// OUTPUT_ONLY. When it was created, or the time that CreateSession gave for when the conversation began.
 	CreateTime *timestamppb.Timestamp `protobuf:"bytes,3,opt,name=create_time,json=createTime,proto3" json:"create_time,omitempty"`
 	// OUTPUT_ONLY. When its last event was recorded, or it was created or updated, whichever is latest.
 	UpdateTime *timestamppb.Timestamp `protobuf:"bytes,4,opt,name=update_time,json=updateTime,proto3" json:"update_time,omitempty"`

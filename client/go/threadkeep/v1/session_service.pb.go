@@ -144,7 +144,11 @@ type CreateSessionRequest struct {
 	// Return the session that is there, unchanged, instead of failing.
 	ReturnExisting bool `protobuf:"varint,5,opt,name=return_existing,json=returnExisting,proto3" json:"return_existing,omitempty"`
 	// See Session.context_bytes. Negative is refused.
-	ContextBytes  int64 `protobuf:"varint,6,opt,name=context_bytes,json=contextBytes,proto3" json:"context_bytes,omitempty"`
+	ContextBytes int64 `protobuf:"varint,6,opt,name=context_bytes,json=contextBytes,proto3" json:"context_bytes,omitempty"`
+	// When the conversation began, for a session imported from elsewhere: Session.create_time, by which ListSessions orders. Not
+	// before 1970, and not in the future by more than a minute, which clocks may differ by. Absent means now. Expiry.ttl counts
+	// from now in either case.
+	CreateTime    *timestamppb.Timestamp `protobuf:"bytes,7,opt,name=create_time,json=createTime,proto3" json:"create_time,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -219,6 +223,13 @@ func (x *CreateSessionRequest) GetContextBytes() int64 {
 		return x.ContextBytes
 	}
 	return 0
+}
+
+func (x *CreateSessionRequest) GetCreateTime() *timestamppb.Timestamp {
+	if x != nil {
+		return x.CreateTime
+	}
+	return nil
 }
 
 // Response of CreateSession.
@@ -745,7 +756,14 @@ func (x *DeleteSessionResponse) GetDeletedEvents() int64 {
 
 // Request of DeleteExpiredSessions.
 type DeleteExpiredSessionsRequest struct {
-	state         protoimpl.MessageState `protogen:"open.v1"`
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Only sessions whose expire_time is at or before this. Not before 1970, and not in the future by more than a minute, which
+	// clocks may differ by; no session is deleted before its expire_time. Absent means now.
+	Before *timestamppb.Timestamp `protobuf:"bytes,1,opt,name=before,proto3" json:"before,omitempty"`
+	// Only sessions of this app. Absent means any; empty means sessions without an app.
+	App *string `protobuf:"bytes,2,opt,name=app,proto3,oneof" json:"app,omitempty"`
+	// Only sessions of this user. Empty means any, unless the credential is bound to a user.
+	UserId        string `protobuf:"bytes,3,opt,name=user_id,json=userId,proto3" json:"user_id,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -778,6 +796,27 @@ func (x *DeleteExpiredSessionsRequest) ProtoReflect() protoreflect.Message {
 // Deprecated: Use DeleteExpiredSessionsRequest.ProtoReflect.Descriptor instead.
 func (*DeleteExpiredSessionsRequest) Descriptor() ([]byte, []int) {
 	return file_threadkeep_v1_session_service_proto_rawDescGZIP(), []int{11}
+}
+
+func (x *DeleteExpiredSessionsRequest) GetBefore() *timestamppb.Timestamp {
+	if x != nil {
+		return x.Before
+	}
+	return nil
+}
+
+func (x *DeleteExpiredSessionsRequest) GetApp() string {
+	if x != nil && x.App != nil {
+		return *x.App
+	}
+	return ""
+}
+
+func (x *DeleteExpiredSessionsRequest) GetUserId() string {
+	if x != nil {
+		return x.UserId
+	}
+	return ""
 }
 
 // Response of DeleteExpiredSessions.
@@ -845,14 +884,16 @@ const file_threadkeep_v1_session_service_proto_rawDesc = "" +
 	"\vexpire_time\x18\x02 \x01(\v2\x1a.google.protobuf.TimestampH\x00R\n" +
 	"expireTime\x12%\n" +
 	"\rnever_expires\x18\x03 \x01(\bH\x00R\fneverExpiresB\x06\n" +
-	"\x04kind\"\xf1\x02\n" +
+	"\x04kind\"\xae\x03\n" +
 	"\x14CreateSessionRequest\x123\n" +
 	"\asession\x18\x01 \x01(\v2\x19.threadkeep.v1.SessionRefR\asession\x12-\n" +
 	"\x06expiry\x18\x02 \x01(\v2\x15.threadkeep.v1.ExpiryR\x06expiry\x12#\n" +
 	"\rmetadata_json\x18\x03 \x01(\tR\fmetadataJson\x12G\n" +
 	"\x06labels\x18\x04 \x03(\v2/.threadkeep.v1.CreateSessionRequest.LabelsEntryR\x06labels\x12'\n" +
 	"\x0freturn_existing\x18\x05 \x01(\bR\x0ereturnExisting\x12#\n" +
-	"\rcontext_bytes\x18\x06 \x01(\x03R\fcontextBytes\x1a9\n" +
+	"\rcontext_bytes\x18\x06 \x01(\x03R\fcontextBytes\x12;\n" +
+	"\vcreate_time\x18\a \x01(\v2\x1a.google.protobuf.TimestampR\n" +
+	"createTime\x1a9\n" +
 	"\vLabelsEntry\x12\x10\n" +
 	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +
 	"\x05value\x18\x02 \x01(\tR\x05value:\x028\x01\"c\n" +
@@ -894,8 +935,12 @@ const file_threadkeep_v1_session_service_proto_rawDesc = "" +
 	"\asession\x18\x01 \x01(\v2\x19.threadkeep.v1.SessionRefR\asession\"X\n" +
 	"\x15DeleteSessionResponse\x12\x18\n" +
 	"\adeleted\x18\x01 \x01(\bR\adeleted\x12%\n" +
-	"\x0edeleted_events\x18\x02 \x01(\x03R\rdeletedEvents\"\x1e\n" +
-	"\x1cDeleteExpiredSessionsRequest\"^\n" +
+	"\x0edeleted_events\x18\x02 \x01(\x03R\rdeletedEvents\"\x8a\x01\n" +
+	"\x1cDeleteExpiredSessionsRequest\x122\n" +
+	"\x06before\x18\x01 \x01(\v2\x1a.google.protobuf.TimestampR\x06before\x12\x15\n" +
+	"\x03app\x18\x02 \x01(\tH\x00R\x03app\x88\x01\x01\x12\x17\n" +
+	"\auser_id\x18\x03 \x01(\tR\x06userIdB\x06\n" +
+	"\x04_app\"^\n" +
 	"\x1dDeleteExpiredSessionsResponse\x12)\n" +
 	"\x10deleted_sessions\x18\x01 \x01(\x03R\x0fdeletedSessions\x12\x12\n" +
 	"\x04more\x18\x02 \x01(\bR\x04more2\xe2\x04\n" +
@@ -951,34 +996,36 @@ var file_threadkeep_v1_session_service_proto_depIdxs = []int32{
 	18, // 2: threadkeep.v1.CreateSessionRequest.session:type_name -> threadkeep.v1.SessionRef
 	0,  // 3: threadkeep.v1.CreateSessionRequest.expiry:type_name -> threadkeep.v1.Expiry
 	13, // 4: threadkeep.v1.CreateSessionRequest.labels:type_name -> threadkeep.v1.CreateSessionRequest.LabelsEntry
-	19, // 5: threadkeep.v1.CreateSessionResponse.session:type_name -> threadkeep.v1.Session
-	18, // 6: threadkeep.v1.GetSessionRequest.session:type_name -> threadkeep.v1.SessionRef
-	19, // 7: threadkeep.v1.GetSessionResponse.session:type_name -> threadkeep.v1.Session
-	14, // 8: threadkeep.v1.ListSessionsRequest.labels:type_name -> threadkeep.v1.ListSessionsRequest.LabelsEntry
-	19, // 9: threadkeep.v1.ListSessionsResponse.sessions:type_name -> threadkeep.v1.Session
-	18, // 10: threadkeep.v1.UpdateSessionRequest.session:type_name -> threadkeep.v1.SessionRef
-	20, // 11: threadkeep.v1.UpdateSessionRequest.update_mask:type_name -> google.protobuf.FieldMask
-	0,  // 12: threadkeep.v1.UpdateSessionRequest.expiry:type_name -> threadkeep.v1.Expiry
-	15, // 13: threadkeep.v1.UpdateSessionRequest.labels:type_name -> threadkeep.v1.UpdateSessionRequest.LabelsEntry
-	19, // 14: threadkeep.v1.UpdateSessionResponse.session:type_name -> threadkeep.v1.Session
-	18, // 15: threadkeep.v1.DeleteSessionRequest.session:type_name -> threadkeep.v1.SessionRef
-	1,  // 16: threadkeep.v1.SessionService.CreateSession:input_type -> threadkeep.v1.CreateSessionRequest
-	3,  // 17: threadkeep.v1.SessionService.GetSession:input_type -> threadkeep.v1.GetSessionRequest
-	5,  // 18: threadkeep.v1.SessionService.ListSessions:input_type -> threadkeep.v1.ListSessionsRequest
-	7,  // 19: threadkeep.v1.SessionService.UpdateSession:input_type -> threadkeep.v1.UpdateSessionRequest
-	9,  // 20: threadkeep.v1.SessionService.DeleteSession:input_type -> threadkeep.v1.DeleteSessionRequest
-	11, // 21: threadkeep.v1.SessionService.DeleteExpiredSessions:input_type -> threadkeep.v1.DeleteExpiredSessionsRequest
-	2,  // 22: threadkeep.v1.SessionService.CreateSession:output_type -> threadkeep.v1.CreateSessionResponse
-	4,  // 23: threadkeep.v1.SessionService.GetSession:output_type -> threadkeep.v1.GetSessionResponse
-	6,  // 24: threadkeep.v1.SessionService.ListSessions:output_type -> threadkeep.v1.ListSessionsResponse
-	8,  // 25: threadkeep.v1.SessionService.UpdateSession:output_type -> threadkeep.v1.UpdateSessionResponse
-	10, // 26: threadkeep.v1.SessionService.DeleteSession:output_type -> threadkeep.v1.DeleteSessionResponse
-	12, // 27: threadkeep.v1.SessionService.DeleteExpiredSessions:output_type -> threadkeep.v1.DeleteExpiredSessionsResponse
-	22, // [22:28] is the sub-list for method output_type
-	16, // [16:22] is the sub-list for method input_type
-	16, // [16:16] is the sub-list for extension type_name
-	16, // [16:16] is the sub-list for extension extendee
-	0,  // [0:16] is the sub-list for field type_name
+	17, // 5: threadkeep.v1.CreateSessionRequest.create_time:type_name -> google.protobuf.Timestamp
+	19, // 6: threadkeep.v1.CreateSessionResponse.session:type_name -> threadkeep.v1.Session
+	18, // 7: threadkeep.v1.GetSessionRequest.session:type_name -> threadkeep.v1.SessionRef
+	19, // 8: threadkeep.v1.GetSessionResponse.session:type_name -> threadkeep.v1.Session
+	14, // 9: threadkeep.v1.ListSessionsRequest.labels:type_name -> threadkeep.v1.ListSessionsRequest.LabelsEntry
+	19, // 10: threadkeep.v1.ListSessionsResponse.sessions:type_name -> threadkeep.v1.Session
+	18, // 11: threadkeep.v1.UpdateSessionRequest.session:type_name -> threadkeep.v1.SessionRef
+	20, // 12: threadkeep.v1.UpdateSessionRequest.update_mask:type_name -> google.protobuf.FieldMask
+	0,  // 13: threadkeep.v1.UpdateSessionRequest.expiry:type_name -> threadkeep.v1.Expiry
+	15, // 14: threadkeep.v1.UpdateSessionRequest.labels:type_name -> threadkeep.v1.UpdateSessionRequest.LabelsEntry
+	19, // 15: threadkeep.v1.UpdateSessionResponse.session:type_name -> threadkeep.v1.Session
+	18, // 16: threadkeep.v1.DeleteSessionRequest.session:type_name -> threadkeep.v1.SessionRef
+	17, // 17: threadkeep.v1.DeleteExpiredSessionsRequest.before:type_name -> google.protobuf.Timestamp
+	1,  // 18: threadkeep.v1.SessionService.CreateSession:input_type -> threadkeep.v1.CreateSessionRequest
+	3,  // 19: threadkeep.v1.SessionService.GetSession:input_type -> threadkeep.v1.GetSessionRequest
+	5,  // 20: threadkeep.v1.SessionService.ListSessions:input_type -> threadkeep.v1.ListSessionsRequest
+	7,  // 21: threadkeep.v1.SessionService.UpdateSession:input_type -> threadkeep.v1.UpdateSessionRequest
+	9,  // 22: threadkeep.v1.SessionService.DeleteSession:input_type -> threadkeep.v1.DeleteSessionRequest
+	11, // 23: threadkeep.v1.SessionService.DeleteExpiredSessions:input_type -> threadkeep.v1.DeleteExpiredSessionsRequest
+	2,  // 24: threadkeep.v1.SessionService.CreateSession:output_type -> threadkeep.v1.CreateSessionResponse
+	4,  // 25: threadkeep.v1.SessionService.GetSession:output_type -> threadkeep.v1.GetSessionResponse
+	6,  // 26: threadkeep.v1.SessionService.ListSessions:output_type -> threadkeep.v1.ListSessionsResponse
+	8,  // 27: threadkeep.v1.SessionService.UpdateSession:output_type -> threadkeep.v1.UpdateSessionResponse
+	10, // 28: threadkeep.v1.SessionService.DeleteSession:output_type -> threadkeep.v1.DeleteSessionResponse
+	12, // 29: threadkeep.v1.SessionService.DeleteExpiredSessions:output_type -> threadkeep.v1.DeleteExpiredSessionsResponse
+	24, // [24:30] is the sub-list for method output_type
+	18, // [18:24] is the sub-list for method input_type
+	18, // [18:18] is the sub-list for extension type_name
+	18, // [18:18] is the sub-list for extension extendee
+	0,  // [0:18] is the sub-list for field type_name
 }
 
 func init() { file_threadkeep_v1_session_service_proto_init() }
@@ -993,6 +1040,7 @@ func file_threadkeep_v1_session_service_proto_init() {
 		(*Expiry_NeverExpires)(nil),
 	}
 	file_threadkeep_v1_session_service_proto_msgTypes[5].OneofWrappers = []any{}
+	file_threadkeep_v1_session_service_proto_msgTypes[11].OneofWrappers = []any{}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{

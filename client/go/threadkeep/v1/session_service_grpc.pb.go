@@ -39,14 +39,15 @@ type SessionServiceClient interface {
 	CreateSession(ctx context.Context, in *CreateSessionRequest, opts ...grpc.CallOption) (*CreateSessionResponse, error)
 	// Returns a session's metadata. Errors: SESSION_NOT_FOUND, AMBIGUOUS_SESSION.
 	GetSession(ctx context.Context, in *GetSessionRequest, opts ...grpc.CallOption) (*GetSessionResponse, error)
-	// Lists sessions, newest created first. The cost of a page does not grow with the number of sessions.
+	// Lists sessions by create_time, newest first. The cost of a page does not grow with the number of sessions.
 	// Errors: INVALID_FIELD, INVALID_PAGE_TOKEN.
 	ListSessions(ctx context.Context, in *ListSessionsRequest, opts ...grpc.CallOption) (*ListSessionsResponse, error)
 	// Changes the fields named by the mask. Errors: SESSION_NOT_FOUND, INVALID_FIELD.
 	UpdateSession(ctx context.Context, in *UpdateSessionRequest, opts ...grpc.CallOption) (*UpdateSessionResponse, error)
 	// Deletes a session and its events. Deleting what does not exist succeeds. No tombstone is left: the id can be used again.
 	DeleteSession(ctx context.Context, in *DeleteSessionRequest, opts ...grpc.CallOption) (*DeleteSessionResponse, error)
-	// Deletes sessions whose expire_time has passed, at most 1,000 a call. The server does it by itself too.
+	// Deletes sessions whose expire_time has passed, at most 1,000 per call. The server also deletes them by itself.
+	// Errors: INVALID_FIELD, PERMISSION_DENIED.
 	DeleteExpiredSessions(ctx context.Context, in *DeleteExpiredSessionsRequest, opts ...grpc.CallOption) (*DeleteExpiredSessionsResponse, error)
 }
 
@@ -128,14 +129,15 @@ type SessionServiceServer interface {
 	CreateSession(context.Context, *CreateSessionRequest) (*CreateSessionResponse, error)
 	// Returns a session's metadata. Errors: SESSION_NOT_FOUND, AMBIGUOUS_SESSION.
 	GetSession(context.Context, *GetSessionRequest) (*GetSessionResponse, error)
-	// Lists sessions, newest created first. The cost of a page does not grow with the number of sessions.
+	// Lists sessions by create_time, newest first. The cost of a page does not grow with the number of sessions.
 	// Errors: INVALID_FIELD, INVALID_PAGE_TOKEN.
 	ListSessions(context.Context, *ListSessionsRequest) (*ListSessionsResponse, error)
 	// Changes the fields named by the mask. Errors: SESSION_NOT_FOUND, INVALID_FIELD.
 	UpdateSession(context.Context, *UpdateSessionRequest) (*UpdateSessionResponse, error)
 	// Deletes a session and its events. Deleting what does not exist succeeds. No tombstone is left: the id can be used again.
 	DeleteSession(context.Context, *DeleteSessionRequest) (*DeleteSessionResponse, error)
-	// Deletes sessions whose expire_time has passed, at most 1,000 a call. The server does it by itself too.
+	// Deletes sessions whose expire_time has passed, at most 1,000 per call. The server also deletes them by itself.
+	// Errors: INVALID_FIELD, PERMISSION_DENIED.
 	DeleteExpiredSessions(context.Context, *DeleteExpiredSessionsRequest) (*DeleteExpiredSessionsResponse, error)
 	mustEmbedUnimplementedSessionServiceServer()
 }

@@ -136,7 +136,7 @@ func (*ListToolsRequest) Descriptor() ([]byte, []int) {
 // Response of ListTools.
 type ListToolsResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// All tools that this server has.
+	// The tools that this server has: those of memory are left out where memory is switched off.
 	Tools         []*ToolDefinition `protobuf:"bytes,1,rep,name=tools,proto3" json:"tools,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -182,7 +182,8 @@ func (x *ListToolsResponse) GetTools() []*ToolDefinition {
 // Request of CallTool.
 type CallToolRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// REQUIRED: for whom. Tools of memory and cross_session_search need its app and user only, and the session need not exist.
+	// For whom. Tools of memory and cross_session_search need its app and user only (not even these with a credential that is
+	// bound to a user, for what has no app), and the session need not exist. conversation_search needs a session.
 	Session *SessionRef `protobuf:"bytes,1,opt,name=session,proto3" json:"session,omitempty"`
 	// REQUIRED. The tool's name.
 	Name string `protobuf:"bytes,2,opt,name=name,proto3" json:"name,omitempty"`

@@ -10,7 +10,16 @@ from typing import TypeVar
 import grpc
 from google.protobuf.field_mask_pb2 import FieldMask
 
-from .._convert import CreateOptions, Metadata, SessionLike, create_if_missing, enum_value, expiry, json_text
+from .._convert import (
+    CreateOptions,
+    Metadata,
+    SessionLike,
+    create_if_missing,
+    expiry,
+    json_text,
+    sort_order,
+    timestamp,
+)
 from ..errors import from_rpc_error
 from ..memory import MemoryProvider
 from ..messages import with_ids
@@ -31,11 +40,15 @@ Item = TypeVar("Item")
 class AsyncClient(AsyncWindows, AsyncSubscriptions, AsyncConsumers, AsyncRecall):
     """A client of one server; share one instance, and close it or use it as a context manager.
 
-    address: "host:port"; by default the value of THREADKEEP_ADDRESS, else 127.0.0.1:7443.
+    address: "host:port" of the gRPC port, or a host, whose port is then 7443; "https://host:port" turns TLS on. By default the
+    value of THREADKEEP_ADDRESS, else 127.0.0.1:7443.
     token: sent as "authorization: Bearer"; by default the value of THREADKEEP_TOKEN, else none is sent.
-    app, user_id: complete a session that is given by its id alone. Give both or neither, unless the token names the user.
+    app, user_id: complete a session that is given by its id alone, and are the scope of requests that name none. Give both or
+    neither, unless the token names the user.
     timeout: seconds a call may take, its retries included; `math.inf` for no limit. A method's own timeout overrides it.
-    tls: True for TLS with the system's roots, or channel credentials; False for plaintext.
+    tls: True for TLS with the system's roots, or channel credentials; by default as the address says.
+    allow_plaintext_token: send the token without TLS beyond this machine too, which is a ValueError otherwise; by default the
+    value of THREADKEEP_ALLOW_PLAINTEXT_TOKEN.
     options: further gRPC channel options; they win over the client's.
 
     A `session` argument is an id, a SessionRef (taken as it is) or a Session. Calls that are safe to repeat are repeated up
@@ -48,33 +61,35 @@ class AsyncClient(AsyncWindows, AsyncSubscriptions, AsyncConsumers, AsyncRecall)
 
     async def create_session(
         self,
-        user_id: str | None = None,
-        *,
-        app: str | None = None,
         session_id: str = "",
+        *,
+        user_id: str | None = None,
+        app: str | None = None,
         ttl: timedelta | None = None,
         expire_time: datetime | int | None = None,
         never_expires: bool = False,
         metadata: Metadata = None,
         labels: Mapping[str, str] | None = None,
         context_bytes: int = 0,
+        create_time: datetime | int | None = None,
         return_existing: bool = False,
         timeout: float | None = None,
     ) -> Session:
-        """Create a session of this user, by default the client's; without an id the server makes one.
+        """Create a session, by default of the client's user and app; without an id the server makes one.
 
         It expires after `ttl`, at `expire_time` (an aware datetime, or nanoseconds since the epoch), or never; by default
         after the server's default, 60 days. `metadata` is a JSON object, at most 256 KiB; text is kept verbatim. `labels`: at
-        most 64. `context_bytes`: the size of contexts that ask for none; 0 is the server's. Raises SessionAlreadyExists, unless
-        `return_existing`, which returns what is there unchanged.
+        most 64. `context_bytes`: the size of contexts that ask for none; 0 is the server's. `create_time`: when the
+        conversation began, for one that is imported; by default now. Raises SessionAlreadyExists, unless `return_existing`,
+        which returns what is there unchanged.
         """
-        user_id, app = self.user_id if user_id is None else user_id, self.app if app is None else app
         request = ss.CreateSessionRequest(
-            session=SessionRef(app=app, user_id=user_id, session_id=session_id),
+            session=SessionRef(app=self._app(app) or "", user_id=self._user(user_id), session_id=session_id),
             expiry=expiry(ttl, expire_time, never_expires),
             metadata_json=json_text(metadata, "metadata"),
             labels=labels,
             context_bytes=context_bytes,
+            create_time=timestamp(create_time, "create_time"),
             return_existing=return_existing,
         )
         return (await self._call((await self._stubs()).sessions.CreateSession, request, timeout)).session
@@ -86,9 +101,11 @@ class AsyncClient(AsyncWindows, AsyncSubscriptions, AsyncConsumers, AsyncRecall)
 
     async def list_sessions(
         self,
-        user_id: str | None = None,
         *,
+        user_id: str | None = None,
         app: str | None = None,
+        all_users: bool = False,
+        all_apps: bool = False,
         labels: Mapping[str, str] | None = None,
         page_size: int = 0,
         page_token: str = "",
@@ -96,12 +113,13 @@ class AsyncClient(AsyncWindows, AsyncSubscriptions, AsyncConsumers, AsyncRecall)
     ) -> ss.ListSessionsResponse:
         """One page of sessions, newest first.
 
-        `user_id`: by default the client's; "" is any. `app`: by default the client's, else any; "" is sessions without one.
-        `labels`: only sessions that bear all of them. `page_size`: 0 is 100, at most 1,000. Raises InvalidPageToken.
+        `user_id`, `app`: by default the client's, where it has them; `app=""` is sessions without one. `all_users`, `all_apps`:
+        those of every user, of every app. `labels`: only sessions with all of them. `page_size`: 0 is 100, at most 1,000.
+        Raises InvalidPageToken.
         """
         request = ss.ListSessionsRequest(
-            user_id=self.user_id if user_id is None else user_id,
-            app=(self.app or None) if app is None else app,
+            user_id=self._user(user_id, all_users),
+            app=self._app(app, all_apps),
             labels=labels,
             page_size=page_size,
             page_token=page_token,
@@ -110,9 +128,11 @@ class AsyncClient(AsyncWindows, AsyncSubscriptions, AsyncConsumers, AsyncRecall)
 
     async def sessions(
         self,
-        user_id: str | None = None,
         *,
+        user_id: str | None = None,
         app: str | None = None,
+        all_users: bool = False,
+        all_apps: bool = False,
         labels: Mapping[str, str] | None = None,
         page_size: int = 0,
         timeout: float | None = None,
@@ -121,7 +141,14 @@ class AsyncClient(AsyncWindows, AsyncSubscriptions, AsyncConsumers, AsyncRecall)
         token, more = "", True
         while more:
             page = await self.list_sessions(
-                user_id, app=app, labels=labels, page_size=page_size, page_token=token, timeout=timeout
+                user_id=user_id,
+                app=app,
+                all_users=all_users,
+                all_apps=all_apps,
+                labels=labels,
+                page_size=page_size,
+                page_token=token,
+                timeout=timeout,
             )
             for session in page.sessions:
                 yield session
@@ -157,9 +184,23 @@ class AsyncClient(AsyncWindows, AsyncSubscriptions, AsyncConsumers, AsyncRecall)
         request = ss.DeleteSessionRequest(session=self._ref(session))
         return await self._call((await self._stubs()).sessions.DeleteSession, request, timeout)
 
-    async def delete_expired_sessions(self, *, timeout: float | None = None) -> ss.DeleteExpiredSessionsResponse:
-        """Delete sessions that have expired, at most 1,000; `more` says that some remain."""
-        request = ss.DeleteExpiredSessionsRequest()
+    async def delete_expired_sessions(
+        self,
+        *,
+        before: datetime | int | None = None,
+        user_id: str | None = None,
+        app: str | None = None,
+        all_users: bool = False,
+        all_apps: bool = False,
+        timeout: float | None = None,
+    ) -> ss.DeleteExpiredSessionsResponse:
+        """Delete sessions that have expired, at most 1,000; `more` says that some remain.
+
+        `before`: only those that expired by this time; by default now. Whose: as in `list_sessions`.
+        """
+        request = ss.DeleteExpiredSessionsRequest(
+            before=timestamp(before, "before"), user_id=self._user(user_id, all_users), app=self._app(app, all_apps)
+        )
         return await self._call((await self._stubs()).sessions.DeleteExpiredSessions, request, timeout)
 
     async def append(
@@ -238,7 +279,7 @@ class AsyncClient(AsyncWindows, AsyncSubscriptions, AsyncConsumers, AsyncRecall)
                     room.release()
                     yield result
         except grpc.RpcError as error:
-            raise from_rpc_error(error, self.address) from error
+            raise from_rpc_error(error, self.address) from None
         finally:
             ended = True
             room.release()
@@ -263,13 +304,13 @@ class AsyncClient(AsyncWindows, AsyncSubscriptions, AsyncConsumers, AsyncRecall)
     ) -> es.ListEventsResponse:
         """One page of the events that match, all by default; an unknown session has none.
 
-        `order`: "ascending" (the default) or "descending". `page_size`: 0 is 100, at most the server's limit (1,000), and must
+        `order`: "asc" (the default) or "desc". `page_size`: 0 is 100, at most the server's limit (1,000), and must
         be 0 when the filter has a window (last_n or page). Raises InvalidPageToken, AmbiguousSession.
         """
         request = es.ListEventsRequest(
             session=self._ref(session),
             filter=filter,
-            order=enum_value(dict(es.SortOrder.items()), "SORT_ORDER_", order, "order"),
+            order=sort_order(order),
             page_size=page_size,
             page_token=page_token,
         )

@@ -11,8 +11,10 @@ from typing import TYPE_CHECKING, Any, Self, TypeVar, cast
 import grpc
 import grpc.aio
 
-from .._channel import address_or_default, call_metadata, channel_options, credentials
-from .._convert import SessionLike, session_ref
+from .._address import endpoint
+from .._arguments import NamesArguments
+from .._channel import call_metadata, channel_options, check_plaintext_token, credentials
+from .._convert import SessionLike, app_of, session_ref, user_of
 from ..errors import from_rpc_error, readable
 from ..v1.compaction_service_pb2_grpc import CompactionServiceStub
 from ..v1.consumer_service_pb2_grpc import ConsumerServiceStub
@@ -57,7 +59,7 @@ class _Stubs:
         self.tools = cast("ToolServiceAsyncStub", ToolServiceStub(channel))
 
 
-class AsyncConnection:
+class AsyncConnection(NamesArguments):
     """What every client is made of."""
 
     def __init__(
@@ -68,15 +70,19 @@ class AsyncConnection:
         app: str = "",
         user_id: str = "",
         timeout: float = 30.0,
-        tls: bool | grpc.ChannelCredentials = False,
+        tls: bool | grpc.ChannelCredentials | None = None,
+        allow_plaintext_token: bool | None = None,
         options: Sequence[tuple[str, Any]] = (),
     ) -> None:
-        self.address = address_or_default(address)
+        where = endpoint(address)
+        self.address = where.target
         self.app = app
         self.user_id = user_id
         self.timeout = timeout
         self._metadata = call_metadata(token)
-        self._credentials = credentials(tls)
+        self._credentials = credentials(tls, where)
+        if self._metadata and self._credentials is None:
+            check_plaintext_token(where, allow_plaintext_token)
         self._options = channel_options(options)
         self._opened: _Stubs | None = None
         self._closed = False
@@ -100,13 +106,19 @@ class AsyncConnection:
     def _ref(self, session: SessionLike) -> SessionRef:
         return session_ref(session, self.app, self.user_id)
 
-    def _scope(self, user_id: str | None, app: str | None, labels: Mapping[str, str] | None) -> ChangeScope:
-        """Whose changes: by default of the client's user and app; "" is any user, or no app."""
-        return ChangeScope(
-            app=(self.app or None) if app is None else app,
-            user_id=self.user_id if user_id is None else user_id,
-            labels=labels,
-        )
+    def _user(self, user_id: str | None, all_users: bool = False) -> str:
+        """The user of a request: the client's where it names none; "" is every user."""
+        return user_of(user_id, self.user_id, all_users)
+
+    def _app(self, app: str | None, all_apps: bool = False) -> str | None:
+        """The app of a request: the client's where it names none; None is every app, "" sessions without one."""
+        return app_of(app, self.app, all_apps)
+
+    def _scope(
+        self, user_id: str | None, app: str | None, labels: Mapping[str, str] | None, all_users: bool, all_apps: bool
+    ) -> ChangeScope:
+        """Whose changes."""
+        return ChangeScope(app=self._app(app, all_apps), user_id=self._user(user_id, all_users), labels=labels)
 
     async def _stubs(self) -> _Stubs:
         """The stubs; the first call makes the channel, which then belongs to the running event loop."""
@@ -128,4 +140,4 @@ class AsyncConnection:
         try:
             return readable(await method(request, timeout=None if seconds == math.inf else seconds, metadata=self._metadata))
         except grpc.RpcError as error:
-            raise from_rpc_error(error, self.address) from error
+            raise from_rpc_error(error, self.address) from None

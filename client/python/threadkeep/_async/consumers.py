@@ -26,6 +26,8 @@ class AsyncConsumers(AsyncConnection):
         *,
         user_id: str | None = None,
         app: str | None = None,
+        all_users: bool = False,
+        all_apps: bool = False,
         labels: Mapping[str, str] | None = None,
         filter: EventFilter | None = None,  # noqa: A002
         from_beginning: bool = False,
@@ -50,21 +52,19 @@ class AsyncConsumers(AsyncConnection):
         When the stream breaks, or the server found the member too slow, it joins again, after pauses as in `watch` and for
         ever. Handlers that still run go on, and their session waits for them; their change comes again.
 
-        `user_id`, `app`, `labels`, `filter`: whose changes and which events, as in `watch`; the same for all members.
-        `from_beginning`: where a new consumer starts, by default with what is committed from now on. `member_id`: shown to
-        operators, by default of the server's making. `max_outstanding`: deliveries unacknowledged at once; 0 is 256, at most
-        10,000. Only the first member's count: `max_attempts` (0 is 5, at most 1,000), `ack_timeout`, in which each delivery
-        is to be acknowledged (60 seconds; 1 second to 1 day), and `partitions`, into which sessions are spread and which limit
-        how many handlers can run at once (0 is 32, at most 256).
+        Whose changes and which events: as in `watch`, the same for all members. `from_beginning`: where a new consumer starts,
+        by default with what is committed from now on. `member_id`: shown to operators, by default of the server's making.
+        `max_outstanding`: deliveries unacknowledged at once; 0 is 256, at most 10,000. Only the first member's count:
+        `max_attempts` (0 is 5, at most 1,000), `ack_timeout` for each delivery (60 seconds; 1 second to 1 day), and
+        `partitions`, which limit how many handlers can run at once (0 is 32, at most 256).
 
-        Raises ConsumerMismatch, ConsumerNotFound when it is deleted, ResumePositionExpired when the feed no longer holds what
-        comes next, and QuotaExceeded.
+        Raises ConsumerMismatch, ConsumerNotFound when it is deleted, ResumePositionExpired as in `watch`, and QuotaExceeded.
         """
         if check(concurrency, int, "concurrency") < 1:
             raise ValueError("concurrency must be at least 1")
         join = ns.JoinConsumer(
             name=name,
-            scope=self._scope(user_id, app, labels),
+            scope=self._scope(user_id, app, labels, all_users, all_apps),
             filter=filter,
             from_beginning=from_beginning,
             member_id=member_id,

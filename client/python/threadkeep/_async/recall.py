@@ -26,6 +26,7 @@ class AsyncRecall(AsyncConnection):
         user_id: str | None = None,
         app: str | None = None,
         all_users: bool = False,
+        all_apps: bool = False,
         filter: EventFilter | None = None,  # noqa: A002
         page_size: int = 0,
         page_token: str = "",
@@ -34,24 +35,25 @@ class AsyncRecall(AsyncConnection):
     ) -> rs.SearchEventsResponse:
         """One page of the events that answer `query` (at most 1,024 characters), archived ones included.
 
-        Looks in `session`, or in all sessions of `user_id` (default the client's) in `app` (default the client's, else any),
-        or, with `all_users`, in those of every user of `app` (default the client's; "" is sessions without one). By default
-        finds literal text, oldest first; `mode="ranked"` answers questions, best first; see SearchOptions for it and the
-        other options. `page_size`: 0 is 10, at most 1,000. Raises SessionNotFound, AmbiguousSession, InvalidPageToken,
+        Looks in `session`, or in all sessions of `user_id` (default the client's) in `app` (default the client's, else any, as
+        with `all_apps`), or, with `all_users`, in those of every user of `app` (default the client's; "" is sessions without
+        one), but not of every user in every app. By default answers questions, best first, and finds literally, oldest first,
+        what is in double quotes; see SearchOptions for `mode` and the other options. `page_size`: 0 is 10, at most 1,000.
+        Raises SessionNotFound, AmbiguousSession, InvalidPageToken,
         EmbedderNotConfigured, EmbedderFailed.
         """
-        if session is not None and (user_id is not None or app is not None or all_users):
+        if session is not None and (user_id is not None or app is not None or all_users or all_apps):
             raise ValueError("give either session, or user_id and app, or all_users and app")
-        if all_users and user_id is not None:
-            raise ValueError("give either user_id or all_users")
+        if all_users and all_apps:
+            raise ValueError("a search is of one user or of one app: give either all_users or all_apps")
+        whose, where = self._user(user_id, all_users), self._app(app, all_apps)
         request = rs.SearchEventsRequest(query=query, filter=filter, page_size=page_size, page_token=page_token)
         if session is not None:
             request.session.CopyFrom(self._ref(session))
         elif all_users:
-            request.app.CopyFrom(rs.AppScope(app=self.app if app is None else app))
+            request.app.CopyFrom(rs.AppScope(app=where or ""))
         else:
-            where = (self.app or None) if app is None else app
-            request.user.CopyFrom(rs.UserScope(app=where, user_id=self.user_id if user_id is None else user_id))
+            request.user.CopyFrom(rs.UserScope(app=where, user_id=whose))
         return await self._call((await self._stubs()).recall.SearchEvents, with_options(request, options), timeout)
 
     async def search(
@@ -62,6 +64,7 @@ class AsyncRecall(AsyncConnection):
         user_id: str | None = None,
         app: str | None = None,
         all_users: bool = False,
+        all_apps: bool = False,
         filter: EventFilter | None = None,  # noqa: A002
         page_size: int = 0,
         timeout: float | None = None,
@@ -76,6 +79,7 @@ class AsyncRecall(AsyncConnection):
                 user_id=user_id,
                 app=app,
                 all_users=all_users,
+                all_apps=all_apps,
                 filter=filter,
                 page_size=page_size,
                 page_token=token,
@@ -86,9 +90,9 @@ class AsyncRecall(AsyncConnection):
                 yield hit
             token, more = page.next_page_token, bool(page.next_page_token)
 
-    def memory(self, user_id: str | None = None, *, app: str | None = None) -> AsyncUserMemory:
+    def memory(self, *, user_id: str | None = None, app: str | None = None) -> AsyncUserMemory:
         """The long-term memory of a user in an app, by default the client's. Makes no call."""
-        return AsyncUserMemory(self, app=self.app if app is None else app, user_id=self.user_id if user_id is None else user_id)
+        return AsyncUserMemory(self, app=self._app(app) or "", user_id=self._user(user_id))
 
     async def list_tools(self, *, timeout: float | None = None) -> Sequence[ts.ToolDefinition]:
         """The recall tools that the server runs, to be declared to a model as they are, but for those with `declared` false."""

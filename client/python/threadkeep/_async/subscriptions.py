@@ -24,6 +24,8 @@ class AsyncSubscriptions(AsyncConnection):
         *,
         user_id: str | None = None,
         app: str | None = None,
+        all_users: bool = False,
+        all_apps: bool = False,
         labels: Mapping[str, str] | None = None,
         filter: EventFilter | None = None,  # noqa: A002
         resume_token: str | None = None,
@@ -34,8 +36,8 @@ class AsyncSubscriptions(AsyncConnection):
     ) -> AsyncGenerator[Change]:
         """Follow every change of one session, or of all sessions of a scope: in order, each once, an append as a whole.
 
-        `session`: follow this one, which need not exist yet. Else `user_id`: by default the client's; "" is any; `app`: by
-        default the client's, else any; "" is sessions without one; `labels`: only sessions that bear all of them, at most 64.
+        `session`: follow this one, which need not exist yet. Else `user_id`, `app`, `all_users`, `all_apps`: whose sessions, as
+        in `list_sessions`, by default the client's; `labels`: only sessions with all of them, at most 64.
         `filter`: which events to deliver, without a window; an append of which nothing is left is not told.
 
         It starts with what is committed from now on; or after the change that bore `resume_token`; or, of one session, with
@@ -54,11 +56,11 @@ class AsyncSubscriptions(AsyncConnection):
         ResumePositionExpired when the feed no longer holds what comes next: then changes were missed, so read the sessions
         again before you start at its `oldest_resume_token`.
         """
-        if session is not None and (user_id is not None or app is not None or labels is not None):
-            raise ValueError("give either session, or user_id, app and labels")
+        if session is not None and (user_id is not None or app is not None or labels is not None or all_users or all_apps):
+            raise ValueError("give either session, or whose sessions: user_id, app, labels, all_users, all_apps")
         if max_retries is not None and max_retries < 0:
             raise ValueError("max_retries must be at least 0")
-        whose = self._scope(user_id, app, labels) if session is None else self._ref(session)
+        whose = self._scope(user_id, app, labels, all_users, all_apps) if session is None else self._ref(session)
         request = _changes.watch_request(
             whose, filter, resume_token=resume_token, after_seq=after_seq, from_beginning=from_beginning
         )

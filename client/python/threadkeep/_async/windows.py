@@ -6,7 +6,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Iterable
 from typing import Unpack
 
 from .._convert import SessionLike, check
-from ..compaction import completed, policy_scope
+from ..compaction import archiving, completed, policy_scope, replacing
 from ..errors import VersionMismatch
 from ..memory import ContextFields, MemoryProvider, context_spec
 from ..messages import new_event_id, with_ids
@@ -85,8 +85,10 @@ class AsyncWindows(AsyncConnection):
         session: SessionLike,
         planned: cs.PlanCompactionResponse | None = None,
         *,
+        context: GetContextResponse | None = None,
         summary: str = "",
         archive: Iterable[str] = (),
+        from_seq: int = 0,
         through_seq: int | None = None,
         inserts: Iterable[CompactionInsert] = (),
         expected_window_version: int | None = None,
@@ -101,12 +103,20 @@ class AsyncWindows(AsyncConnection):
     ) -> cs.ApplyCompactionResponse:
         """Archive and insert, unless another compaction happened since the caller looked; appends do not matter.
 
-        Either what `plan_compaction` gave, with the `summary` it asks for, or the caller's own: `archive` (event ids) or
-        `through_seq` (all up to it), `inserts` (see `compaction.insert`), and the `expected_window_version` it read.
-        `expected_log_version`: appends matter too. A mismatch raises VersionMismatch, or with `report_mismatch` answers with
-        `applied` false. The client makes a `compaction_id`, so its own retries compact once; to retry across errors yourself
-        give one. Raises SessionNotFound, NothingToCompact, BrokenToolPair, EventNotFound, EventIdConflict.
+        With what `get_context` gave as `context`, and a `summary` of it (or `inserts`): what the context held is replaced, what
+        it left out stays; `through_seq` may end earlier. Or with what `plan_compaction` gave, and the `summary` it asks for.
+
+        Or the caller's own: `inserts` (see `compaction.insert`), `archive` (event ids) or `through_seq` (every active event up
+        to it, from `from_seq` on, seen or not), and the `expected_window_version` it read. `expected_log_version`: appends
+        matter too. A mismatch raises VersionMismatch, or with `report_mismatch` answers with `applied` false. `compaction_id`:
+        for retries of your own. Raises SessionNotFound, NothingToCompact, BrokenToolPair, EventNotFound, EventIdConflict.
         """
+        own = bool(archive) or bool(from_seq) or expected_window_version is not None
+        if context is not None:
+            if planned is not None or own:
+                raise ValueError("give either a context, or a plan, or what to archive")
+            inserts, from_seq, through_seq = replacing(context, summary, inserts, through_seq, branch)
+            expected_window_version = context.window_version
         request = cs.ApplyCompactionRequest(
             session=self._ref(session),
             compaction_id=compaction_id or new_event_id(),
@@ -119,21 +129,16 @@ class AsyncWindows(AsyncConnection):
             dry_run=dry_run,
         )
         if planned is not None:
-            own = (archive, through_seq, request.inserts, expected_window_version is not None, branch, strategy)
-            if any(own):
+            if own or any((through_seq, request.inserts, branch, strategy)):
                 raise ValueError("give either a plan or what to archive and insert, not both")
             plan = check(planned, cs.PlanCompactionResponse, "planned").plan
             request.inserts.extend(completed(plan, summary))
             request.branch, request.strategy = plan.branch, plan.strategy
             archive, expected_window_version = plan.archive_event_ids, planned.window_version
-        elif expected_window_version is None:
-            raise ValueError("give a plan, or the expected_window_version that you read")
+        if expected_window_version is None:
+            raise ValueError("give the context that was summarized, or a plan, or the expected_window_version that you read")
         request.expected_window_version = expected_window_version
-        request.event_ids.ids.extend(archive)
-        if through_seq is not None:
-            if request.event_ids.ids:
-                raise ValueError("give either archive or through_seq")
-            request.through_seq = through_seq
+        archiving(request, archive, from_seq, through_seq)
         return await self._call((await self._stubs()).compaction.ApplyCompaction, request, timeout)
 
     async def compact_with(
@@ -227,15 +232,16 @@ class AsyncWindows(AsyncConnection):
         session: SessionLike | None = None,
         user_id: str | None = None,
         app: str | None = None,
+        all_apps: bool = False,
         server: bool = False,
         timeout: float | None = None,
     ) -> None:
         """Have the server compact by itself, see `compaction.policy`; or never, see `compaction.disabled`.
 
-        For one scope: a session, a user's sessions (of one app, or of all), an app's, or with `server` all of the tenant. The
-        narrowest that is set applies. Raises SessionNotFound.
+        For one scope: a session, a user's sessions (of one app, by default the client's, or with `all_apps` of all), an app's,
+        or with `server` all of the tenant. The narrowest that is set applies. Raises SessionNotFound.
         """
-        scope = policy_scope(None if session is None else self._ref(session), user_id, app, server)
+        scope = self._policy_scope(session, user_id, app, all_apps, server)
         request = cs.SetCompactionPolicyRequest(scope=scope, policy=check(policy, CompactionPolicy, "policy"))
         await self._call((await self._stubs()).compaction.SetCompactionPolicy, request, timeout)
 
@@ -245,11 +251,12 @@ class AsyncWindows(AsyncConnection):
         session: SessionLike | None = None,
         user_id: str | None = None,
         app: str | None = None,
+        all_apps: bool = False,
         server: bool = False,
         timeout: float | None = None,
     ) -> cs.GetCompactionPolicyResponse:
         """The policy of one scope, and the one that applies there, with the scope that it is set on. Raises SessionNotFound."""
-        scope = policy_scope(None if session is None else self._ref(session), user_id, app, server)
+        scope = self._policy_scope(session, user_id, app, all_apps, server)
         request = cs.GetCompactionPolicyRequest(scope=scope)
         return await self._call((await self._stubs()).compaction.GetCompactionPolicy, request, timeout)
 
@@ -259,10 +266,20 @@ class AsyncWindows(AsyncConnection):
         session: SessionLike | None = None,
         user_id: str | None = None,
         app: str | None = None,
+        all_apps: bool = False,
         server: bool = False,
         timeout: float | None = None,
     ) -> None:
         """Remove the policy of one scope; the next wider one then applies. Raises SessionNotFound."""
-        scope = policy_scope(None if session is None else self._ref(session), user_id, app, server)
+        scope = self._policy_scope(session, user_id, app, all_apps, server)
         request = cs.SetCompactionPolicyRequest(scope=scope)
         await self._call((await self._stubs()).compaction.SetCompactionPolicy, request, timeout)
+
+    def _policy_scope(
+        self, session: SessionLike | None, user_id: str | None, app: str | None, all_apps: bool, server: bool
+    ) -> cs.PolicyScope:
+        """Whom a policy is for; a user's is of the client's app unless it says otherwise."""
+        if all_apps and user_id is None:
+            raise ValueError("all_apps goes with user_id")
+        app = app if user_id is None else self._app(app, all_apps)
+        return policy_scope(None if session is None else self._ref(session), user_id, app, server)

@@ -8,6 +8,7 @@ from collections.abc import Iterator, Iterable, Sequence
 from datetime import datetime, timedelta
 from typing import Unpack
 
+from .._arguments import NamesArguments
 from .._convert import Metadata, SessionLike, json_text, session_ref, timestamp
 from .._recall import MemorySelection, entries, memory_filter, recency_of, search_mode
 from ..v1 import memory_service_pb2 as ms
@@ -18,7 +19,7 @@ from ..v1.session_pb2 import SessionRef
 from .connection import Connection
 
 
-class UserMemory:
+class UserMemory(NamesArguments):
     """What is remembered of one user in one app, across sessions. Made by the client's `memory`, and used as long as it.
 
     Nothing reaches beyond that user and that app: an empty app is memories without an app, not those of every app. Every method
@@ -84,8 +85,8 @@ class UserMemory:
     ) -> ms.SearchMemoryResponse:
         """The entries that answer the query (at most 1,024 characters), best first; an empty query finds nothing.
 
-        `mode`: "substring", "ranked", "semantic" or "hybrid", which is the default where the server has an embedder, else
-        "ranked". `top_k`: 0 is 5 with "semantic", else 10; at most 1,000. `min_score`: "semantic" alone, the least cosine.
+        `mode`: "auto" (the default), "substring", "ranked", "semantic" or "hybrid"; see SearchOptions for it and for
+        `min_score`, the least score of an entry. `top_k`: 0 is 5 with "semantic", else 10; at most 1,000.
         `recency`: lifts newer entries, see SearchOptions. `reference_time`: what "yesterday" refers to, by default now. Of
         those selected by `session_ids`, `authors`, `from_time`, `to_time` and `metadata` (see MemorySelection). Raises
         EmbedderNotConfigured, EmbedderFailed.

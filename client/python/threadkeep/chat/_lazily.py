@@ -1,9 +1,13 @@
-"""Names of the kit that are imported when they are first asked for: behind them stand libraries that not everybody has."""
+"""Names of the kit that are imported when they are first asked for: behind them stand libraries that not everybody has.
+
+The package imports this first, and with it `_extra`: who lacks a library of the kit reads which extra to install.
+"""
 
 from __future__ import annotations
 
-from importlib import import_module
 from typing import Any
+
+from ._extra import required
 
 _MODULES = {
     "AnthropicModel": "_sync.anthropic_model",
@@ -19,8 +23,4 @@ def loaded(name: str) -> Any:
     """Raises AttributeError for a name that is none, ImportError if the library is missing."""
     if name not in _MODULES:
         raise AttributeError(f"module 'threadkeep.chat' has no attribute {name!r}")
-    try:
-        module = import_module(f".{_MODULES[name]}", __package__)
-    except ModuleNotFoundError as error:
-        raise ImportError(f"{name} needs {error.name}; install the extra: pip install 'threadkeep[chat]'") from error
-    return getattr(module, name)
+    return getattr(required(f"{__package__}.{_MODULES[name]}", name), name)

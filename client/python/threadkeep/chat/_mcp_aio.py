@@ -7,6 +7,7 @@ from collections.abc import Awaitable, Callable
 from contextlib import AsyncExitStack
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from ._extra import required
 from .errors import ChatError
 
 if TYPE_CHECKING:
@@ -23,9 +24,8 @@ class Connection:
     """
 
     def __init__(self, target: Any) -> None:
-        from mcp import ClientSession
-
-        self._given = target if isinstance(target, ClientSession) or is_connected(target) else None
+        library = required("mcp", "McpServer")
+        self._given = target if isinstance(target, library.ClientSession) or is_connected(target) else None
         self._target = target
         self._server: Any = self._given
         self._holder: asyncio.Task[None] | None = None

@@ -8,6 +8,7 @@ from collections.abc import Awaitable, Callable
 from concurrent.futures import CancelledError, Future
 from typing import Any, TypeVar
 
+from ._extra import required
 from ._mcp_aio import NOT_CONNECTED, hold, is_connected
 from .errors import ChatError
 
@@ -18,9 +19,8 @@ class Connection:
     """Any thread may ask. What is connected already belongs to an event loop: it is refused with TypeError."""
 
     def __init__(self, target: Any) -> None:
-        from mcp import ClientSession
-
-        if isinstance(target, ClientSession) or is_connected(target):
+        library = required("mcp", "McpServer")
+        if isinstance(target, library.ClientSession) or is_connected(target):
             raise TypeError("this connection belongs to an event loop; use AsyncMcpServer, or give what it was made of")
         self._target = target
         self._server: Any = None

@@ -9,6 +9,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import fields
 from typing import Any
 
+from .. import AsyncClient, Client
 from ..v1.session_pb2 import Session, SessionRef
 from .errors import InvalidTool
 from .function_tools import function_tool, runs_async
@@ -175,6 +176,14 @@ def check_form(thing: object, kind: type, client: str, way: tuple[str, str]) -> 
         raise TypeError(f"{client} cannot await {given}: give it to {other}, or give {_a(name)} here")
     if blocks and is_async:
         raise TypeError(f"{client} would be blocked by {given}: give it to {other}, or give {_a(name)} here")
+
+
+def check_sdk(client: object, taker: str) -> None:
+    """Raises TypeError if this is the SDK's client of the other form. `taker`: the class that it is given to."""
+    is_async = taker.startswith("Async")
+    if isinstance(client, Client if is_async else AsyncClient):
+        own, other = ("AsyncClient", taker.removeprefix("Async")) if is_async else ("Client", f"Async{taker}")
+        raise TypeError(f"{taker} needs {_a(own)}, not {_a(type(client).__name__)}: give it to {other}, or give {_a(own)} here")
 
 
 def _a(name: str) -> str:

@@ -67,10 +67,11 @@ class LoopRound:
     """The chunks of one answer: what may be given out at once, and what waits until it is known how the turn goes on, which
     is tool calls, and how the answer ends after them."""
 
-    __slots__ = ("_answers", "_whole", "held")
+    __slots__ = ("_answer", "_answers", "_held", "_whole")
 
     def __init__(self) -> None:
-        self.held: list[ChatClientResponse] = []
+        self._held: list[ChatClientResponse] = []
+        self._answer: ChatClientResponse | None = None
         self._whole = Aggregator()
         self._answers = False
 
@@ -78,16 +79,25 @@ class LoopRound:
         """Takes a chunk. Returns what of it may be given out: all, from the first tool call on only what it says, or None."""
         self._whole.add(chunk)
         self._answers = self._answers or chunk.response is not None
-        if not chunk.tool_calls and not self.held:
+        if not chunk.tool_calls and not self._held:
             return chunk
         said = _without_calls(chunk)
-        self.held.append(chunk if said is None else _only_calls(chunk))
+        self._held.append(chunk if said is None else _only_calls(chunk))
         return said
 
     def answer(self) -> ChatClientResponse:
         """All of them together; without a response if no chunk had one."""
-        whole = self._whole.response()
-        return whole if self._answers else whole.with_response(None)
+        if self._answer is None:
+            whole = self._whole.response()
+            self._answer = whole if self._answers else whole.with_response(None)
+        return self._answer
+
+    def ending(self, answer: ChatClientResponse) -> list[ChatClientResponse]:
+        """What is left to give out when this answer ends the turn: what was held back, or, if the answer is not the round's any
+        more, the calls that it makes and how it ends."""
+        if answer.response is self.answer().response:
+            return self._held
+        return [_only_calls(answer)] if self._held or answer.tool_calls else []
 
 
 def _without_calls(chunk: ChatClientResponse) -> ChatClientResponse | None:

@@ -68,7 +68,7 @@ def _stored(part: Part) -> StoredPart:
 def _said(part: StoredPart) -> Part | None:
     match part.WhichOneof("content"):
         case "text":
-            return Text(part.text.text)
+            return Text(part.text)
         case "reasoning":
             return Reasoning(part.reasoning.text, part.reasoning.signature, part.reasoning.encrypted)
         case "tool_call":

@@ -60,7 +60,7 @@ def run(arguments: list[str]) -> int:
     try:
         return _invoke(arguments)
     except KeyboardInterrupt:
-        failure = CliError("interrupted; what was sent stays, and running an import again continues it", Exit.INTERRUPTED)
+        return Exit.INTERRUPTED
     except BrokenPipeError:  # whoever read our output has gone
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return Exit.FAILED
@@ -75,7 +75,7 @@ def _failure(error: Exception) -> CliError:
     if isinstance(error, CliError):
         return error
     if isinstance(error, ThreadkeepError):
-        return from_server(error, "")
+        return from_server(error)
     if isinstance(error, OSError):
         return from_system(error)
     if isinstance(error, UnicodeError):
@@ -127,10 +127,17 @@ def _base(
     address: Address = None,
     token: Token = None,
     json: Json = False,
+    allow_plaintext_token: Annotated[
+        bool,
+        typer.Option(
+            "--allow-plaintext-token",
+            help="Send the token to another machine without TLS. (env THREADKEEP_ALLOW_PLAINTEXT_TOKEN=1)",
+        ),
+    ] = False,
     version: Annotated[
         bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version and exit.")
     ] = False,
 ) -> None:
-    ctx.obj = Cli(address, token, json)
+    ctx.obj = Cli(address, token, json, allow_plaintext_token or None)
     if ctx.invoked_subcommand is None:
         typer.echo(ctx.get_help())

@@ -10,7 +10,7 @@ from typing import Annotated, TypeVar
 import typer
 
 from .. import AsyncClient
-from .._channel import address_or_default
+from .._address import endpoint
 from ..errors import ThreadkeepError
 from ..v1.session_pb2 import SessionRef
 from .failures import CliError, Exit, from_server
@@ -24,6 +24,7 @@ Address = Annotated[
 Token = Annotated[str | None, typer.Option("--token", help="The bearer token. (env THREADKEEP_TOKEN)")]
 Json = Annotated[bool, typer.Option("--json", help="Write JSON for programs: one object, or one to a line.")]
 User = Annotated[str, typer.Option("--user", help="The user who owns the session.")]
+AllUsers = Annotated[bool, typer.Option("--all-users", help="Of every user that the token reaches.")]
 App = Annotated[str | None, typer.Option("--app", help="The application of the session.")]
 SessionId = Annotated[str, typer.Argument(metavar="SESSION", help="The session's id.")]
 
@@ -35,29 +36,31 @@ class Cli:
     address: str | None = None
     token: str | None = None
     json: bool = False
+    allow_plaintext_token: bool | None = None
 
     def call(self, use: Callable[[AsyncClient], Awaitable[Result]]) -> Result:
         """Runs calls against the server; CliError tells of its errors."""
 
         async def connected() -> Result:
-            async with AsyncClient(self.address, token=self.token) as client:
+            async with AsyncClient(self.address, token=self.token, allow_plaintext_token=self.allow_plaintext_token) as client:
                 return await use(client)
 
         try:
             return asyncio.run(connected())
         except ThreadkeepError as error:
-            raise from_server(error, self.server) from error
+            raise from_server(error) from error
 
     @property
     def server(self) -> str:
         """The address that is used."""
-        return address_or_default(self.address)
+        return endpoint(self.address).target
 
 
 def cli_of(ctx: typer.Context, address: str | None, token: str | None, json: bool) -> Cli:
     """A command's own options, completed by those given before the command."""
     base = ctx.find_object(Cli) or Cli()
-    return Cli(address or base.address, base.token if token is None else token, json or base.json)
+    token = base.token if token is None else token
+    return Cli(address or base.address, token, json or base.json, base.allow_plaintext_token)
 
 
 def ref_of(session_id: str, user: str, app: str | None) -> SessionRef:
@@ -65,6 +68,12 @@ def ref_of(session_id: str, user: str, app: str | None) -> SessionRef:
     if not session_id:
         raise usage("SESSION must not be empty; `threadkeep sessions list` shows what is there")
     return SessionRef(app=app or "", user_id=user, session_id=session_id)
+
+
+def check_users(user: str, all_users: bool) -> None:
+    """One user, or every user."""
+    if user and all_users:
+        raise usage("give either --user or --all-users")
 
 
 def pairs(given: list[str], option: str) -> dict[str, str]:

@@ -55,22 +55,22 @@ def list_events(
     session: SessionId,
     user: User = "",
     app: App = None,
-    last: Annotated[int | None, typer.Option(min=1, help="The newest so many, extended to whole turns.")] = None,
+    last_n: Annotated[int | None, typer.Option(min=1, help="The newest so many, extended to whole turns.")] = None,
     role: Annotated[list[Role] | None, typer.Option(help="Only this role; may be repeated.")] = None,
     keyword: Annotated[list[str] | None, typer.Option(help="Text must hold this; may be repeated: all.")] = None,
     author: Annotated[list[str] | None, typer.Option(help="Only this agent id; may be repeated.")] = None,
     branch: Annotated[str, typer.Option(help="What an agent on this branch sees.")] = "",
     after_seq: Annotated[int | None, typer.Option(help="Only events with a greater seq.")] = None,
     before_seq: Annotated[int | None, typer.Option(help="Only events with a lesser seq.")] = None,
-    from_time: Annotated[datetime | None, typer.Option("--from", help="Only events at or after this time.")] = None,
-    to_time: Annotated[datetime | None, typer.Option("--to", help="Only events at or before this time.")] = None,
+    from_time: Annotated[datetime | None, typer.Option(help="Only events at or after this time.")] = None,
+    to_time: Annotated[datetime | None, typer.Option(help="Only events at or before this time.")] = None,
     active: Annotated[bool, typer.Option("--active", help="Without what compaction archived.")] = False,
     limit: Annotated[int, typer.Option(min=0, help="At most so many; 0 is all.")] = 1000,
     address: Address = None,
     token: Token = None,
     json: Json = False,
 ) -> None:
-    """List a session's events in window order. With --json, one to a line."""
+    """List a session's events in window order, archived ones and summaries marked. With --json, one to a line."""
     cli = cli_of(ctx, address, token, json)
     chosen = event_filter(
         from_time=aware(from_time),
@@ -83,21 +83,29 @@ def list_events(
         keywords=keyword or (),
         match="all",
         branch=branch,
-        last_n=last,
+        last_n=last_n,
     )
 
-    listing = Listing(event_json if cli.json else None, event_table, partial(add_event_row, (keyword or [""])[0]), "no events")
+    row = partial(add_event_row, (keyword or [""])[0], marked=True)
+    listing = Listing(event_json if cli.json else None, partial(event_table, marked=True), row, "no events")
+    order = _Order()
 
     async def found(client: AsyncClient) -> bool:
         ref = (await client.get_session(ref_of(session, user, app))).ref
         async for event in client.events(ref, chosen, page_size=_page(chosen, limit)):
             if limit and listing.count == limit:
                 return True
+            order.see(event.seq)
             listing.add(event)
         return False
 
     more = cli.call(found)
     listing.end()
+    if not (order.ascending or cli.json):
+        print(
+            "note: seqs do not ascend: a summary is newer than the events after it, and stands where those it replaced stood",
+            file=sys.stderr,
+        )
     if more:
         print(f"only the first {limit:,} are shown; --after-seq goes on, --limit 0 shows all", file=sys.stderr)
 
@@ -206,7 +214,7 @@ def part_rows(part: Part) -> list[tuple[str, str]]:
     """One part of a message, whole, as names and values."""
     kind = part.WhichOneof("content")
     if kind == "text":
-        return [("text", part.text.text)]
+        return [("text", part.text)]
     if kind == "reasoning":
         return [("reasoning", part.reasoning.text or "(encrypted)")]
     if kind == "tool_call":
@@ -226,15 +234,32 @@ def part_rows(part: Part) -> list[tuple[str, str]]:
     return [("part", "of a kind that this version does not know")]
 
 
-def event_table() -> Table:
-    return table("seq", "time", "role", "author", "content", ids=("author",), numbers=("seq",), rest="content")
+class _Order:
+    """Whether the seqs that were seen ascend."""
+
+    def __init__(self) -> None:
+        self._last = 0
+        self.ascending = True
+
+    def see(self, seq: int) -> None:
+        """The next one."""
+        self.ascending = self.ascending and seq > self._last
+        self._last = seq
 
 
-def add_event_row(keyword: str, made: Table, event: event_pb2.SessionEvent) -> None:
+def event_table(*, marked: bool = False) -> Table:
+    """An empty table of events; `marked` has a column that says which are archived and which are summaries."""
+    state = ("state",) if marked else ()
+    return table("seq", *state, "time", "role", "author", "content", ids=("author",), numbers=("seq",), rest="content")
+
+
+def add_event_row(keyword: str, made: Table, event: event_pb2.SessionEvent, *, marked: bool = False) -> None:
+    """The row of an event."""
     time = shown_time(event.event_time if event.HasField("event_time") else event.record_time)
     content = excerpt(summary_of(event), keyword, room())
     style = "dim" if event.archived else ""
-    made.add_row(str(event.seq), time, role_of(event), Text(plain(event.author)), content, style=style)
+    state = ("archived" if event.archived else "summary" if event.synthetic else "",) if marked else ()
+    made.add_row(str(event.seq), *state, time, role_of(event), Text(plain(event.author)), content, style=style)
 
 
 def _content(argument: str | None, option: str | None, role: Role, call_id: str) -> str | Part:

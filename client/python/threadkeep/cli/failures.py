@@ -19,10 +19,10 @@ from ..errors import (
     InvalidField,
     MemoryNotConfigured,
     PermissionDenied,
-    ThreadkeepError,
     ResumePositionExpired,
     SessionNotFound,
     SummarizerNotConfigured,
+    ThreadkeepError,
     Unauthenticated,
     Unavailable,
 )
@@ -57,7 +57,7 @@ _NEXT: Mapping[type[ThreadkeepError], str] = {
     SessionNotFound: "`threadkeep sessions list` shows what is there; `events append --create` makes it",
     EventNotFound: "`threadkeep events list SESSION` shows what is there",
     ConsumerNotFound: "`threadkeep consumers list` shows what is there",
-    ResumePositionExpired: "read the sessions again; `watch --from-start` then follows from the oldest change that is there",
+    ResumePositionExpired: "read the sessions again; `watch --from-beginning` then follows from the oldest change",
     AmbiguousSession: "give --user and --app",
     PermissionDenied: "give a --token that reaches it",
     Unauthenticated: "give --token, or set THREADKEEP_TOKEN",
@@ -74,17 +74,18 @@ _NEXT: Mapping[type[ThreadkeepError], str] = {
 
 # The options by which the command line sets what the server calls by another name.
 _OPTIONS: Mapping[str, str] = {
+    "session.user_id": "give --user",
     "scope.user_id": "give --user",
     "user.user_id": "give --user",
     "memories[0].metadata_json": """give --metadata as in '{"kind": "taste"}'""",
 }
 
 
-def from_server(error: ThreadkeepError, address: str) -> CliError:
+def from_server(error: ThreadkeepError) -> CliError:
     """What the server, or its absence, means to whoever runs the command."""
     reason = error.reason or error.code.name
     if isinstance(error, Unavailable) and not error.reason:
-        message = f"no server answers at {address}; start one with `threadkeep serve`, or give --address"
+        message = one_line(error.message) + (", or give --address" if error.message.endswith("`threadkeep serve`") else "")
         return CliError(message, Exit.UNAVAILABLE, reason=reason, metadata=error.metadata)
     code = Exit.FAILED
     if isinstance(error, (SessionNotFound, EventNotFound, ConsumerNotFound)):

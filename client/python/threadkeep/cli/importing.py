@@ -11,9 +11,9 @@ from .. import AsyncClient, CreateOptions
 from ..errors import (
     EventIdConflict,
     RateLimited,
-    ThreadkeepError,
     SessionAlreadyExists,
     SessionNotFound,
+    ThreadkeepError,
     Unavailable,
     VersionMismatch,
 )
@@ -153,12 +153,14 @@ class Importer:
             self._advance(self.tally)
 
     async def _create(self, target: _Target) -> None:
-        ref, options = target.start.session.ref, self._options(target)
+        session, options = target.start.session, self._options(target)
+        ref, began = session.ref, session.create_time.ToNanoseconds() if session.HasField("create_time") else None
         try:
-            await self._client.create_session(ref.user_id, app=ref.app, session_id=ref.session_id, **options)
+            await self._client.create_session(ref.session_id, user_id=ref.user_id, app=ref.app, create_time=began, **options)
             self.tally.sessions_created += 1
         except SessionAlreadyExists:
             self.tally.sessions_found += 1
+        target.opened = True
 
     async def _append(self, target: _Target, items: list[EventItem]) -> None:
         if not target.start.restore:
@@ -168,6 +170,7 @@ class Importer:
             try:
                 target.stored = (await self._client.get_session(target.start.session.ref)).last_seq
             except SessionNotFound:
+                await self._create(target)  # an append would create it too, but with another create_time
                 target.stored = 0
         # What is stored already and what is not go separately: then either is a replay as a whole or stands right behind it.
         cut = sum(1 for each in items if each.seq <= target.stored)

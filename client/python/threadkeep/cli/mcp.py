@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 import sys
 from functools import partial
 from typing import Annotated
@@ -11,7 +12,7 @@ import typer
 
 from .. import AsyncClient
 from .context import Address, App, Token, cli_of, usage
-from .failures import CliError
+from .failures import CliError, Exit
 from .output import plain
 
 _NO_PORT = "--http takes HOST:PORT, for example 127.0.0.1:7490"
@@ -44,7 +45,8 @@ def mcp(
     host, port = _split(http) if http else ("", 0)
 
     async def use(client: AsyncClient) -> None:
-        if not http:
+        if not http:  # a thread that waits for standard input cannot be interrupted, and nothing here needs to be closed
+            signal.signal(signal.SIGINT, lambda number, frame: os._exit(Exit.INTERRUPTED))
             await serving.serve_stdio(client, binding)
             return
         secret = os.environ.get("THREADKEEP_MCP_TOKEN", "")

@@ -17,12 +17,12 @@ from ..messages import text_of
 from ..v1.event_pb2 import SessionEvent
 from ..v1.memory_pb2 import MemoryEntry
 from ..v1.memory_service_pb2 import AddSessionToMemoryResponse, DeleteMemoriesResponse
-from ..v1.recall_pb2 import SearchMode
 from .context import Address, Json, Token, cli_of, pairs, ref_of, usage
 from .failures import counted
 from .hits import blocks, highlights_json, marked, remarks
 from .output import Listing, as_json, console, plain, print_json, room, shown_time, table
-from .search import Mode
+from .ranking import MinScore
+from .search import Mode, ModeOption
 
 memory_app = typer.Typer(help="What is remembered of a user, across sessions.", no_args_is_help=True)
 
@@ -71,8 +71,8 @@ def ingest(
     sessions: Annotated[list[str], typer.Argument(metavar="SESSION...", help="The sessions' ids.")],
     user: Owner = "",
     app: App = None,
-    tools: Annotated[bool, typer.Option("--tools", help="Tool calls and results too.")] = False,
-    reasoning: Annotated[bool, typer.Option("--reasoning", help="Reasoning too.")] = False,
+    tools: Annotated[bool, typer.Option("--include-tools", help="Tool calls and results too.")] = False,
+    reasoning: Annotated[bool, typer.Option("--include-reasoning", help="Reasoning too.")] = False,
     address: Address = None,
     token: Token = None,
     json: Json = False,
@@ -101,11 +101,12 @@ def ingest(
 def search_memory(
     ctx: typer.Context,
     query: Annotated[str, typer.Argument(help="A question or keywords.")],
-    mode: Annotated[Mode | None, typer.Option(help="Default: hybrid where the server has an embedder, else ranked.")] = None,
+    mode: ModeOption = Mode.AUTO,
     user: Owner = "",
     app: App = None,
     session: Sessions = None,
     where: Metadata = None,
+    min_score: MinScore = None,
     limit: Annotated[int, typer.Option(min=1, max=1000, help="At most so many.")] = 10,
     address: Address = None,
     token: Token = None,
@@ -117,8 +118,8 @@ def search_memory(
     listing = Listing(_found_json if cli.json else None, partial(_table, "score"), _show_found, _nothing("found", app))
 
     async def found(client: AsyncClient) -> list[str]:
-        memory, how = _memory(client, user, app), mode or SearchMode.SEARCH_MODE_UNSPECIFIED
-        answer = await memory.search(query, mode=how, top_k=limit, **chosen)
+        memory = _memory(client, user, app)
+        answer = await memory.search(query, mode=mode.value, top_k=limit, min_score=min_score, **chosen)
         for entry in answer.entries:
             listing.add(entry)
         return remarks(answer, hybrid=mode is Mode.HYBRID)
@@ -202,7 +203,7 @@ def delete(
 
 
 def _memory(client: AsyncClient, user: str, app: str | None) -> AsyncUserMemory:
-    return client.memory(user or None, app=app)
+    return client.memory(user_id=user or None, app=app)
 
 
 def _nothing(what: str, app: str | None) -> str:

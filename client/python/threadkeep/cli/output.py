@@ -189,7 +189,7 @@ def summary_of(event: event_pb2.SessionEvent) -> str:
             pieces.append(f"→ {part.tool_call.name}({part.tool_call.arguments_json})")
         elif kind == "tool_result":
             result = part.tool_result
-            texts = [each.text.text for each in result.parts if each.HasField("text")]
+            texts = [each.text for each in result.parts if each.HasField("text")]
             pieces.append(f"← {result.name or result.call_id}: {' '.join(texts) or result.structured_json}")
         elif kind == "media":
             pieces.append(f"[{part.media.mime_type or 'media'}]")

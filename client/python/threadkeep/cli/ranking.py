@@ -21,7 +21,11 @@ _MOST_WEIGHT = 100
 MinScore = Annotated[
     float | None,
     typer.Option(
-        min=-1, max=1, help="Only hits of at least this cosine, from -1 to 1 (default all); with semantic.", show_default=False
+        min=-1,
+        max=1,
+        help="Only hits that score at least this, from 0 to 1; semantic: from -1. Default: none if the query has nothing "
+        "to do with what is there; 0 is all.",
+        show_default=False,
     ),
 ]
 Lift = Annotated[
@@ -30,7 +34,7 @@ Lift = Annotated[
         "--recency",
         metavar="AGE[,weight=N]",
         help="Lift newer events. AGE, as in 12h or 7d (s, m, h, d, w): when half of the lift is left. weight, above 0 to 100 "
-        "(default 1): how many times its score an event of now gets on top. Default: no lift. Not with substring.",
+        "(default 1): how many times its rank an event of now gets on top. Default: no lift. Not with substring.",
         show_default=False,
     ),
 ]
@@ -50,12 +54,10 @@ def with_ranking(
 ) -> SearchOptions:
     """The options with these three. CliError for what the mode does not take, or no server would."""
     if mode == "substring":
-        given = {"--min-score": min_score is not None, "--recency": bool(lift), "--reference-time": as_of is not None}
+        given = {"--recency": bool(lift), "--reference-time": as_of is not None}
         for name in (name for name, there in given.items() if there):
-            raise usage(f"{name} is not for substring search; add --mode {'semantic' if name == '--min-score' else 'ranked'}")
+            raise usage(f"{name} is not for substring search; add --mode ranked")
     if min_score is not None:
-        if mode != "semantic":
-            raise usage(f"--min-score is a cosine, which --mode {mode} does not tell; add --mode semantic")
         options["min_score"] = min_score
     if lift:
         options["recency"] = lift_of(lift)
@@ -70,18 +72,19 @@ def lift_of(text: str) -> Recency:
     name, _, number = rest.partition("=")
     if comma and name != "weight":
         raise usage(f"--recency takes AGE[,weight=N], as in 7d,weight=2, not {text!r}")
-    return recency(_age(age, text), _weight(number, text) if comma else 1.0)
+    return recency(duration_of(age, "--recency"), _weight(number, text) if comma else 1.0)
 
 
-def _age(age: str, text: str) -> timedelta:
-    if not _AGES.fullmatch(age):
-        raise usage(f"--recency takes an age as in 12h, 7d or 1h30m, not {text!r}")
+def duration_of(text: str, option: str) -> timedelta:
+    """`12h`, `7d`, `1h30m`. CliError for anything else, and for nothing."""
+    if not _AGES.fullmatch(text):
+        raise usage(f"{option} takes a duration as in 12h, 7d or 1h30m, not {text!r}")
     try:
-        found = sum((timedelta(**{_UNITS[unit]: float(number)}) for number, unit in _AGE.findall(age)), timedelta())
+        found = sum((timedelta(**{_UNITS[unit]: float(number)}) for number, unit in _AGE.findall(text)), timedelta())
     except OverflowError:
-        raise usage(f"--recency {text} is longer than there has been time") from None
+        raise usage(f"{option} {text} is longer than there has been time") from None
     if not found:
-        raise usage(f"--recency {text} must be above zero")
+        raise usage(f"{option} {text} must be above zero")
     return found
 
 

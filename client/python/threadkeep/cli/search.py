@@ -16,9 +16,10 @@ from rich.text import Text
 from .. import AsyncClient, SearchOptions
 from ..filters import event_filter
 from ..v1.filter_pb2 import EventFilter
+from ..v1.recall_pb2 import SearchMode
 from ..v1.recall_service_pb2 import SearchEventsResponse, SearchHit
 from ..v1.session_pb2 import SessionRef
-from .context import Address, App, Json, Token, cli_of, ref_of, usage
+from .context import Address, AllUsers, App, Json, Token, check_users, cli_of, ref_of, usage
 from .events import Role
 from .hits import around, blocks, highlights_json, hit_text, remarks
 from .output import Listing, console, event_json, plain, ref_json, role_of, room, shown_time, table
@@ -28,6 +29,7 @@ from .ranking import AsOf, Lift, MinScore, with_ranking
 class Mode(StrEnum):
     """How a query is understood."""
 
+    AUTO = "auto"
     SUBSTRING = "substring"
     RANKED = "ranked"
     SEMANTIC = "semantic"
@@ -51,23 +53,30 @@ class Group(StrEnum):
 
 
 ModeOption = Annotated[
-    Mode, typer.Option(help="substring: any part of the text; ranked: a question or keywords; the others need an embedder.")
+    Mode,
+    typer.Option(
+        help="auto: the server chooses, literally for what is in double quotes; substring: any part of the text; "
+        "ranked: a question or keywords; the others need an embedder."
+    ),
 ]
 
 
 def search(
     ctx: typer.Context,
-    query: Annotated[str, typer.Argument(help="What to look for: any part of the text in any case, or a question.")],
-    mode: ModeOption = Mode.SUBSTRING,
+    query: Annotated[str, typer.Argument(help="What to look for: a question, keywords, or literal text in double quotes.")],
+    mode: ModeOption = Mode.AUTO,
     session: Annotated[str, typer.Option("--session", help="Only in this session.")] = "",
     user: Annotated[str, typer.Option("--user", help="Only in this user's sessions (default every user's).")] = "",
+    all_users: AllUsers = False,
     app: App = None,
     role: Annotated[list[Role] | None, typer.Option(help="Only what this role said; may be repeated.")] = None,
     active: Annotated[bool, typer.Option("--active", help="Without what compaction archived.")] = False,
     neighbors: Annotated[
         int, typer.Option(min=0, max=10, help="Show so many events before and after each hit (with --json or on a terminal).")
     ] = 0,
-    group: Annotated[Group | None, typer.Option(help="One hit for each turn or session; not with substring.")] = None,
+    group: Annotated[
+        Group | None, typer.Option("--grouping", help="One hit for each turn or session; not with substring.")
+    ] = None,
     field: Annotated[list[Part] | None, typer.Option(help="Only in this field; may be repeated; not with substring.")] = None,
     min_score: MinScore = None,
     recency: Lift = "",
@@ -77,24 +86,24 @@ def search(
     token: Token = None,
     json: Json = False,
 ) -> None:
-    """Find what was said: literally, oldest first, or by rank, best first. With --json, one hit to a line.
+    """Find what was said: best first, or literally, oldest first. With --json, one hit to a line.
 
-    Looks into one session, one user's sessions, an app's, or (substring) all.
+    Looks into one session, one user's sessions, an app's, or (auto and substring) all, one user after another.
     """
     cli = cli_of(ctx, address, token, json)
+    check_users(user, all_users)
     chosen = event_filter(roles=[each.value for each in role or []], view="active" if active else "history")
     where = ref_of(session, user, app) if session else None
-    ranked = mode is not Mode.SUBSTRING
-    if ranked and where is None and not user and app is None:
+    if mode not in (Mode.AUTO, Mode.SUBSTRING) and where is None and not user and app is None:
         raise usage(f"--mode {mode} ranks within one scope: give --session, --user or --app")
     _check(mode, group, field or [])
     options: SearchOptions = {"mode": mode.value, "neighbors": neighbors, "fields": [each.value for each in field or []]}
     with_ranking(options, mode, min_score, recency, reference_time)
     if group is not None:
         options["grouping"] = group.value
-    shown = partial(_show, query, ranked)
-    listing = Listing(_json if cli.json else None, partial(_table, ranked), shown, "nothing found")
     answers: list[SearchEventsResponse] = []  # the newest alone, for what it tells beside its hits
+    shown = partial(_show, query, answers)
+    listing = Listing(_json if cli.json else None, partial(_table, answers), shown, "nothing found")
 
     def heard(answer: SearchEventsResponse) -> None:
         answers[:] = [answer]
@@ -111,10 +120,14 @@ def search(
     _tell_rest(answers, mode, more=more, limit=limit)
 
 
+def _ranked(answers: list[SearchEventsResponse]) -> bool:
+    return any(answer.mode != SearchMode.SEARCH_MODE_SUBSTRING for answer in answers)
+
+
 def _tell_rest(answers: list[SearchEventsResponse], mode: Mode, *, more: bool, limit: int) -> None:
     """What is not among the hits, and why, on standard error."""
     if more:
-        which = "first" if mode is Mode.SUBSTRING else "best"
+        which = "best" if _ranked(answers) else "first"
         shown_hits = f"{which} hit is" if limit == 1 else f"{which} {limit:,} hits are"
         print(f"only the {shown_hits} shown; --limit 0 shows all", file=sys.stderr)
     elif any(answer.truncated for answer in answers):
@@ -128,7 +141,7 @@ def _check(mode: Mode, group: Group | None, fields: list[Part]) -> None:
     """Refuses what the mode does not take, in the words of the command line."""
     beyond = next((each for each in fields if each is not Part.TEXT), None)
     if mode is Mode.SUBSTRING and (group or beyond):
-        wrong = f"--group {group}" if group else f"--field {beyond}"
+        wrong = f"--grouping {group}" if group else f"--field {beyond}"
         raise usage(f"{wrong} is not for substring search; add --mode ranked")
 
 
@@ -143,19 +156,19 @@ def _json(hit: SearchHit) -> dict[str, Any]:
     return value
 
 
-def _table(ranked: bool) -> Table:
+def _table(answers: list[SearchEventsResponse]) -> Table:
     if not sys.stdout.isatty():
-        scores = ("score",) if ranked else ()
+        scores = ("score",) if _ranked(answers) else ()
         return table(*scores, "user", "session", "seq", "time", "role", "text", numbers=("score", "seq"))
     return blocks()
 
 
-def _show(query: str, ranked: bool, made: Table, hit: SearchHit) -> None:
+def _show(query: str, answers: list[SearchEventsResponse], made: Table, hit: SearchHit) -> None:
     """On a terminal a line of where it is, what it says, and what is around it; elsewhere the columns of a table."""
     event, ref = hit.event, hit.session
     user, session = plain(ref.user_id), plain(ref.session_id)
     time = shown_time(event.event_time if event.HasField("event_time") else event.record_time)
-    score = (f"{hit.score:.3f}",) if ranked else ()
+    score = (f"{hit.score:.3f}",) if _ranked(answers) else ()
     if not sys.stdout.isatty():
         text = hit_text(event, hit.highlights, query, room())
         made.add_row(*score, Text(user), Text(session), str(event.seq), time, role_of(event), text)
@@ -210,7 +223,7 @@ async def _owners(client: AsyncClient, user: str, app: str | None) -> AsyncItera
         yield user
         return
     seen: set[str] = set()
-    async for session in client.sessions("", app=app, page_size=1000):
+    async for session in client.sessions(all_users=True, app=app, page_size=1000):
         if session.ref.user_id not in seen:
             seen.add(session.ref.user_id)
             yield session.ref.user_id

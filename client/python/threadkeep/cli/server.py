@@ -22,7 +22,7 @@ ConfigFile = Annotated[
     typer.Option("--config", metavar="FILE", help="Settings in TOML. (env THREADKEEP_CONFIG, default threadkeep.toml)"),
 ]
 DatabaseUrl = Annotated[
-    str | None, typer.Option("--database-url", help="sqlite:///path or postgresql://user:password@host/database.")
+    str | None, typer.Option("--database-url", help="sqlite:///path, postgresql://user:password@host/database or memory://.")
 ]
 DataDir = Annotated[Path | None, typer.Option("--data-dir", help="Directory for the SQLite file.")]
 
@@ -151,7 +151,7 @@ def upgrade(
     json: Json = False,
 ) -> None:
     """Bring the database's schema to the newest version; nothing happens if it is there."""
-    url = _settings(config, data_dir=data_dir, database_url=database_url).resolved_database_url
+    url = _database_url(config, data_dir=data_dir, database_url=database_url)
     admin = _server_part("store.sql.admin")
     _on_database(admin.upgrade, url)
     _tell_schema(_on_database(admin.current, url), as_json=cli_of(ctx, None, None, json).json)
@@ -166,7 +166,7 @@ def current(
     json: Json = False,
 ) -> None:
     """Print the schema version of the database, 0 where there is none yet, and the newest that this version knows."""
-    url = _settings(config, data_dir=data_dir, database_url=database_url).resolved_database_url
+    url = _database_url(config, data_dir=data_dir, database_url=database_url)
     found = _on_database(_server_part("store.sql.admin").current, url)
     _tell_schema(found, as_json=cli_of(ctx, None, None, json).json)
 
@@ -177,7 +177,9 @@ def _tell_schema(found: tuple[int, int], *, as_json: bool) -> None:
         print_json({"schema_version": version, "newest": newest})
         return
     if not version:
-        print(f"no database yet; `threadkeep db upgrade` or the next start of the server makes it, with schema version {newest}")
+        print(
+            f"no database yet; `threadkeep db upgrade` or the next start of the server makes it, with schema version {newest}"
+        )
         return
     state = "the newest" if version == newest else f"the newest is {newest}"
     if version < newest:
@@ -193,6 +195,15 @@ def _settings(config: Path | None, **flags: object) -> Any:
         return part.load_settings(config, **flags)
     except part.ConfigError as error:
         raise CliError("; ".join(error.problems), Exit.USAGE, reason="INVALID_SETTINGS") from error
+
+
+def _database_url(config: Path | None, **flags: object) -> str:
+    """The URL of a database that has a schema."""
+    settings = _settings(config, **flags)
+    if settings.in_memory:
+        message = "memory:// has no schema: nothing survives a restart; `threadkeep export` saves what a running server holds"
+        raise CliError(message, Exit.USAGE, reason="IN_MEMORY")
+    return str(settings.resolved_database_url)
 
 
 def _server_part(name: str) -> ModuleType:

@@ -1,8 +1,9 @@
-"""`threadkeep sessions`: list, show, delete."""
+"""`threadkeep sessions`: list, show, create, update, delete."""
 
 from __future__ import annotations
 
 import sys
+from datetime import datetime
 from typing import Annotated
 
 import typer
@@ -12,20 +13,29 @@ from rich.text import Text
 from .. import AsyncClient
 from ..v1 import session_pb2
 from ..v1.session_service_pb2 import DeleteSessionResponse
-from .context import Address, App, Json, SessionId, Token, User, cli_of, pairs, ref_of, usage
+from .context import Address, AllUsers, App, Json, SessionId, Token, User, check_users, cli_of, pairs, ref_of, usage
+from .events import aware
 from .failures import counted
 from .output import Listing, console, facts, plain, print_json, ref_json, session_json, shown_expiry, shown_time, table
+from .ranking import duration_of
 from .windows import shown_counters
 
 _IDS = ("app", "user", "session")
 
-sessions_app = typer.Typer(help="List, show and delete sessions.", no_args_is_help=True)
+Ttl = Annotated[str, typer.Option(help="Expires this long from now: 12h, 7d, 1h30m (default the server's).")]
+ExpireTime = Annotated[datetime | None, typer.Option(help="Expires at this local time.")]
+NeverExpires = Annotated[bool, typer.Option("--never-expires", help="Never expires.")]
+Metadata = Annotated[str | None, typer.Option(metavar="JSON", help="Metadata, a JSON object.")]
+Labels = Annotated[list[str] | None, typer.Option("--label", metavar="KEY=VALUE", help="A label; may be repeated.")]
+
+sessions_app = typer.Typer(help="List, show, create, update and delete sessions.", no_args_is_help=True)
 
 
 @sessions_app.command("list")
 def list_sessions(
     ctx: typer.Context,
     user: User = "",
+    all_users: AllUsers = False,
     app: App = None,
     label: Annotated[list[str] | None, typer.Option(metavar="KEY=VALUE", help="Only with this label; may be repeated.")] = None,
     limit: Annotated[int, typer.Option(min=0, help="At most so many; 0 is all.")] = 100,
@@ -33,15 +43,16 @@ def list_sessions(
     token: Token = None,
     json: Json = False,
 ) -> None:
-    """List sessions, newest first. With --json, one to a line."""
+    """List sessions, newest first: of one user, or of every user that the token reaches. With --json, one to a line."""
     cli = cli_of(ctx, address, token, json)
+    check_users(user, all_users)
     labels = pairs(label or [], "--label")
 
     listing = Listing(session_json if cli.json else None, _table, _add_row, "no sessions")
 
     async def found(client: AsyncClient) -> bool:
         size = min(limit + 1, 1000) if limit else 1000
-        async for session in client.sessions(user, app=app, labels=labels, page_size=size):
+        async for session in client.sessions(user_id=user, all_users=not user, app=app, labels=labels, page_size=size):
             if limit and listing.count == limit:
                 return True
             listing.add(session)
@@ -69,8 +80,90 @@ def show_session(
     async def got(client: AsyncClient) -> session_pb2.Session:
         return await client.get_session(ref_of(session, user, app))
 
-    found = cli.call(got)
-    if cli.json:
+    _show(cli.call(got), as_json=cli.json)
+
+
+@sessions_app.command("create")
+def create_session(
+    ctx: typer.Context,
+    session: Annotated[str, typer.Argument(metavar="[SESSION]", help="The session's id (default one of the server's).")] = "",
+    user: User = "",
+    app: App = None,
+    ttl: Ttl = "",
+    expire_time: ExpireTime = None,
+    never_expires: NeverExpires = False,
+    metadata: Metadata = None,
+    label: Labels = None,
+    context_bytes: Annotated[int, typer.Option(min=0, help="Size of its contexts; 0 is the server's.")] = 0,
+    create_time: Annotated[datetime | None, typer.Option(help="When it began, local time (default now).")] = None,
+    return_existing: Annotated[bool, typer.Option("--return-existing", help="One that is there is no error.")] = False,
+    address: Address = None,
+    token: Token = None,
+    json: Json = False,
+) -> None:
+    """Create a session of --user, and show it."""
+    cli = cli_of(ctx, address, token, json)
+    labels = pairs(label or [], "--label")
+
+    async def created(client: AsyncClient) -> session_pb2.Session:
+        return await client.create_session(
+            session,
+            user_id=user,
+            app=app,
+            ttl=duration_of(ttl, "--ttl") if ttl else None,
+            expire_time=aware(expire_time),
+            never_expires=never_expires,
+            metadata=metadata,
+            labels=labels,
+            context_bytes=context_bytes,
+            create_time=aware(create_time),
+            return_existing=return_existing,
+        )
+
+    _show(cli.call(created), as_json=cli.json)
+
+
+@sessions_app.command("update")
+def update_session(
+    ctx: typer.Context,
+    session: SessionId,
+    user: User = "",
+    app: App = None,
+    ttl: Ttl = "",
+    expire_time: ExpireTime = None,
+    never_expires: NeverExpires = False,
+    metadata: Metadata = None,
+    label: Labels = None,
+    clear_labels: Annotated[bool, typer.Option("--clear-labels", help="Remove all labels.")] = False,
+    context_bytes: Annotated[int | None, typer.Option(min=0, help="Size of its contexts; 0 is the server's.")] = None,
+    address: Address = None,
+    token: Token = None,
+    json: Json = False,
+) -> None:
+    """Replace what is given and show the session; the rest stays. --label replaces all labels, --metadata '' clears it."""
+    cli = cli_of(ctx, address, token, json)
+    if clear_labels and label:
+        raise usage("give either --label or --clear-labels")
+    labels = pairs(label or [], "--label") if label or clear_labels else None
+    if not (ttl or expire_time or never_expires) and (metadata, labels, context_bytes) == (None, None, None):
+        raise usage("update what? give --ttl, --expire-time, --never-expires, --metadata, --label or --context-bytes")
+
+    async def updated(client: AsyncClient) -> session_pb2.Session:
+        return await client.update_session(
+            ref_of(session, user, app),
+            ttl=duration_of(ttl, "--ttl") if ttl else None,
+            expire_time=aware(expire_time),
+            never_expires=never_expires,
+            metadata=metadata,
+            labels=labels,
+            context_bytes=context_bytes,
+        )
+
+    _show(cli.call(updated), as_json=cli.json)
+
+
+def _show(found: session_pb2.Session, *, as_json: bool) -> None:
+    if as_json:
         print_json(session_json(found))
         return
     usage_ = found.usage

@@ -14,9 +14,9 @@ import typer
 
 from .. import AsyncClient
 from ..v1 import session_pb2
-from .context import Address, App, Cli, Json, Token, User, cli_of, ref_of, usage
+from .context import Address, AllUsers, App, Cli, Json, Token, User, check_users, cli_of, ref_of, usage
 from .exporting import Exported, Exporter, destination
-from .failures import CliError, counted, from_server
+from .failures import CliError, Exit, counted, from_server
 from .formats import FileReader, Item, Malformed, Origin, ReadOptions, UnknownFormat
 from .importing import Importer, Problem, Tally
 from .output import print_json
@@ -80,7 +80,11 @@ def import_files(
             importer = Importer(client, skip=on_error is OnError.SKIP, advance=lambda tally: inputs.show(gauge, tally))
             return await importer.run(inputs)
 
-        tally = cli.call(work)
+        try:
+            tally = cli.call(work)
+        except KeyboardInterrupt:
+            message = "interrupted; what was sent stays, and importing again continues it"
+            raise CliError(message, Exit.INTERRUPTED, reason="INTERRUPTED") from None
     seconds = time.monotonic() - began
     _tell_import(cli, tally, seconds, len(files))
     _raise_for(cli, tally, stopped=on_error is OnError.STOP)
@@ -90,6 +94,7 @@ def export_sessions(
     ctx: typer.Context,
     sessions: Annotated[list[str] | None, typer.Option("--session", help="Only this session; may be repeated.")] = None,
     user: User = "",
+    all_users: AllUsers = False,
     app: App = None,
     output: Annotated[
         Path | None, typer.Option("--output", "-o", metavar="FILE", help="Where to write (default standard output).")
@@ -101,6 +106,7 @@ def export_sessions(
 ) -> None:
     """Export sessions: all, one user's or one app's, or those named. A file is there only once it is whole."""
     cli = cli_of(ctx, address, token, json)
+    check_users(user, all_users)
     if cli.json and output is None:
         raise usage("--json writes the summary to standard output; name a file for the export with -o")
     began = time.monotonic()
@@ -111,7 +117,7 @@ def export_sessions(
                 for each in sessions:
                     yield await client.get_session(ref_of(each, user, app))
             else:
-                async for session in client.sessions(user, app=app, page_size=500):
+                async for session in client.sessions(user_id=user or None, all_users=not user, app=app, page_size=500):
                     yield session
 
         everything = not sessions and not user and app is None
@@ -211,7 +217,7 @@ def _raise_for(cli: Cli, tally: Tally, *, stopped: bool) -> None:
     lost: Callable[[Problem], bool] = lambda each: each.error is not None and each.reason in ("", "UNAVAILABLE")  # noqa: E731
     if any(lost(each) for each in tally.problems):
         gone = next(each.error for each in tally.problems if lost(each))
-        raise from_server(gone, cli.server) if gone else CliError(first.text)
+        raise from_server(gone) if gone else CliError(first.text)
     metadata = _problem_json(first)
     if stopped or len(tally.problems) == 1:
         after = "what precedes it is imported; mend the file and import it again"

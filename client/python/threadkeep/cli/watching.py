@@ -16,14 +16,14 @@ from rich.text import Text
 
 from .. import AsyncClient
 from .._backoff import Backoff
-from ..errors import ThreadkeepError, SessionNotFound
+from ..errors import SessionNotFound, ThreadkeepError
 from ..filters import event_filter, include
 from ..v1.event_pb2 import SessionEvent
 from ..v1.filter_pb2 import EventFilter
 from ..v1.session_pb2 import SessionRef
 from ..v1.subscription_pb2 import Change, EventBatch
 from .changes import ChangeLines, change_json
-from .context import Address, App, Json, Token, cli_of, pairs, ref_of, usage
+from .context import Address, AllUsers, App, Json, Token, check_users, cli_of, pairs, ref_of, usage
 from .events import Role
 from .output import console, print_json
 
@@ -53,7 +53,8 @@ class Whose:
         if self.session is not None:
             return client.watch(self.session, filter=chosen, checkpoints=True, max_retries=0, **start)
         return client.watch(
-            user_id=self.user,
+            user_id=self.user or None,
+            all_users=not self.user,
             app=self.app,
             labels=self.labels or None,
             filter=chosen,
@@ -104,7 +105,7 @@ class Tail:
     def tell_token(self) -> None:
         """How to go on from here, if it has come anywhere."""
         if self.token:
-            self._notes.print(Text(f"\nto go on here: --resume {self.token}", "dim"), soft_wrap=True)
+            self._notes.print(Text(f"\nto go on here: --resume-token {self.token}", "dim"), soft_wrap=True)
 
     def _note(self, text: str) -> None:
         self._notes.print(Text(text, "dim"))
@@ -115,7 +116,7 @@ def watch(
     session: Annotated[str, typer.Argument(metavar="[SESSION]", help="The session's id; it need not exist yet.")] = "",
     user: Annotated[str, typer.Option("--user", help="The user who owns the session, or all sessions of this user.")] = "",
     app: App = None,
-    everything: Annotated[bool, typer.Option("--all", help="All sessions.")] = False,
+    all_users: AllUsers = False,
     label: Annotated[
         list[str] | None, typer.Option(metavar="KEY=VALUE", help="Only sessions with this label; may be repeated: all.")
     ] = None,
@@ -123,10 +124,14 @@ def watch(
     keyword: Annotated[list[str] | None, typer.Option(help="Text must hold this; may be repeated: all.")] = None,
     author: Annotated[list[str] | None, typer.Option(help="Only this agent id; may be repeated.")] = None,
     branch: Annotated[str, typer.Option(help="What an agent on this branch sees.")] = "",
-    last: Annotated[int | None, typer.Option("--last", "-n", min=1, help="From the newest so many events of SESSION.")] = None,
-    from_start: Annotated[bool, typer.Option("--from-start", help="From the beginning, as far as it is there.")] = False,
+    last_n: Annotated[
+        int | None, typer.Option("--last-n", "-n", min=1, help="From the newest so many events of SESSION.")
+    ] = None,
+    from_beginning: Annotated[
+        bool, typer.Option("--from-beginning", help="From the beginning, as far as it is there.")
+    ] = False,
     after_seq: Annotated[int | None, typer.Option(min=0, help="Begin after this seq of SESSION.")] = None,
-    resume: Annotated[str, typer.Option("--resume", metavar="TOKEN", help="Go on after the change that bore this token.")] = "",
+    resume_token: Annotated[str, typer.Option(metavar="TOKEN", help="Go on after the change of this token.")] = "",
     count: Annotated[int, typer.Option(min=0, help="End after so many changes; 0 is never.")] = 0,
     address: Address = None,
     token: Token = None,
@@ -134,23 +139,24 @@ def watch(
 ) -> None:
     """Follow a session, or all of a user, an app or everything, as it happens, until Ctrl-C. With --json, one change to a line.
 
-    It begins with what comes from now on, or where -n, --from-start, --after-seq or --resume says. When the server was away it
-    goes on by itself: each change comes once, in order. Options that choose events hide no compaction, update or deletion.
+    It begins with what comes from now on, or where -n, --from-beginning, --after-seq or --resume-token says. When the server
+    was away it goes on by itself: each change comes once, in order. Options that choose events hide no compaction, update or
+    deletion.
     """
     cli = cli_of(ctx, address, token, json)
-    whose = _whose(session, user, app, everything, pairs(label or [], "--label"))
-    start = _start(whose, last, from_start, after_seq, resume)
+    whose = _whose(session, user, app, all_users, pairs(label or [], "--label"))
+    start = _start(whose, last_n, from_beginning, after_seq, resume_token)
 
     roles = [each.value for each in role or []]
     authors = [include(author)] if author else ()
     chosen = partial(event_filter, roles=roles, authors=authors, keywords=keyword or (), match="all", branch=branch)
     show = _print_change if cli.json else whose.lines().show
-    tail = Tail(show, console(to_stderr=True), resume or None)
+    tail = Tail(show, console(to_stderr=True), resume_token or None)
 
     async def followed(client: AsyncClient) -> None:
         begin_at = start
-        if last is not None and whose.session is not None:
-            events, seq = await _newest(client, whose.session, lambda end: chosen(before_seq=end, last_n=last))
+        if last_n is not None and whose.session is not None:
+            events, seq = await _newest(client, whose.session, lambda end: chosen(before_seq=end, last_n=last_n))
             for event in events:
                 show(Change(session=whose.session, batch=EventBatch(events=[event])))
             begin_at = Start(after_seq=seq)
@@ -167,24 +173,23 @@ def watch(
             tail.tell_token()
 
 
-def _whose(session: str, user: str, app: str | None, everything: bool, labels: dict[str, str]) -> Whose:
+def _whose(session: str, user: str, app: str | None, all_users: bool, labels: dict[str, str]) -> Whose:
     if session:
-        if everything or labels:
-            raise usage("give either SESSION, or --all or --label")
+        if all_users or labels:
+            raise usage("give either SESSION, or --all-users or --label")
         return Whose(ref_of(session, user, app), user, app, {})
-    if everything and (user or app is not None):
-        raise usage("give either --all, or --user and --app")
-    if not (everything or user or app is not None or labels):
-        raise usage("watch what? give SESSION, --user, --app, --label or --all")
+    check_users(user, all_users)
+    if not (all_users or user):
+        raise usage("watch what? give SESSION, --user or --all-users; --app and --label then narrow it")
     return Whose(None, user, app, labels)
 
 
-def _start(whose: Whose, last: int | None, from_start: bool, after_seq: int | None, resume: str) -> Start:
-    if (last is not None) + from_start + (after_seq is not None) + bool(resume) > 1:
-        raise usage("give at most one of -n, --from-start, --after-seq and --resume")
-    if whose.session is None and (last is not None or after_seq is not None):
+def _start(whose: Whose, last_n: int | None, from_beginning: bool, after_seq: int | None, resume_token: str) -> Start:
+    if (last_n is not None) + from_beginning + (after_seq is not None) + bool(resume_token) > 1:
+        raise usage("give at most one of -n, --from-beginning, --after-seq and --resume-token")
+    if whose.session is None and (last_n is not None or after_seq is not None):
         raise usage("-n and --after-seq are for one session: give SESSION")
-    if from_start:
+    if from_beginning:
         return Start(from_beginning=True)
     if after_seq is not None:
         return Start(after_seq=after_seq)

@@ -25,8 +25,8 @@ def context(
     session: SessionId,
     user: User = "",
     app: App = None,
-    last: Annotated[int | None, typer.Option(min=1, help="The newest so many events, extended to whole turns.")] = None,
-    turns: Annotated[int | None, typer.Option(min=1, help="The newest so many turns.")] = None,
+    last_n: Annotated[int | None, typer.Option(min=1, help="The newest so many events, extended to whole turns.")] = None,
+    max_turns: Annotated[int | None, typer.Option(min=1, help="The newest so many turns.")] = None,
     max_bytes: Annotated[int | None, typer.Option(min=1, help="At most so many bytes (default the session's size).")] = None,
     max_tokens: Annotated[int | None, typer.Option(min=1, help="At most so many tokens.")] = None,
     branch: Annotated[str, typer.Option(help="What an agent on this branch sees.")] = "",
@@ -34,7 +34,7 @@ def context(
     include_role: Annotated[list[str] | None, typer.Option(help="Only agents of this role; may be repeated.")] = None,
     exclude_author: Annotated[list[str] | None, typer.Option(help="Not this agent id; may be repeated.")] = None,
     exclude_role: Annotated[list[str] | None, typer.Option(help="Not agents of this role; may be repeated.")] = None,
-    no_system: Annotated[bool, typer.Option("--no-system", help="Without the SYSTEM event.")] = False,
+    exclude_system: Annotated[bool, typer.Option("--exclude-system", help="Without the SYSTEM event.")] = False,
     address: Address = None,
     token: Token = None,
     json: Json = False,
@@ -51,12 +51,12 @@ def context(
         filters.append(exclude(exclude_author or (), roles=exclude_role or ()))
     fields = ContextFields(
         author_filters=filters,
-        last_n=last,
-        max_turns=turns,
+        last_n=last_n,
+        max_turns=max_turns,
         max_bytes=max_bytes,
         max_tokens=max_tokens,
         branch=branch,
-        exclude_system=no_system,
+        exclude_system=exclude_system,
     )
 
     async def got(client: AsyncClient) -> GetContextResponse:

@@ -24,8 +24,7 @@ from ..v1.tool_service_pb2 import ToolDefinition
 
 _INSTRUCTIONS = (
     "What this user said in earlier conversations. Use load_memory for facts about the user, cross_session_search for what was "
-    "said in any conversation, conversation_search for one conversation, preload_memory before answering for context that may "
-    "matter."
+    "said in any conversation, conversation_search for one conversation."
 )
 _OF_ONE_SESSION = "conversation_search"
 _READS = types.ToolAnnotations(read_only_hint=True, open_world_hint=False)
@@ -79,7 +78,7 @@ class RecallServer:
 
     async def _list(self, ctx: ServerRequestContext[Any], params: types.PaginatedRequestParams | None) -> types.ListToolsResult:
         try:
-            tools = [self._tool(each) for each in await self._client.list_tools()]
+            tools = [self._tool(each) for each in await self._client.list_tools() if each.declared]
         except ThreadkeepError as error:
             raise MCPError(types.INTERNAL_ERROR, _told(error)) from None
         return types.ListToolsResult(tools=[*tools, *([_REMEMBER] if self._binding.writes else ())])
@@ -101,6 +100,8 @@ class RecallServer:
             return _failed(_told(error))
 
     async def _recall(self, name: str, arguments: dict[str, Any]) -> types.CallToolResult:
+        if name not in (offered := [each.name for each in await self._client.list_tools() if each.declared]):
+            return _failed(f"there is no tool {name!r}; there are {', '.join(offered)}")
         session_id = ""
         if name == _OF_ONE_SESSION and not self._binding.session_id:
             named = arguments.pop("session_id", None)
@@ -116,7 +117,7 @@ class RecallServer:
         text = arguments.pop("text", None)
         if arguments or not isinstance(text, str) or not text.strip():
             return _failed("remember takes one argument, text: a sentence that is not blank")
-        memory = self._client.memory(self._binding.user_id, app=self._binding.app)
+        memory = self._client.memory(user_id=self._binding.user_id, app=self._binding.app)
         added = await memory.add(text)
         result = json.dumps({"remembered": added[0].id})
         return types.CallToolResult(

@@ -179,7 +179,9 @@ global___RecursiveSummary = RecursiveSummary
 
 @typing.final
 class TrimToolResults(google.protobuf.message.Message):
-    """Replaces old tool results in the window by stubs that name the original event, which is archived."""
+    """Replaces old tool results in the window by stubs that name the original event, which is archived. An event that also calls a tool is
+    left alone.
+    """
 
     DESCRIPTOR: google.protobuf.descriptor.Descriptor
 
@@ -315,7 +317,9 @@ class CompactionInsert(google.protobuf.message.Message):
     BEFORE_EVENT_ID_FIELD_NUMBER: builtins.int
     EVENTS_FIELD_NUMBER: builtins.int
     before_event_id: builtins.str
-    """The event_id of an active event that stays and that they precede. Empty means at the end of the window."""
+    """The event_id of an active event that stays and that they precede. An event that was archived already gives INVALID_FIELD.
+    Empty means at the end of the window.
+    """
     @property
     def events(self) -> google.protobuf.internal.containers.RepeatedCompositeFieldContainer[threadkeep.v1.event_pb2.SessionEvent]:
         """REQUIRED. Events with synthetic set and with a compaction_source. A TOOL event stands for a result that is archived."""

@@ -182,6 +182,7 @@ class ApplyCompactionRequest(google.protobuf.message.Message):
     ACTOR_FIELD_NUMBER: builtins.int
     REPORT_MISMATCH_FIELD_NUMBER: builtins.int
     DRY_RUN_FIELD_NUMBER: builtins.int
+    FROM_SEQ_FIELD_NUMBER: builtins.int
     compaction_id: builtins.str
     """The caller's id of this compaction: the idempotency key. Empty lets the server make one, and a retry is then a mismatch. At most
     255 bytes.
@@ -191,8 +192,9 @@ class ApplyCompactionRequest(google.protobuf.message.Message):
     expected_log_version: builtins.int
     """The strict rule: nothing at all happened since, appends included."""
     through_seq: builtins.int
-    """Every active event up to this seq, summaries included, but the latest SYSTEM event of a branch, and but events whose tool
-    calls are answered later: what was read at that seq.
+    """Every active event up to this seq, summaries included. The latest SYSTEM event of each branch stays, and so do events
+    whose tool calls are answered later. A context may leave out older events (GetContextResponse.truncated): to archive only
+    what it held, pass its compactable_through_seq here and its first_seq as from_seq. At least 1.
     """
     branch: builtins.str
     """The branch that archive and inserts are restricted to. Empty means the whole session."""
@@ -204,17 +206,25 @@ class ApplyCompactionRequest(google.protobuf.message.Message):
     """Answer a stale version with applied = false rather than with VERSION_MISMATCH."""
     dry_run: builtins.bool
     """Check everything and change nothing."""
+    from_seq: builtins.int
+    """With through_seq only: the events before this one in window order stay, but for summaries. If the event is not active, the
+    next active one by seq counts. Pass GetContextResponse.first_seq. 0 means from the start of the window.
+    """
     @property
     def session(self) -> threadkeep.v1.session_pb2.SessionRef:
         """REQUIRED."""
 
     @property
     def event_ids(self) -> global___EventIds:
-        """These events. All must be active."""
+        """These events, at least one. All must be active: INVALID_FIELD names one that was archived already, EVENT_NOT_FOUND one
+        that the session never had.
+        """
 
     @property
     def inserts(self) -> google.protobuf.internal.containers.RepeatedCompositeFieldContainer[threadkeep.v1.compaction_pb2.CompactionInsert]:
-        """What enters it. With through_seq an insert without before_event_id goes before the first event that stays."""
+        """What enters it. With through_seq an insert without before_event_id takes the place of what leaves: it goes before the first
+        event that stays, counted from from_seq.
+        """
 
     def __init__(
         self,
@@ -231,9 +241,10 @@ class ApplyCompactionRequest(google.protobuf.message.Message):
         actor: builtins.str = ...,
         report_mismatch: builtins.bool = ...,
         dry_run: builtins.bool = ...,
+        from_seq: builtins.int = ...,
     ) -> None: ...
     def HasField(self, field_name: typing.Literal["_expected_log_version", b"_expected_log_version", "archive", b"archive", "event_ids", b"event_ids", "expected_log_version", b"expected_log_version", "session", b"session", "through_seq", b"through_seq"]) -> builtins.bool: ...
-    def ClearField(self, field_name: typing.Literal["_expected_log_version", b"_expected_log_version", "actor", b"actor", "archive", b"archive", "branch", b"branch", "compaction_id", b"compaction_id", "dry_run", b"dry_run", "event_ids", b"event_ids", "expected_log_version", b"expected_log_version", "expected_window_version", b"expected_window_version", "inserts", b"inserts", "report_mismatch", b"report_mismatch", "session", b"session", "strategy", b"strategy", "through_seq", b"through_seq"]) -> None: ...
+    def ClearField(self, field_name: typing.Literal["_expected_log_version", b"_expected_log_version", "actor", b"actor", "archive", b"archive", "branch", b"branch", "compaction_id", b"compaction_id", "dry_run", b"dry_run", "event_ids", b"event_ids", "expected_log_version", b"expected_log_version", "expected_window_version", b"expected_window_version", "from_seq", b"from_seq", "inserts", b"inserts", "report_mismatch", b"report_mismatch", "session", b"session", "strategy", b"strategy", "through_seq", b"through_seq"]) -> None: ...
     @typing.overload
     def WhichOneof(self, oneof_group: typing.Literal["_expected_log_version", b"_expected_log_version"]) -> typing.Literal["expected_log_version"] | None: ...
     @typing.overload

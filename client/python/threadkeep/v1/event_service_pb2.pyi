@@ -515,6 +515,7 @@ class GetContextResponse(google.protobuf.message.Message):
     LOG_VERSION_FIELD_NUMBER: builtins.int
     WINDOW_VERSION_FIELD_NUMBER: builtins.int
     SESSION_LAST_SEQ_FIELD_NUMBER: builtins.int
+    COMPACTABLE_THROUGH_SEQ_FIELD_NUMBER: builtins.int
     truncated: builtins.bool
     """True when older events of the conversation were left out. Page back with ListEvents, before_seq = first_seq."""
     first_seq: builtins.int
@@ -528,7 +529,13 @@ class GetContextResponse(google.protobuf.message.Message):
     window_version: builtins.int
     """The session's window_version: what ApplyCompaction is to expect."""
     session_last_seq: builtins.int
-    """The session's last seq: what ApplyCompaction may archive through."""
+    """The session's last seq at the time of reading. It says nothing about what this context holds; see compactable_through_seq."""
+    compactable_through_seq: builtins.int
+    """The last seq that a summary of this context may replace: pass it to ApplyCompaction as through_seq, with first_seq as
+    from_seq. From first_seq to it, in window order, this context holds every active event but superseded SYSTEM events; it
+    also holds every active summary up to it. Lower than session_last_seq where the spec's filters or branch hide a newer
+    event. 0 if nothing may be replaced.
+    """
     @property
     def events(self) -> google.protobuf.internal.containers.RepeatedCompositeFieldContainer[threadkeep.v1.event_pb2.SessionEvent]:
         """The SYSTEM event, the summaries, then the conversation in window order."""
@@ -554,8 +561,9 @@ class GetContextResponse(google.protobuf.message.Message):
         log_version: builtins.int = ...,
         window_version: builtins.int = ...,
         session_last_seq: builtins.int = ...,
+        compactable_through_seq: builtins.int = ...,
     ) -> None: ...
     def HasField(self, field_name: typing.Literal["context", b"context", "window", b"window"]) -> builtins.bool: ...
-    def ClearField(self, field_name: typing.Literal["context", b"context", "events", b"events", "first_seq", b"first_seq", "last_seq", b"last_seq", "log_version", b"log_version", "over_budget", b"over_budget", "session_last_seq", b"session_last_seq", "truncated", b"truncated", "window", b"window", "window_version", b"window_version"]) -> None: ...
+    def ClearField(self, field_name: typing.Literal["compactable_through_seq", b"compactable_through_seq", "context", b"context", "events", b"events", "first_seq", b"first_seq", "last_seq", b"last_seq", "log_version", b"log_version", "over_budget", b"over_budget", "session_last_seq", b"session_last_seq", "truncated", b"truncated", "window", b"window", "window_version", b"window_version"]) -> None: ...
 
 global___GetContextResponse = GetContextResponse

@@ -67,7 +67,7 @@ class MemoryEntry(google.protobuf.message.Message):
     of surrogate pairs are refused.
     """
     score: builtins.float
-    """OUTPUT_ONLY, of SearchMemory. As SearchHit.score."""
+    """OUTPUT_ONLY, of SearchMemory. As SearchHit.score; nothing stands beside a memory."""
     @property
     def content(self) -> threadkeep.v1.message_pb2.ChatMessage:
         """What is remembered. REQUIRED, with text that is not blank."""

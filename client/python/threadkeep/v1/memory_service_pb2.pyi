@@ -175,13 +175,16 @@ class SearchMemoryRequest(google.protobuf.message.Message):
     query: builtins.str
     """What to look for; at most 1,024 characters. Empty or blank finds nothing."""
     mode: threadkeep.v1.recall_pb2.SearchMode.ValueType
-    """How it is understood. Default: HYBRID where the server has an embedder, else RANKED."""
+    """How it is understood. Default: AUTO."""
     top_k: builtins.int
     """Entries returned at most, and fewer where the answer would pass the server's limit of bytes. 0 means 5 with SEMANTIC, else
     10; more than 1,000 is coerced to 1,000, negative is refused.
     """
     min_score: builtins.float
-    """SEMANTIC only: the least cosine of an entry, from -1 to 1. Default: none."""
+    """The least score of an entry, from 0 to 1; with SEMANTIC from -1. 0 leaves out none (SEMANTIC: -1). Default: with RANKED and
+    HYBRID an answer whose best entry scores below 0.1 is empty, for then the query has nothing to do with what is there; of
+    another what scores less than a fiftieth of the best is left out. With SEMANTIC and SUBSTRING none.
+    """
     @property
     def scope(self) -> threadkeep.v1.memory_pb2.MemoryScope:
         """REQUIRED."""

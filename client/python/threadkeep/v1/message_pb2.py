@@ -24,7 +24,7 @@ _sym_db = _symbol_database.Default()
 
 
 
-DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\x1bthreadkeep/v1/message.proto\x12\rthreadkeep.v1\"T\n\x0b\x43hatMessage\x12!\n\x04role\x18\x01 \x01(\x0e\x32\x13.threadkeep.v1.Role\x12\"\n\x05parts\x18\x02 \x03(\x0b\x32\x13.threadkeep.v1.Part\"\xa9\x02\n\x04Part\x12\'\n\x04text\x18\x01 \x01(\x0b\x32\x17.threadkeep.v1.TextPartH\x00\x12\x31\n\treasoning\x18\x02 \x01(\x0b\x32\x1c.threadkeep.v1.ReasoningPartH\x00\x12\x30\n\ttool_call\x18\x03 \x01(\x0b\x32\x1b.threadkeep.v1.ToolCallPartH\x00\x12\x34\n\x0btool_result\x18\x04 \x01(\x0b\x32\x1d.threadkeep.v1.ToolResultPartH\x00\x12)\n\x05media\x18\x05 \x01(\x0b\x32\x18.threadkeep.v1.MediaPartH\x00\x12\'\n\x04\x64\x61ta\x18\x06 \x01(\x0b\x32\x17.threadkeep.v1.DataPartH\x00\x42\t\n\x07\x63ontent\"\x18\n\x08TextPart\x12\x0c\n\x04text\x18\x01 \x01(\t\"C\n\rReasoningPart\x12\x0c\n\x04text\x18\x01 \x01(\t\x12\x11\n\tsignature\x18\x02 \x01(\x0c\x12\x11\n\tencrypted\x18\x03 \x01(\x0c\"N\n\x0cToolCallPart\x12\n\n\x02id\x18\x01 \x01(\t\x12\x0c\n\x04name\x18\x02 \x01(\t\x12\x0c\n\x04kind\x18\x03 \x01(\t\x12\x16\n\x0e\x61rguments_json\x18\x04 \x01(\t\"~\n\x0eToolResultPart\x12\x0f\n\x07\x63\x61ll_id\x18\x01 \x01(\t\x12\x0c\n\x04name\x18\x02 \x01(\t\x12\"\n\x05parts\x18\x03 \x03(\x0b\x32\x13.threadkeep.v1.Part\x12\x17\n\x0fstructured_json\x18\x04 \x01(\t\x12\x10\n\x08is_error\x18\x05 \x01(\x08\"x\n\tMediaPart\x12\x11\n\tmime_type\x18\x01 \x01(\t\x12\x0e\n\x04\x64\x61ta\x18\x02 \x01(\x0cH\x00\x12\r\n\x03uri\x18\x03 \x01(\tH\x00\x12\x11\n\x07\x66ile_id\x18\x04 \x01(\tH\x00\x12\x0c\n\x04name\x18\x05 \x01(\t\x12\x0e\n\x06\x64\x65tail\x18\x06 \x01(\tB\x08\n\x06source\"&\n\x08\x44\x61taPart\x12\x0c\n\x04type\x18\x01 \x01(\t\x12\x0c\n\x04json\x18\x02 \x01(\t*_\n\x04Role\x12\x14\n\x10ROLE_UNSPECIFIED\x10\x00\x12\r\n\tROLE_USER\x10\x01\x12\x12\n\x0eROLE_ASSISTANT\x10\x02\x12\x0f\n\x0bROLE_SYSTEM\x10\x03\x12\r\n\tROLE_TOOL\x10\x04\x42U\n\x11\x64\x65v.threadkeep.v1P\x01Z>github.com/threadkeep/threadkeep-go/threadkeep/v1;threadkeepv1b\x06proto3')
+DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\x1bthreadkeep/v1/message.proto\x12\rthreadkeep.v1\"T\n\x0b\x43hatMessage\x12!\n\x04role\x18\x01 \x01(\x0e\x32\x13.threadkeep.v1.Role\x12\"\n\x05parts\x18\x02 \x03(\x0b\x32\x13.threadkeep.v1.Part\"\x90\x02\n\x04Part\x12\x0e\n\x04text\x18\x01 \x01(\tH\x00\x12\x31\n\treasoning\x18\x02 \x01(\x0b\x32\x1c.threadkeep.v1.ReasoningPartH\x00\x12\x30\n\ttool_call\x18\x03 \x01(\x0b\x32\x1b.threadkeep.v1.ToolCallPartH\x00\x12\x34\n\x0btool_result\x18\x04 \x01(\x0b\x32\x1d.threadkeep.v1.ToolResultPartH\x00\x12)\n\x05media\x18\x05 \x01(\x0b\x32\x18.threadkeep.v1.MediaPartH\x00\x12\'\n\x04\x64\x61ta\x18\x06 \x01(\x0b\x32\x17.threadkeep.v1.DataPartH\x00\x42\t\n\x07\x63ontent\"C\n\rReasoningPart\x12\x0c\n\x04text\x18\x01 \x01(\t\x12\x11\n\tsignature\x18\x02 \x01(\x0c\x12\x11\n\tencrypted\x18\x03 \x01(\x0c\"N\n\x0cToolCallPart\x12\n\n\x02id\x18\x01 \x01(\t\x12\x0c\n\x04name\x18\x02 \x01(\t\x12\x0c\n\x04kind\x18\x03 \x01(\t\x12\x16\n\x0e\x61rguments_json\x18\x04 \x01(\t\"~\n\x0eToolResultPart\x12\x0f\n\x07\x63\x61ll_id\x18\x01 \x01(\t\x12\x0c\n\x04name\x18\x02 \x01(\t\x12\"\n\x05parts\x18\x03 \x03(\x0b\x32\x13.threadkeep.v1.Part\x12\x17\n\x0fstructured_json\x18\x04 \x01(\t\x12\x10\n\x08is_error\x18\x05 \x01(\x08\"x\n\tMediaPart\x12\x11\n\tmime_type\x18\x01 \x01(\t\x12\x0e\n\x04\x64\x61ta\x18\x02 \x01(\x0cH\x00\x12\r\n\x03uri\x18\x03 \x01(\tH\x00\x12\x11\n\x07\x66ile_id\x18\x04 \x01(\tH\x00\x12\x0c\n\x04name\x18\x05 \x01(\t\x12\x0e\n\x06\x64\x65tail\x18\x06 \x01(\tB\x08\n\x06source\"&\n\x08\x44\x61taPart\x12\x0c\n\x04type\x18\x01 \x01(\t\x12\x0c\n\x04json\x18\x02 \x01(\t*_\n\x04Role\x12\x14\n\x10ROLE_UNSPECIFIED\x10\x00\x12\r\n\tROLE_USER\x10\x01\x12\x12\n\x0eROLE_ASSISTANT\x10\x02\x12\x0f\n\x0bROLE_SYSTEM\x10\x03\x12\r\n\tROLE_TOOL\x10\x04\x42U\n\x11\x64\x65v.threadkeep.v1P\x01Z>github.com/threadkeep/threadkeep-go/threadkeep/v1;threadkeepv1b\x06proto3')
 
 _globals = globals()
 _builder.BuildMessageAndEnumDescriptors(DESCRIPTOR, _globals)
@@ -32,22 +32,20 @@ _builder.BuildTopDescriptorsAndMessages(DESCRIPTOR, 'threadkeep.v1.message_pb2',
 if not _descriptor._USE_C_DESCRIPTORS:
   _globals['DESCRIPTOR']._loaded_options = None
   _globals['DESCRIPTOR']._serialized_options = b'\n\021dev.threadkeep.v1P\001Z>github.com/threadkeep/threadkeep-go/threadkeep/v1;threadkeepv1'
-  _globals['_ROLE']._serialized_start=897
-  _globals['_ROLE']._serialized_end=992
+  _globals['_ROLE']._serialized_start=846
+  _globals['_ROLE']._serialized_end=941
   _globals['_CHATMESSAGE']._serialized_start=46
   _globals['_CHATMESSAGE']._serialized_end=130
   _globals['_PART']._serialized_start=133
-  _globals['_PART']._serialized_end=430
-  _globals['_TEXTPART']._serialized_start=432
-  _globals['_TEXTPART']._serialized_end=456
-  _globals['_REASONINGPART']._serialized_start=458
-  _globals['_REASONINGPART']._serialized_end=525
-  _globals['_TOOLCALLPART']._serialized_start=527
-  _globals['_TOOLCALLPART']._serialized_end=605
-  _globals['_TOOLRESULTPART']._serialized_start=607
-  _globals['_TOOLRESULTPART']._serialized_end=733
-  _globals['_MEDIAPART']._serialized_start=735
-  _globals['_MEDIAPART']._serialized_end=855
-  _globals['_DATAPART']._serialized_start=857
-  _globals['_DATAPART']._serialized_end=895
+  _globals['_PART']._serialized_end=405
+  _globals['_REASONINGPART']._serialized_start=407
+  _globals['_REASONINGPART']._serialized_end=474
+  _globals['_TOOLCALLPART']._serialized_start=476
+  _globals['_TOOLCALLPART']._serialized_end=554
+  _globals['_TOOLRESULTPART']._serialized_start=556
+  _globals['_TOOLRESULTPART']._serialized_end=682
+  _globals['_MEDIAPART']._serialized_start=684
+  _globals['_MEDIAPART']._serialized_end=804
+  _globals['_DATAPART']._serialized_start=806
+  _globals['_DATAPART']._serialized_end=844
 # @@protoc_insertion_point(module_scope)

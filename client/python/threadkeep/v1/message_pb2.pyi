@@ -89,10 +89,10 @@ class Part(google.protobuf.message.Message):
     TOOL_RESULT_FIELD_NUMBER: builtins.int
     MEDIA_FIELD_NUMBER: builtins.int
     DATA_FIELD_NUMBER: builtins.int
-    @property
-    def text(self) -> global___TextPart:
-        """Plain text."""
-
+    text: builtins.str
+    """Plain text, UTF-8. This, and only this, is what keyword filters and substring search look at. May be empty, which is
+    not the same as no content; may hold U+0000.
+    """
     @property
     def reasoning(self) -> global___ReasoningPart:
         """The model's reasoning ("thinking")."""
@@ -116,7 +116,7 @@ class Part(google.protobuf.message.Message):
     def __init__(
         self,
         *,
-        text: global___TextPart | None = ...,
+        text: builtins.str = ...,
         reasoning: global___ReasoningPart | None = ...,
         tool_call: global___ToolCallPart | None = ...,
         tool_result: global___ToolResultPart | None = ...,
@@ -128,24 +128,6 @@ class Part(google.protobuf.message.Message):
     def WhichOneof(self, oneof_group: typing.Literal["content", b"content"]) -> typing.Literal["text", "reasoning", "tool_call", "tool_result", "media", "data"] | None: ...
 
 global___Part = Part
-
-@typing.final
-class TextPart(google.protobuf.message.Message):
-    """Plain text. This, and only this, is what keyword filters and substring search look at."""
-
-    DESCRIPTOR: google.protobuf.descriptor.Descriptor
-
-    TEXT_FIELD_NUMBER: builtins.int
-    text: builtins.str
-    """The text, UTF-8. May be empty, may hold U+0000."""
-    def __init__(
-        self,
-        *,
-        text: builtins.str = ...,
-    ) -> None: ...
-    def ClearField(self, field_name: typing.Literal["text", b"text"]) -> None: ...
-
-global___TextPart = TextPart
 
 @typing.final
 class ReasoningPart(google.protobuf.message.Message):

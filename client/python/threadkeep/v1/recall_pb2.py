@@ -25,7 +25,7 @@ _sym_db = _symbol_database.Default()
 from google.protobuf import duration_pb2 as google_dot_protobuf_dot_duration__pb2
 
 
-DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\x1athreadkeep/v1/recall.proto\x12\rthreadkeep.v1\x1a\x1egoogle/protobuf/duration.proto\"R\n\tHighlight\x12)\n\x05\x66ield\x18\x01 \x01(\x0e\x32\x1a.threadkeep.v1.SearchField\x12\r\n\x05start\x18\x02 \x01(\x05\x12\x0b\n\x03\x65nd\x18\x03 \x01(\x05\"G\n\x07Recency\x12,\n\thalf_life\x18\x01 \x01(\x0b\x32\x19.google.protobuf.Duration\x12\x0e\n\x06weight\x18\x02 \x01(\x01*\x8e\x01\n\nSearchMode\x12\x1b\n\x17SEARCH_MODE_UNSPECIFIED\x10\x00\x12\x19\n\x15SEARCH_MODE_SUBSTRING\x10\x01\x12\x16\n\x12SEARCH_MODE_RANKED\x10\x02\x12\x18\n\x14SEARCH_MODE_SEMANTIC\x10\x03\x12\x16\n\x12SEARCH_MODE_HYBRID\x10\x04*\x96\x01\n\x0bSearchField\x12\x1c\n\x18SEARCH_FIELD_UNSPECIFIED\x10\x00\x12\x15\n\x11SEARCH_FIELD_TEXT\x10\x01\x12\x1b\n\x17SEARCH_FIELD_TOOL_CALLS\x10\x02\x12\x1d\n\x19SEARCH_FIELD_TOOL_RESULTS\x10\x03\x12\x16\n\x12SEARCH_FIELD_MEDIA\x10\x04\x42U\n\x11\x64\x65v.threadkeep.v1P\x01Z>github.com/threadkeep/threadkeep-go/threadkeep/v1;threadkeepv1b\x06proto3')
+DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\x1athreadkeep/v1/recall.proto\x12\rthreadkeep.v1\x1a\x1egoogle/protobuf/duration.proto\"R\n\tHighlight\x12)\n\x05\x66ield\x18\x01 \x01(\x0e\x32\x1a.threadkeep.v1.SearchField\x12\r\n\x05start\x18\x02 \x01(\x05\x12\x0b\n\x03\x65nd\x18\x03 \x01(\x05\"G\n\x07Recency\x12,\n\thalf_life\x18\x01 \x01(\x0b\x32\x19.google.protobuf.Duration\x12\x0e\n\x06weight\x18\x02 \x01(\x01*\xa4\x01\n\nSearchMode\x12\x1b\n\x17SEARCH_MODE_UNSPECIFIED\x10\x00\x12\x19\n\x15SEARCH_MODE_SUBSTRING\x10\x01\x12\x16\n\x12SEARCH_MODE_RANKED\x10\x02\x12\x18\n\x14SEARCH_MODE_SEMANTIC\x10\x03\x12\x16\n\x12SEARCH_MODE_HYBRID\x10\x04\x12\x14\n\x10SEARCH_MODE_AUTO\x10\x05*\x96\x01\n\x0bSearchField\x12\x1c\n\x18SEARCH_FIELD_UNSPECIFIED\x10\x00\x12\x15\n\x11SEARCH_FIELD_TEXT\x10\x01\x12\x1b\n\x17SEARCH_FIELD_TOOL_CALLS\x10\x02\x12\x1d\n\x19SEARCH_FIELD_TOOL_RESULTS\x10\x03\x12\x16\n\x12SEARCH_FIELD_MEDIA\x10\x04\x42U\n\x11\x64\x65v.threadkeep.v1P\x01Z>github.com/threadkeep/threadkeep-go/threadkeep/v1;threadkeepv1b\x06proto3')
 
 _globals = globals()
 _builder.BuildMessageAndEnumDescriptors(DESCRIPTOR, _globals)
@@ -34,9 +34,9 @@ if not _descriptor._USE_C_DESCRIPTORS:
   _globals['DESCRIPTOR']._loaded_options = None
   _globals['DESCRIPTOR']._serialized_options = b'\n\021dev.threadkeep.v1P\001Z>github.com/threadkeep/threadkeep-go/threadkeep/v1;threadkeepv1'
   _globals['_SEARCHMODE']._serialized_start=235
-  _globals['_SEARCHMODE']._serialized_end=377
-  _globals['_SEARCHFIELD']._serialized_start=380
-  _globals['_SEARCHFIELD']._serialized_end=530
+  _globals['_SEARCHMODE']._serialized_end=399
+  _globals['_SEARCHFIELD']._serialized_start=402
+  _globals['_SEARCHFIELD']._serialized_end=552
   _globals['_HIGHLIGHT']._serialized_start=77
   _globals['_HIGHLIGHT']._serialized_end=159
   _globals['_RECENCY']._serialized_start=161

@@ -25,9 +25,7 @@ class _SearchMode:
 class _SearchModeEnumTypeWrapper(google.protobuf.internal.enum_type_wrapper._EnumTypeWrapper[_SearchMode.ValueType], builtins.type):
     DESCRIPTOR: google.protobuf.descriptor.EnumDescriptor
     SEARCH_MODE_UNSPECIFIED: _SearchMode.ValueType  # 0
-    """The call's default: of events SEARCH_MODE_SUBSTRING; of memories SEARCH_MODE_HYBRID where the server has an embedder,
-    else SEARCH_MODE_RANKED.
-    """
+    """The same as SEARCH_MODE_AUTO."""
     SEARCH_MODE_SUBSTRING: _SearchMode.ValueType  # 1
     """Literal substring after Unicode case folding, from one character on. Chronological."""
     SEARCH_MODE_RANKED: _SearchMode.ValueType  # 2
@@ -42,14 +40,17 @@ class _SearchModeEnumTypeWrapper(google.protobuf.internal.enum_type_wrapper._Enu
     """
     SEARCH_MODE_HYBRID: _SearchMode.ValueType  # 4
     """RANKED and SEMANTIC fused by reciprocal rank. Needs an embedder; if it does not answer, the search is RANKED and says so."""
+    SEARCH_MODE_AUTO: _SearchMode.ValueType  # 5
+    """The server chooses: SUBSTRING where the whole query is in double quotes (which are removed) or has no letter and no digit,
+    else HYBRID where the server has an embedder, else RANKED. A numbered page makes it SUBSTRING; recency, reference_time,
+    grouping and fields other than the text make it one that ranks, quoted or not. The response says which.
+    """
 
 class SearchMode(_SearchMode, metaclass=_SearchModeEnumTypeWrapper):
     """How a query is understood."""
 
 SEARCH_MODE_UNSPECIFIED: SearchMode.ValueType  # 0
-"""The call's default: of events SEARCH_MODE_SUBSTRING; of memories SEARCH_MODE_HYBRID where the server has an embedder,
-else SEARCH_MODE_RANKED.
-"""
+"""The same as SEARCH_MODE_AUTO."""
 SEARCH_MODE_SUBSTRING: SearchMode.ValueType  # 1
 """Literal substring after Unicode case folding, from one character on. Chronological."""
 SEARCH_MODE_RANKED: SearchMode.ValueType  # 2
@@ -64,6 +65,11 @@ embedding is still to be made are not found yet (see semantic_lag).
 """
 SEARCH_MODE_HYBRID: SearchMode.ValueType  # 4
 """RANKED and SEMANTIC fused by reciprocal rank. Needs an embedder; if it does not answer, the search is RANKED and says so."""
+SEARCH_MODE_AUTO: SearchMode.ValueType  # 5
+"""The server chooses: SUBSTRING where the whole query is in double quotes (which are removed) or has no letter and no digit,
+else HYBRID where the server has an embedder, else RANKED. A numbered page makes it SUBSTRING; recency, reference_time,
+grouping and fields other than the text make it one that ranks, quoted or not. The response says which.
+"""
 global___SearchMode = SearchMode
 
 class _SearchField:
@@ -126,7 +132,7 @@ global___Highlight = Highlight
 
 @typing.final
 class Recency(google.protobuf.message.Message):
-    """Lifts what is newer: a score is multiplied by 1 + weight * 2^(-age / half_life)."""
+    """Lifts what is newer: what hits are ordered by is multiplied by 1 + weight * 2^(-age / half_life). Scores stay as they are."""
 
     DESCRIPTOR: google.protobuf.descriptor.Descriptor
 

@@ -112,11 +112,11 @@ class SearchEventsRequest(google.protobuf.message.Message):
     REFERENCE_TIME_FIELD_NUMBER: builtins.int
     INCLUDE_SYNTHETIC_FIELD_NUMBER: builtins.int
     query: builtins.str
-    """What to look for; at most 1,024 characters. REQUIRED and not blank, unless mode is SUBSTRING and filter has a keyword or
-    keywords.
+    """What to look for; at most 1,024 characters. REQUIRED and not blank, unless mode is SUBSTRING or AUTO and filter has a
+    keyword or keywords.
     """
     mode: threadkeep.v1.recall_pb2.SearchMode.ValueType
-    """How the query is understood. Default: SUBSTRING."""
+    """How the query is understood. Default: AUTO; SUBSTRING where the query is empty and the filter has a keyword or keywords."""
     page_size: builtins.int
     """Hits a page. 0 means 10, more than 1,000 is coerced to 1,000, negative is refused."""
     page_token: builtins.str
@@ -128,7 +128,10 @@ class SearchEventsRequest(google.protobuf.message.Message):
     grouping: global___HitGrouping.ValueType
     """One hit for each turn or session. Not with SUBSTRING."""
     min_score: builtins.float
-    """SEMANTIC only: the least cosine of a hit, from -1 to 1. Default: none."""
+    """The least score of a hit, from 0 to 1; with SEMANTIC from -1. 0 leaves out none (SEMANTIC: -1). Default: with RANKED and
+    HYBRID an answer whose best hit scores below 0.1 is empty, for then the query has nothing to do with what is there; of
+    another what scores less than a fiftieth of the best is left out. With SEMANTIC and SUBSTRING none.
+    """
     include_synthetic: builtins.bool
     """Look at synthetic events (summaries and stand-ins) too, with the modes that leave them out: RANKED, SEMANTIC and HYBRID."""
     @property
@@ -146,7 +149,7 @@ class SearchEventsRequest(google.protobuf.message.Message):
     @property
     def filter(self) -> threadkeep.v1.filter_pb2.EventFilter:
         """Further conditions, all to hold beside the query. last_n is refused; a numbered page may stand in for page_size and
-        page_token with SUBSTRING, and is refused with the other modes.
+        page_token with SUBSTRING, which AUTO then is, and is refused with the modes that rank.
         """
 
     @property
@@ -205,8 +208,10 @@ class SearchHit(google.protobuf.message.Message):
     AFTER_FIELD_NUMBER: builtins.int
     GROUP_HITS_FIELD_NUMBER: builtins.int
     score: builtins.float
-    """How well it answers: greater is better. Comparable within one answer only, but for SEMANTIC, where it is the cosine. 0 with
-    SUBSTRING.
+    """How much it has to do with the query, from 0 to 1, as min_score takes it; comparable between queries. RANKED: the share of
+    the query's words that the event holds, rare ones counting more, or half of the share that one right beside it holds.
+    SEMANTIC: the cosine, from -1 to 1. HYBRID: the share of words, or where the cosine is between those of unrelated texts
+    (up to 0.1) and 1, whichever is greater. SUBSTRING: 1. Hits are in the order of the ranking, which knows more than that.
     """
     group_hits: builtins.int
     """With grouping: how many of the events that were ranked are of this turn or session."""

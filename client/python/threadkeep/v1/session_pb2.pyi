@@ -188,7 +188,7 @@ class Session(google.protobuf.message.Message):
 
     @property
     def create_time(self) -> google.protobuf.timestamp_pb2.Timestamp:
-        """OUTPUT_ONLY. When it was created."""
+        """OUTPUT_ONLY. When it was created, or the time that CreateSession gave for when the conversation began."""
 
     @property
     def update_time(self) -> google.protobuf.timestamp_pb2.Timestamp:

@@ -76,6 +76,7 @@ class CreateSessionRequest(google.protobuf.message.Message):
     LABELS_FIELD_NUMBER: builtins.int
     RETURN_EXISTING_FIELD_NUMBER: builtins.int
     CONTEXT_BYTES_FIELD_NUMBER: builtins.int
+    CREATE_TIME_FIELD_NUMBER: builtins.int
     metadata_json: builtins.str
     """See Session.metadata_json."""
     return_existing: builtins.bool
@@ -94,6 +95,13 @@ class CreateSessionRequest(google.protobuf.message.Message):
     def labels(self) -> google.protobuf.internal.containers.ScalarMap[builtins.str, builtins.str]:
         """See Session.labels."""
 
+    @property
+    def create_time(self) -> google.protobuf.timestamp_pb2.Timestamp:
+        """When the conversation began, for a session imported from elsewhere: Session.create_time, by which ListSessions orders. Not
+        before 1970, and not in the future by more than a minute, which clocks may differ by. Absent means now. Expiry.ttl counts
+        from now in either case.
+        """
+
     def __init__(
         self,
         *,
@@ -103,9 +111,10 @@ class CreateSessionRequest(google.protobuf.message.Message):
         labels: collections.abc.Mapping[builtins.str, builtins.str] | None = ...,
         return_existing: builtins.bool = ...,
         context_bytes: builtins.int = ...,
+        create_time: google.protobuf.timestamp_pb2.Timestamp | None = ...,
     ) -> None: ...
-    def HasField(self, field_name: typing.Literal["expiry", b"expiry", "session", b"session"]) -> builtins.bool: ...
-    def ClearField(self, field_name: typing.Literal["context_bytes", b"context_bytes", "expiry", b"expiry", "labels", b"labels", "metadata_json", b"metadata_json", "return_existing", b"return_existing", "session", b"session"]) -> None: ...
+    def HasField(self, field_name: typing.Literal["create_time", b"create_time", "expiry", b"expiry", "session", b"session"]) -> builtins.bool: ...
+    def ClearField(self, field_name: typing.Literal["context_bytes", b"context_bytes", "create_time", b"create_time", "expiry", b"expiry", "labels", b"labels", "metadata_json", b"metadata_json", "return_existing", b"return_existing", "session", b"session"]) -> None: ...
 
 global___CreateSessionRequest = CreateSessionRequest
 
@@ -387,9 +396,29 @@ class DeleteExpiredSessionsRequest(google.protobuf.message.Message):
 
     DESCRIPTOR: google.protobuf.descriptor.Descriptor
 
+    BEFORE_FIELD_NUMBER: builtins.int
+    APP_FIELD_NUMBER: builtins.int
+    USER_ID_FIELD_NUMBER: builtins.int
+    app: builtins.str
+    """Only sessions of this app. Absent means any; empty means sessions without an app."""
+    user_id: builtins.str
+    """Only sessions of this user. Empty means any, unless the credential is bound to a user."""
+    @property
+    def before(self) -> google.protobuf.timestamp_pb2.Timestamp:
+        """Only sessions whose expire_time is at or before this. Not before 1970, and not in the future by more than a minute, which
+        clocks may differ by; no session is deleted before its expire_time. Absent means now.
+        """
+
     def __init__(
         self,
+        *,
+        before: google.protobuf.timestamp_pb2.Timestamp | None = ...,
+        app: builtins.str | None = ...,
+        user_id: builtins.str = ...,
     ) -> None: ...
+    def HasField(self, field_name: typing.Literal["_app", b"_app", "app", b"app", "before", b"before"]) -> builtins.bool: ...
+    def ClearField(self, field_name: typing.Literal["_app", b"_app", "app", b"app", "before", b"before", "user_id", b"user_id"]) -> None: ...
+    def WhichOneof(self, oneof_group: typing.Literal["_app", b"_app"]) -> typing.Literal["app"] | None: ...
 
 global___DeleteExpiredSessionsRequest = DeleteExpiredSessionsRequest
 

@@ -86,7 +86,7 @@ class SessionServiceServicer(object):
         raise NotImplementedError('Method not implemented!')
 
     def ListSessions(self, request, context):
-        """Lists sessions, newest created first. The cost of a page does not grow with the number of sessions.
+        """Lists sessions by create_time, newest first. The cost of a page does not grow with the number of sessions.
         Errors: INVALID_FIELD, INVALID_PAGE_TOKEN.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
@@ -108,7 +108,8 @@ class SessionServiceServicer(object):
         raise NotImplementedError('Method not implemented!')
 
     def DeleteExpiredSessions(self, request, context):
-        """Deletes sessions whose expire_time has passed, at most 1,000 a call. The server does it by itself too.
+        """Deletes sessions whose expire_time has passed, at most 1,000 per call. The server also deletes them by itself.
+        Errors: INVALID_FIELD, PERMISSION_DENIED.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')

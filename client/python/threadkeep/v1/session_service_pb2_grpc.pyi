@@ -37,7 +37,7 @@ class SessionServiceStub:
         threadkeep.v1.session_service_pb2.ListSessionsRequest,
         threadkeep.v1.session_service_pb2.ListSessionsResponse,
     ]
-    """Lists sessions, newest created first. The cost of a page does not grow with the number of sessions.
+    """Lists sessions by create_time, newest first. The cost of a page does not grow with the number of sessions.
     Errors: INVALID_FIELD, INVALID_PAGE_TOKEN.
     """
 
@@ -57,7 +57,9 @@ class SessionServiceStub:
         threadkeep.v1.session_service_pb2.DeleteExpiredSessionsRequest,
         threadkeep.v1.session_service_pb2.DeleteExpiredSessionsResponse,
     ]
-    """Deletes sessions whose expire_time has passed, at most 1,000 a call. The server does it by itself too."""
+    """Deletes sessions whose expire_time has passed, at most 1,000 per call. The server also deletes them by itself.
+    Errors: INVALID_FIELD, PERMISSION_DENIED.
+    """
 
 class SessionServiceAsyncStub:
     """Sessions' lifecycle."""
@@ -78,7 +80,7 @@ class SessionServiceAsyncStub:
         threadkeep.v1.session_service_pb2.ListSessionsRequest,
         threadkeep.v1.session_service_pb2.ListSessionsResponse,
     ]
-    """Lists sessions, newest created first. The cost of a page does not grow with the number of sessions.
+    """Lists sessions by create_time, newest first. The cost of a page does not grow with the number of sessions.
     Errors: INVALID_FIELD, INVALID_PAGE_TOKEN.
     """
 
@@ -98,7 +100,9 @@ class SessionServiceAsyncStub:
         threadkeep.v1.session_service_pb2.DeleteExpiredSessionsRequest,
         threadkeep.v1.session_service_pb2.DeleteExpiredSessionsResponse,
     ]
-    """Deletes sessions whose expire_time has passed, at most 1,000 a call. The server does it by itself too."""
+    """Deletes sessions whose expire_time has passed, at most 1,000 per call. The server also deletes them by itself.
+    Errors: INVALID_FIELD, PERMISSION_DENIED.
+    """
 
 class SessionServiceServicer(metaclass=abc.ABCMeta):
     """Sessions' lifecycle."""
@@ -125,7 +129,7 @@ class SessionServiceServicer(metaclass=abc.ABCMeta):
         request: threadkeep.v1.session_service_pb2.ListSessionsRequest,
         context: _ServicerContext,
     ) -> typing.Union[threadkeep.v1.session_service_pb2.ListSessionsResponse, collections.abc.Awaitable[threadkeep.v1.session_service_pb2.ListSessionsResponse]]:
-        """Lists sessions, newest created first. The cost of a page does not grow with the number of sessions.
+        """Lists sessions by create_time, newest first. The cost of a page does not grow with the number of sessions.
         Errors: INVALID_FIELD, INVALID_PAGE_TOKEN.
         """
 
@@ -151,6 +155,8 @@ class SessionServiceServicer(metaclass=abc.ABCMeta):
         request: threadkeep.v1.session_service_pb2.DeleteExpiredSessionsRequest,
         context: _ServicerContext,
     ) -> typing.Union[threadkeep.v1.session_service_pb2.DeleteExpiredSessionsResponse, collections.abc.Awaitable[threadkeep.v1.session_service_pb2.DeleteExpiredSessionsResponse]]:
-        """Deletes sessions whose expire_time has passed, at most 1,000 a call. The server does it by itself too."""
+        """Deletes sessions whose expire_time has passed, at most 1,000 per call. The server also deletes them by itself.
+        Errors: INVALID_FIELD, PERMISSION_DENIED.
+        """
 
 def add_SessionServiceServicer_to_server(servicer: SessionServiceServicer, server: typing.Union[grpc.Server, grpc.aio.Server]) -> None: ...

@@ -64,7 +64,7 @@ class ListToolsResponse(google.protobuf.message.Message):
     TOOLS_FIELD_NUMBER: builtins.int
     @property
     def tools(self) -> google.protobuf.internal.containers.RepeatedCompositeFieldContainer[global___ToolDefinition]:
-        """All tools that this server has."""
+        """The tools that this server has: those of memory are left out where memory is switched off."""
 
     def __init__(
         self,
@@ -90,7 +90,9 @@ class CallToolRequest(google.protobuf.message.Message):
     """The arguments as the model wrote them. Empty is an empty object. At most 256 KiB."""
     @property
     def session(self) -> threadkeep.v1.session_pb2.SessionRef:
-        """REQUIRED: for whom. Tools of memory and cross_session_search need its app and user only, and the session need not exist."""
+        """For whom. Tools of memory and cross_session_search need its app and user only (not even these with a credential that is
+        bound to a user, for what has no app), and the session need not exist. conversation_search needs a session.
+        """
 
     def __init__(
         self,

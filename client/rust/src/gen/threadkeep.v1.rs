@@ -22,9 +22,10 @@ pub mod part {
     /// The content of this part.
     #[derive(Clone, PartialEq, ::prost::Oneof)]
     pub enum Content {
-        /// Plain text.
-        #[prost(message, tag = "1")]
-        Text(super::TextPart),
+        /// Plain text, UTF-8. This, and only this, is what keyword filters and substring search look at. May be empty, which is
+        /// not the same as no content; may hold U+0000.
+        #[prost(string, tag = "1")]
+        Text(::prost::alloc::string::String),
         /// The model's reasoning ("thinking").
         #[prost(message, tag = "2")]
         Reasoning(super::ReasoningPart),
@@ -41,13 +42,6 @@ pub mod part {
         #[prost(message, tag = "6")]
         Data(super::DataPart),
     }
-}
-/// Plain text. This, and only this, is what keyword filters and substring search look at.
-#[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
-pub struct TextPart {
-    /// The text, UTF-8. May be empty, may hold U+0000.
-    #[prost(string, tag = "1")]
-    pub text: ::prost::alloc::string::String,
 }
 /// The model's reasoning.
 #[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
@@ -251,7 +245,7 @@ pub struct Session {
     /// OUTPUT_ONLY. The server's own key (UUIDv7); never reused, even if the session is deleted and its id used again.
     #[prost(string, tag = "2")]
     pub uid: ::prost::alloc::string::String,
-    /// OUTPUT_ONLY. When it was created.
+    /// OUTPUT_ONLY. When it was created, or the time that CreateSession gave for when the conversation began.
     #[prost(message, optional, tag = "3")]
     pub create_time: ::core::option::Option<::prost_types::Timestamp>,
     /// OUTPUT_ONLY. When its last event was recorded, or it was created or updated, whichever is latest.
@@ -446,7 +440,8 @@ pub struct RecursiveSummary {
     #[prost(int32, tag = "6")]
     pub max_prompt_tokens: i32,
 }
-/// Replaces old tool results in the window by stubs that name the original event, which is archived.
+/// Replaces old tool results in the window by stubs that name the original event, which is archived. An event that also calls a tool is
+/// left alone.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, ::prost::Message)]
 pub struct TrimToolResults {
     /// Results of this many newest turns are left alone. Default 1.
@@ -512,7 +507,8 @@ pub struct CompactionPolicy {
 /// New events and where they go.
 #[derive(Clone, PartialEq, ::prost::Message)]
 pub struct CompactionInsert {
-    /// The event_id of an active event that stays and that they precede. Empty means at the end of the window.
+    /// The event_id of an active event that stays and that they precede. An event that was archived already gives INVALID_FIELD.
+    /// Empty means at the end of the window.
     #[prost(string, tag = "1")]
     pub before_event_id: ::prost::alloc::string::String,
     /// REQUIRED. Events with synthetic set and with a compaction_source. A TOOL event stands for a result that is archived.
@@ -692,7 +688,8 @@ pub struct ApplyCompactionRequest {
     /// The strict rule: nothing at all happened since, appends included.
     #[prost(int64, optional, tag = "4")]
     pub expected_log_version: ::core::option::Option<i64>,
-    /// What enters it. With through_seq an insert without before_event_id goes before the first event that stays.
+    /// What enters it. With through_seq an insert without before_event_id takes the place of what leaves: it goes before the first
+    /// event that stays, counted from from_seq.
     #[prost(message, repeated, tag = "7")]
     pub inserts: ::prost::alloc::vec::Vec<CompactionInsert>,
     /// The branch that archive and inserts are restricted to. Empty means the whole session.
@@ -710,20 +707,26 @@ pub struct ApplyCompactionRequest {
     /// Check everything and change nothing.
     #[prost(bool, tag = "12")]
     pub dry_run: bool,
-    /// What leaves the window. At least one.
+    /// With through_seq only: the events before this one in window order stay, but for summaries. If the event is not active, the
+    /// next active one by seq counts. Pass GetContextResponse.first_seq. 0 means from the start of the window.
+    #[prost(int64, tag = "13")]
+    pub from_seq: i64,
+    /// What leaves the window. REQUIRED, unless inserts are given; if absent, nothing leaves.
     #[prost(oneof = "apply_compaction_request::Archive", tags = "5, 6")]
     pub archive: ::core::option::Option<apply_compaction_request::Archive>,
 }
 /// Nested message and enum types in `ApplyCompactionRequest`.
 pub mod apply_compaction_request {
-    /// What leaves the window. At least one.
+    /// What leaves the window. REQUIRED, unless inserts are given; if absent, nothing leaves.
     #[derive(Clone, PartialEq, Eq, Hash, ::prost::Oneof)]
     pub enum Archive {
-        /// These events. All must be active.
+        /// These events, at least one. All must be active: INVALID_FIELD names one that was archived already, EVENT_NOT_FOUND one
+        /// that the session never had.
         #[prost(message, tag = "5")]
         EventIds(super::EventIds),
-        /// Every active event up to this seq, summaries included, but the latest SYSTEM event of a branch, and but events whose tool
-        /// calls are answered later: what was read at that seq.
+        /// Every active event up to this seq, summaries included. The latest SYSTEM event of each branch stays, and so do events
+        /// whose tool calls are answered later. A context may leave out older events (GetContextResponse.truncated): to archive only
+        /// what it held, pass its compactable_through_seq here and its first_seq as from_seq. At least 1.
         #[prost(int64, tag = "6")]
         ThroughSeq(i64),
     }
@@ -2668,6 +2671,11 @@ pub struct CreateSessionRequest {
     /// See Session.context_bytes. Negative is refused.
     #[prost(int64, tag = "6")]
     pub context_bytes: i64,
+    /// When the conversation began, for a session imported from elsewhere: Session.create_time, by which ListSessions orders. Not
+    /// before 1970, and not in the future by more than a minute, which clocks may differ by. Absent means now. Expiry.ttl counts
+    /// from now in either case.
+    #[prost(message, optional, tag = "7")]
+    pub create_time: ::core::option::Option<::prost_types::Timestamp>,
 }
 /// Response of CreateSession.
 #[derive(Clone, PartialEq, ::prost::Message)]
@@ -2775,8 +2783,19 @@ pub struct DeleteSessionResponse {
     pub deleted_events: i64,
 }
 /// Request of DeleteExpiredSessions.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, ::prost::Message)]
-pub struct DeleteExpiredSessionsRequest {}
+#[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
+pub struct DeleteExpiredSessionsRequest {
+    /// Only sessions whose expire_time is at or before this. Not before 1970, and not in the future by more than a minute, which
+    /// clocks may differ by; no session is deleted before its expire_time. Absent means now.
+    #[prost(message, optional, tag = "1")]
+    pub before: ::core::option::Option<::prost_types::Timestamp>,
+    /// Only sessions of this app. Absent means any; empty means sessions without an app.
+    #[prost(string, optional, tag = "2")]
+    pub app: ::core::option::Option<::prost::alloc::string::String>,
+    /// Only sessions of this user. Empty means any, unless the credential is bound to a user.
+    #[prost(string, tag = "3")]
+    pub user_id: ::prost::alloc::string::String,
+}
 /// Response of DeleteExpiredSessions.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, ::prost::Message)]
 pub struct DeleteExpiredSessionsResponse {
@@ -2920,7 +2939,7 @@ pub mod session_service_client {
                 .insert(GrpcMethod::new("threadkeep.v1.SessionService", "GetSession"));
             self.inner.unary(req, path, codec).await
         }
-        /// Lists sessions, newest created first. The cost of a page does not grow with the number of sessions.
+        /// Lists sessions by create_time, newest first. The cost of a page does not grow with the number of sessions.
         /// Errors: INVALID_FIELD, INVALID_PAGE_TOKEN.
         pub async fn list_sessions(
             &mut self,
@@ -3000,7 +3019,8 @@ pub mod session_service_client {
                 );
             self.inner.unary(req, path, codec).await
         }
-        /// Deletes sessions whose expire_time has passed, at most 1,000 a call. The server does it by itself too.
+        /// Deletes sessions whose expire_time has passed, at most 1,000 per call. The server also deletes them by itself.
+        /// Errors: INVALID_FIELD, PERMISSION_DENIED.
         pub async fn delete_expired_sessions(
             &mut self,
             request: impl tonic::IntoRequest<super::DeleteExpiredSessionsRequest>,
@@ -3264,9 +3284,15 @@ pub struct GetContextResponse {
     /// The session's window_version: what ApplyCompaction is to expect.
     #[prost(int64, tag = "9")]
     pub window_version: i64,
-    /// The session's last seq: what ApplyCompaction may archive through.
+    /// The session's last seq at the time of reading. It says nothing about what this context holds; see compactable_through_seq.
     #[prost(int64, tag = "10")]
     pub session_last_seq: i64,
+    /// The last seq that a summary of this context may replace: pass it to ApplyCompaction as through_seq, with first_seq as
+    /// from_seq. From first_seq to it, in window order, this context holds every active event but superseded SYSTEM events; it
+    /// also holds every active summary up to it. Lower than session_last_seq where the spec's filters or branch hide a newer
+    /// event. 0 if nothing may be replaced.
+    #[prost(int64, tag = "11")]
+    pub compactable_through_seq: i64,
 }
 /// What to do with an event whose id is stored already.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, ::prost::Enumeration)]
@@ -3563,7 +3589,7 @@ pub struct Highlight {
     #[prost(int32, tag = "3")]
     pub end: i32,
 }
-/// Lifts what is newer: a score is multiplied by 1 + weight * 2^(-age / half_life).
+/// Lifts what is newer: what hits are ordered by is multiplied by 1 + weight * 2^(-age / half_life). Scores stay as they are.
 #[derive(Clone, Copy, PartialEq, ::prost::Message)]
 pub struct Recency {
     /// After how long the lift is half. REQUIRED, above zero.
@@ -3577,8 +3603,7 @@ pub struct Recency {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, ::prost::Enumeration)]
 #[repr(i32)]
 pub enum SearchMode {
-    /// The call's default: of events SEARCH_MODE_SUBSTRING; of memories SEARCH_MODE_HYBRID where the server has an embedder,
-    /// else SEARCH_MODE_RANKED.
+    /// The same as SEARCH_MODE_AUTO.
     Unspecified = 0,
     /// Literal substring after Unicode case folding, from one character on. Chronological.
     Substring = 1,
@@ -3592,6 +3617,10 @@ pub enum SearchMode {
     Semantic = 3,
     /// RANKED and SEMANTIC fused by reciprocal rank. Needs an embedder; if it does not answer, the search is RANKED and says so.
     Hybrid = 4,
+    /// The server chooses: SUBSTRING where the whole query is in double quotes (which are removed) or has no letter and no digit,
+    /// else HYBRID where the server has an embedder, else RANKED. A numbered page makes it SUBSTRING; recency, reference_time,
+    /// grouping and fields other than the text make it one that ranks, quoted or not. The response says which.
+    Auto = 5,
 }
 impl SearchMode {
     /// String value of the enum field names used in the ProtoBuf definition.
@@ -3605,6 +3634,7 @@ impl SearchMode {
             Self::Ranked => "SEARCH_MODE_RANKED",
             Self::Semantic => "SEARCH_MODE_SEMANTIC",
             Self::Hybrid => "SEARCH_MODE_HYBRID",
+            Self::Auto => "SEARCH_MODE_AUTO",
         }
     }
     /// Creates an enum from field names used in the ProtoBuf definition.
@@ -3615,6 +3645,7 @@ impl SearchMode {
             "SEARCH_MODE_RANKED" => Some(Self::Ranked),
             "SEARCH_MODE_SEMANTIC" => Some(Self::Semantic),
             "SEARCH_MODE_HYBRID" => Some(Self::Hybrid),
+            "SEARCH_MODE_AUTO" => Some(Self::Auto),
             _ => None,
         }
     }
@@ -3701,7 +3732,7 @@ pub struct MemoryEntry {
     /// OUTPUT_ONLY. When it was added.
     #[prost(message, optional, tag = "9")]
     pub record_time: ::core::option::Option<::prost_types::Timestamp>,
-    /// OUTPUT_ONLY, of SearchMemory. As SearchHit.score.
+    /// OUTPUT_ONLY, of SearchMemory. As SearchHit.score; nothing stands beside a memory.
     #[prost(double, tag = "10")]
     pub score: f64,
     /// OUTPUT_ONLY, of SearchMemory. As SearchHit.highlights.
@@ -3805,14 +3836,16 @@ pub struct SearchMemoryRequest {
     /// What to look for; at most 1,024 characters. Empty or blank finds nothing.
     #[prost(string, tag = "2")]
     pub query: ::prost::alloc::string::String,
-    /// How it is understood. Default: HYBRID where the server has an embedder, else RANKED.
+    /// How it is understood. Default: AUTO.
     #[prost(enumeration = "SearchMode", tag = "3")]
     pub mode: i32,
     /// Entries returned at most, and fewer where the answer would pass the server's limit of bytes. 0 means 5 with SEMANTIC, else
     /// 10; more than 1,000 is coerced to 1,000, negative is refused.
     #[prost(int32, tag = "4")]
     pub top_k: i32,
-    /// SEMANTIC only: the least cosine of an entry, from -1 to 1. Default: none.
+    /// The least score of an entry, from 0 to 1; with SEMANTIC from -1. 0 leaves out none (SEMANTIC: -1). Default: with RANKED and
+    /// HYBRID an answer whose best entry scores below 0.1 is empty, for then the query has nothing to do with what is there; of
+    /// another what scores less than a fiftieth of the best is left out. With SEMANTIC and SUBSTRING none.
     #[prost(double, optional, tag = "5")]
     pub min_score: ::core::option::Option<f64>,
     /// Further conditions.
@@ -4152,15 +4185,15 @@ pub struct AppScope {
 /// Request of SearchEvents.
 #[derive(Clone, PartialEq, ::prost::Message)]
 pub struct SearchEventsRequest {
-    /// What to look for; at most 1,024 characters. REQUIRED and not blank, unless mode is SUBSTRING and filter has a keyword or
-    /// keywords.
+    /// What to look for; at most 1,024 characters. REQUIRED and not blank, unless mode is SUBSTRING or AUTO and filter has a
+    /// keyword or keywords.
     #[prost(string, tag = "3")]
     pub query: ::prost::alloc::string::String,
-    /// How the query is understood. Default: SUBSTRING.
+    /// How the query is understood. Default: AUTO; SUBSTRING where the query is empty and the filter has a keyword or keywords.
     #[prost(enumeration = "SearchMode", tag = "4")]
     pub mode: i32,
     /// Further conditions, all to hold beside the query. last_n is refused; a numbered page may stand in for page_size and
-    /// page_token with SUBSTRING, and is refused with the other modes.
+    /// page_token with SUBSTRING, which AUTO then is, and is refused with the modes that rank.
     #[prost(message, optional, tag = "5")]
     pub filter: ::core::option::Option<EventFilter>,
     /// Hits a page. 0 means 10, more than 1,000 is coerced to 1,000, negative is refused.
@@ -4183,7 +4216,9 @@ pub struct SearchEventsRequest {
     /// Lifts newer events. Default: age does not matter. Not with SUBSTRING.
     #[prost(message, optional, tag = "12")]
     pub recency: ::core::option::Option<Recency>,
-    /// SEMANTIC only: the least cosine of a hit, from -1 to 1. Default: none.
+    /// The least score of a hit, from 0 to 1; with SEMANTIC from -1. 0 leaves out none (SEMANTIC: -1). Default: with RANKED and
+    /// HYBRID an answer whose best hit scores below 0.1 is empty, for then the query has nothing to do with what is there; of
+    /// another what scores less than a fiftieth of the best is left out. With SEMANTIC and SUBSTRING none.
     #[prost(double, optional, tag = "13")]
     pub min_score: ::core::option::Option<f64>,
     /// What "yesterday" and "last week" in the query refer to, and what recency counts from. Default: now. Not with SUBSTRING.
@@ -4221,8 +4256,10 @@ pub struct SearchHit {
     /// The event.
     #[prost(message, optional, tag = "2")]
     pub event: ::core::option::Option<SessionEvent>,
-    /// How well it answers: greater is better. Comparable within one answer only, but for SEMANTIC, where it is the cosine. 0 with
-    /// SUBSTRING.
+    /// How much it has to do with the query, from 0 to 1, as min_score takes it; comparable between queries. RANKED: the share of
+    /// the query's words that the event holds, rare ones counting more, or half of the share that one right beside it holds.
+    /// SEMANTIC: the cosine, from -1 to 1. HYBRID: the share of words, or where the cosine is between those of unrelated texts
+    /// (up to 0.1) and 1, whichever is greater. SUBSTRING: 1. Hits are in the order of the ranking, which knows more than that.
     #[prost(double, tag = "3")]
     pub score: f64,
     /// Where the query's words were found, in order, not overlapping; at most 64. SEMANTIC has none.
@@ -4632,14 +4669,15 @@ pub struct ListToolsRequest {}
 /// Response of ListTools.
 #[derive(Clone, PartialEq, ::prost::Message)]
 pub struct ListToolsResponse {
-    /// All tools that this server has.
+    /// The tools that this server has: those of memory are left out where memory is switched off.
     #[prost(message, repeated, tag = "1")]
     pub tools: ::prost::alloc::vec::Vec<ToolDefinition>,
 }
 /// Request of CallTool.
 #[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
 pub struct CallToolRequest {
-    /// REQUIRED: for whom. Tools of memory and cross_session_search need its app and user only, and the session need not exist.
+    /// For whom. Tools of memory and cross_session_search need its app and user only (not even these with a credential that is
+    /// bound to a user, for what has no app), and the session need not exist. conversation_search needs a session.
     #[prost(message, optional, tag = "1")]
     pub session: ::core::option::Option<SessionRef>,
     /// REQUIRED. The tool's name.

@@ -27,7 +27,7 @@ function element(name: string, className: string, text = ""): HTMLElement {
 }
 
 function partOf({ content }: Part): HTMLElement {
-  if (content.case === "text") return element("div", "text", content.value.text);
+  if (content.case === "text") return element("div", "text", content.value);
   if (content.case === "toolCall") return element("code", "call", `${content.value.name}(${content.value.argumentsJson})`);
   if (content.case === "toolResult") {
     const result = element("div", "result", content.value.structuredJson);

@@ -45,6 +45,8 @@ class TrimToolResults:
     def _stub(self, event: WindowEvent, count: Count) -> NewEvent | None:
         if event.role is not Role.TOOL or event.synthetic or not event.results or event.tokens < self.min_tokens:
             return None
+        if event.calls:  # a stub calls nothing: the results of these calls would lose them
+            return None
         text = f"Left out to save space: a result of {event.tokens} tokens. Event {event.event_id} has it in full."
         stub = NewEvent(Role.TOOL, text, SOURCE, event.branch, stands_for=event.event_id)
         return stub if stub.tokens(count) < event.tokens else None

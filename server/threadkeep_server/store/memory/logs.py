@@ -104,14 +104,14 @@ class MemoryLogs:
             new.ref,
             new.uid,
             new.create_time,
-            new.create_time,
+            new.update_time,
             new.expire_time,
             new.metadata_json,
             dict(new.labels),
             context_bytes=new.context_bytes,
         )
         log = self._logs[tenant, new.ref] = Log(next(self._numbers), session)
-        self._record(tenant, log, ChangeKind.CREATED, new.create_time, after=as_told(session))
+        self._record(tenant, log, ChangeKind.CREATED, new.now, after=as_told(session))
         return log
 
     def _record(self, tenant: str, log: Log, kind: ChangeKind, time: int, *, since: int | None = None, **details: Any) -> None:

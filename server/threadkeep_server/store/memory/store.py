@@ -26,6 +26,7 @@ from ..base import (
     Totals,
 )
 from ..feed import as_told
+from ..upkeep import EXPIRED, Expired
 from .consumers import MemoryConsumers
 from .feed import MemoryFeed
 from .logs import Entry, Log
@@ -51,14 +52,14 @@ class MemoryStore(MemoryWindows, MemoryFeed, MemoryConsumers, MemoryUpkeep, Memo
     async def list_sessions(self, tenant: str, query: SessionQuery) -> SessionPage:
         found = [
             log
-            for log in sorted(self._of(tenant), key=lambda log: log.number, reverse=True)
-            if (query.cursor is None or log.number < query.cursor)
+            for log in sorted(self._of(tenant), key=_created, reverse=True)
+            if (query.cursor is None or _created(log) < query.cursor)
             and query.app in (None, log.session.ref.app)
             and query.user_id in (None, log.session.ref.user_id)
             and query.labels.items() <= log.session.labels.items()
         ]
         page = found[: query.limit]
-        return SessionPage([log.session for log in page], page[-1].number if len(page) < len(found) else None)
+        return SessionPage([log.session for log in page], _created(page[-1]) if len(page) < len(found) else None)
 
     async def update_session(self, tenant: str, ref: SessionRef, change: SessionChange) -> Session:
         log = self._existing(tenant, ref)
@@ -84,12 +85,8 @@ class MemoryStore(MemoryWindows, MemoryFeed, MemoryConsumers, MemoryUpkeep, Memo
         self._drop(tenant, log, self._clock())
         return len(log.entries)
 
-    async def delete_expired(self, tenant: str | None, now: int, limit: int) -> int:
-        expired = [
-            (owner, log)
-            for (owner, _), log in self._logs.items()
-            if tenant in (None, owner) and log.session.expire_time is not None and log.session.expire_time <= now
-        ][:limit]
+    async def delete_expired(self, tenant: str | None, now: int, limit: int, which: Expired = EXPIRED) -> int:
+        expired = self._expired(tenant, which, now)[:limit]
         for owner, log in expired:
             self._drop(owner, log, now, expired=True)
         return len(expired)
@@ -178,7 +175,7 @@ class MemoryStore(MemoryWindows, MemoryFeed, MemoryConsumers, MemoryUpkeep, Memo
         return StoreInfo(
             store_id=self._store_id,
             engine="memory",
-            durability="none: lost when the process ends",
+            durability="none: nothing survives a restart of the server",
             schema_version=0,
             indexed=False,
             index_lag=0,
@@ -190,6 +187,10 @@ class MemoryStore(MemoryWindows, MemoryFeed, MemoryConsumers, MemoryUpkeep, Memo
 
     async def aclose(self) -> None:
         """There is nothing to release."""
+
+
+def _created(log: Log) -> tuple[int, int]:
+    return log.session.create_time, log.number
 
 
 def _check_expectations(request: AppendRequest, log: Log | None) -> None:

@@ -7,7 +7,8 @@ from collections.abc import Callable, Sequence
 
 from ...domain.model import Session
 from ..base import Codec
-from .logs import MemoryLogs
+from ..upkeep import EXPIRED, Expired
+from .logs import Log, MemoryLogs
 
 
 class MemoryUpkeep(MemoryLogs):
@@ -15,14 +16,24 @@ class MemoryUpkeep(MemoryLogs):
         super().__init__(codec, clock)
         self._notes: dict[str, str] = {}
 
-    async def expired_sessions(self, tenant: str | None, now: int, limit: int, skip: int = 0) -> Sequence[tuple[str, Session]]:
+    async def expired_sessions(
+        self, tenant: str | None, now: int, limit: int, skip: int = 0, which: Expired = EXPIRED
+    ) -> Sequence[tuple[str, Session]]:
+        found = self._expired(tenant, which, now)
+        return [(owner, log.session) for owner, log in found[skip : skip + limit]]
+
+    def _expired(self, tenant: str | None, which: Expired, now: int) -> list[tuple[str, Log]]:
+        """The first to expire first."""
         found = [
-            (expire_time, log.number, owner, log.session)
-            for (owner, _), log in self._logs.items()
-            if tenant in (None, owner) and (expire_time := log.session.expire_time) is not None and expire_time <= now
+            (expire_time, log.number, owner, log)
+            for (owner, ref), log in self._logs.items()
+            if tenant in (None, owner)
+            and which.app in (None, ref.app)
+            and which.user_id in (None, ref.user_id)
+            and (expire_time := log.session.expire_time) is not None
+            and expire_time <= which.until(now)
         ]
-        found.sort(key=lambda each: each[:2])
-        return [(owner, session) for _, _, owner, session in found[skip : skip + limit]]
+        return [(owner, log) for _, _, owner, log in sorted(found, key=lambda each: each[:2])]
 
     async def delete_seen(self, tenant: str, seen: Session, now: int) -> bool:
         log = self._find(tenant, seen.ref)

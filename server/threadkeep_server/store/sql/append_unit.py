@@ -14,7 +14,7 @@ from typing import Any
 import sqlalchemy as sa
 from sqlalchemy import Connection, Row
 
-from ...domain.errors import AmbiguousSession, EventIdConflict, ThreadkeepError, SessionNotFound, VersionMismatch
+from ...domain.errors import AmbiguousSession, EventIdConflict, SessionNotFound, ThreadkeepError, VersionMismatch
 from ...domain.model import NO_USAGE, Counters, EventDraft, SessionRef, Usage
 from ..base import Appended, AppendedEvent, AppendRequest, Codec
 from . import append_statements

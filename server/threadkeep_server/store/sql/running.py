@@ -7,7 +7,7 @@ from typing import TypeVar
 
 from sqlalchemy import Connection
 
-from ...domain.errors import ThreadkeepError, StoreUnavailable
+from ...domain.errors import StoreUnavailable, ThreadkeepError
 from ..base import Codec
 from .analysed import Analysed
 from .engine import Engine, Unit

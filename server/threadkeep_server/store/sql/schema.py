@@ -30,9 +30,9 @@ from ...domain.feed import ChangeKind
 POSITION_STEP = 1 << 20
 
 # A database says which schema it has and the oldest schema number whose code can still run on it.
-SCHEMA_VERSION = 4
-# 3: a writer that does not take turns, or records no versions, would break the order and the content of the feed.
-OLDEST_CODE_THAT_CAN_RUN = 3
+SCHEMA_VERSION = 5
+# 5: older code stores and reads the text of a part in another form.
+OLDEST_CODE_THAT_CAN_RUN = 5
 
 # The names of what Counters and Usage count, in columns.
 COUNTED = ("events", "turns", "bytes", "tokens")
@@ -67,8 +67,9 @@ sessions = Table(
     Column("context_bytes", BigInteger, nullable=False, server_default=text("0")),
     UniqueConstraint("tenant", "app", "user_id", "session_id", name="sessions_ref"),
     Index("sessions_session_id", "tenant", "session_id"),
-    Index("sessions_user", "tenant", "user_id", "id"),
-    Index("sessions_app", "tenant", "app", "id"),
+    Index("sessions_created", "tenant", "create_time", "id"),
+    Index("sessions_user", "tenant", "user_id", "create_time", "id"),
+    Index("sessions_app", "tenant", "app", "create_time", "id"),
     Index(
         "sessions_expiry",
         "expire_time",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import sqlalchemy as sa
@@ -10,6 +11,7 @@ from sqlalchemy import ColumnElement, Connection, Row
 from ...domain.errors import SessionAlreadyExists
 from ...domain.model import NewSession, Session, SessionChange, SessionRef
 from ..base import SessionPage, SessionQuery, Totals
+from ..upkeep import EXPIRED, Expired
 from . import change_details
 from .engine import Engine
 from .policy_units import forget_policy
@@ -32,7 +34,7 @@ def insert_session(connection: Connection, tenant: str, new: NewSession) -> int:
         "session_id": new.ref.session_id,
         "uid": new.uid,
         "create_time": new.create_time,
-        "update_time": new.create_time,
+        "update_time": new.update_time,
         "expire_time": new.expire_time,
         "metadata_json": new.metadata_json.encode(),
         "labels_json": labels_bytes(new.labels),
@@ -41,7 +43,7 @@ def insert_session(connection: Connection, tenant: str, new: NewSession) -> int:
     row = connection.execute(sessions.insert().values(values).returning(sessions)).one()
     _set_labels(connection, row.id, new.labels)
     after = session_of(row)
-    _record(connection, CREATED, row.id, new.create_time, after, change_details.created(after))
+    _record(connection, CREATED, row.id, new.now, after, change_details.created(after))
     return int(row.id)
 
 
@@ -94,6 +96,7 @@ def update(connection: Connection, engine: Engine, tenant: str, ref: SessionRef,
 
 
 def list_page(connection: Connection, tenant: str, query: SessionQuery) -> SessionPage:
+    order = (sessions.c.create_time, sessions.c.id)
     wanted = [sessions.c.tenant == tenant]
     if query.user_id is not None:
         wanted.append(sessions.c.user_id == query.user_id)
@@ -103,11 +106,12 @@ def list_page(connection: Connection, tenant: str, query: SessionQuery) -> Sessi
         label = sa.select(session_labels.c.session).where(session_labels.c.key == name, session_labels.c.value == value)
         wanted.append(sessions.c.id.in_(label))
     if query.cursor is not None:
-        wanted.append(sessions.c.id < query.cursor)
-    statement = sa.select(sessions).where(*wanted).order_by(sessions.c.id.desc()).limit(query.limit + 1)
-    rows = connection.execute(statement).all()
+        wanted.append(sa.tuple_(*order) < sa.tuple_(*map(sa.literal, query.cursor)))
+    newest = sa.select(sessions).where(*wanted).order_by(*(column.desc() for column in order))
+    rows = connection.execute(newest.limit(query.limit + 1)).all()
     page = rows[: query.limit]
-    return SessionPage([session_of(row) for row in page], page[-1].id if len(rows) > len(page) else None)
+    cursor = (page[-1].create_time, page[-1].id) if len(rows) > len(page) else None
+    return SessionPage([session_of(row) for row in page], cursor)
 
 
 def delete(connection: Connection, engine: Engine, tenant: str, ref: SessionRef, now: int) -> int | None:
@@ -116,8 +120,10 @@ def delete(connection: Connection, engine: Engine, tenant: str, ref: SessionRef,
     return None if row is None else _delete_row(connection, row, now, expired=False)
 
 
-def delete_expired(connection: Connection, engine: Engine, tenant: str | None, now: int, limit: int) -> int:
-    rows = _free_expired(connection, engine, tenant, now, limit)
+def delete_expired(
+    connection: Connection, engine: Engine, tenant: str | None, now: int, limit: int, which: Expired = EXPIRED
+) -> int:
+    rows = _free_expired(connection, engine, expired(tenant, now, which), limit)
     for row in rows:
         _delete_row(connection, row, now, expired=True)
     return len(rows)
@@ -134,10 +140,16 @@ def delete_seen(connection: Connection, engine: Engine, tenant: str, seen: Sessi
     return True
 
 
-def _free_expired(connection: Connection, engine: Engine, tenant: str | None, now: int, limit: int) -> list[Row[Any]]:
+def expired(tenant: str | None, now: int, which: Expired) -> list[ColumnElement[bool]]:
+    """Conditions on sessions."""
+    held = {"tenant": tenant, "app": which.app, "user_id": which.user_id}
+    wanted = [sessions.c[name] == value for name, value in held.items() if value is not None]
+    return [sessions.c.expire_time <= which.until(now), *wanted]
+
+
+def _free_expired(connection: Connection, engine: Engine, expired: Sequence[ColumnElement[bool]], limit: int) -> list[Row[Any]]:
     """Expired sessions at which this transaction has taken turns. Those that another server is sweeping, or that somebody is
     extending, are left to them."""
-    expired = [sessions.c.expire_time <= now, *([] if tenant is None else [sessions.c.tenant == tenant])]
     order = (sessions.c.expire_time, sessions.c.id)
     ahead: list[ColumnElement[bool]] = []
     taken: list[Row[Any]] = []

@@ -27,6 +27,7 @@ from ..base import (
     SessionQuery,
     StoreInfo,
 )
+from ..upkeep import EXPIRED, Expired
 from ..windows import Compacted, CompactionPage, CompactionRequest, ContextPage, StoredPolicy, WindowRead
 from . import admin, compact_unit, context_unit, list_unit, policy_units, search_unit, session_units
 from .append_unit import AppendUnit, Outcome
@@ -114,9 +115,9 @@ class SqlStore(SqlFeed, SqlUpkeep, SqlConsumers, SqlRecall, SqlVectors, SqlMemor
         self._changed()
         return deleted
 
-    async def delete_expired(self, tenant: str | None, now: int, limit: int) -> int:
+    async def delete_expired(self, tenant: str | None, now: int, limit: int, which: Expired = EXPIRED) -> int:
         deleted = await self._write(
-            lambda connection: session_units.delete_expired(connection, self._engine, tenant, now, limit)
+            lambda connection: session_units.delete_expired(connection, self._engine, tenant, now, limit, which)
         )
         self._changed()
         return deleted

@@ -9,10 +9,12 @@ import sqlalchemy as sa
 from sqlalchemy import Connection
 
 from ...domain.model import Session, SessionRef
+from ..upkeep import EXPIRED, Expired
 from . import admin
 from .rows import named, session_of
 from .running import Running
 from .schema import INSERTED, POSITION_STEP, events, meta, sessions
+from .session_units import expired
 
 _NOTES = "n:"
 """What keys of notes begin with in the table of facts."""
@@ -21,9 +23,10 @@ _NOTES = "n:"
 class SqlUpkeep(Running):
     """The part of the store that reads and notes."""
 
-    async def expired_sessions(self, tenant: str | None, now: int, limit: int, skip: int = 0) -> Sequence[tuple[str, Session]]:
-        expired = [sessions.c.expire_time <= now, *([] if tenant is None else [sessions.c.tenant == tenant])]
-        ordered = sa.select(sessions).where(*expired).order_by(sessions.c.expire_time, sessions.c.id)
+    async def expired_sessions(
+        self, tenant: str | None, now: int, limit: int, skip: int = 0, which: Expired = EXPIRED
+    ) -> Sequence[tuple[str, Session]]:
+        ordered = sa.select(sessions).where(*expired(tenant, now, which)).order_by(sessions.c.expire_time, sessions.c.id)
         query = ordered.limit(limit).offset(skip)
         rows = await self._read(lambda connection: connection.execute(query).all())
         return [(row.tenant, session_of(row)) for row in rows]

@@ -10,7 +10,7 @@ import time
 from collections import deque
 from collections.abc import Awaitable, Callable, Sequence
 
-from ...domain.errors import RateLimited, ThreadkeepError, StoreUnavailable
+from ...domain.errors import RateLimited, StoreUnavailable, ThreadkeepError
 from ..base import Appended, AppendRequest
 from .append_unit import Outcome
 

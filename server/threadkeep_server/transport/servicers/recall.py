@@ -10,13 +10,13 @@ from ...domain import rules
 from ...domain.errors import InvalidField, InvalidPageToken
 from ...domain.filters import EventFilter
 from ...domain.model import Caller
-from ...domain.recall import SearchMode
+from ...domain.recall import SearchMode, Understood
 from ...domain.text import fold
 from ...service.ranked import RankedSearch
 from ...service.recall import RecallService
 from ...store.base import SearchCursor, SearchQuery
 from ..convert import filter_of
-from ..convert_recall import check_substring, mode_of, neighbors_of, ranked_query_of, scope_of
+from ..convert_recall import check_substring, neighbors_of, ranked_query_of, scope_of, understood_as
 from ..tokens import PageTokens
 from ..wire import literal_events_response, ranked_events_response
 
@@ -29,29 +29,30 @@ class RecallServicer:
         self._tokens = tokens
 
     async def SearchEvents(self, request: pb.SearchEventsRequest, caller: Caller) -> bytes:
-        mode = mode_of(request.mode) or SearchMode.SUBSTRING
-        if mode is not SearchMode.SUBSTRING:
-            return await self._search_ranked(request, caller, mode)
+        rules.term("query", request.query)
+        how = understood_as(request, self._ranked.best_mode)
+        if how.mode is not SearchMode.SUBSTRING:
+            return await self._search_ranked(request, caller, how)
         check_substring(request)
-        page = await self._recall.search(caller, self._query_of(request, caller), neighbors_of(request.neighbors))
+        page = await self._recall.search(caller, self._query_of(request, how.text, caller), neighbors_of(request.neighbors))
         cursor = page.cursor
         numbers = () if cursor is None else (cursor.time, cursor.session, cursor.position, cursor.left)
         token = self._tokens.make(request, caller, *numbers) if numbers else ""
         return literal_events_response(page, token)
 
-    async def _search_ranked(self, request: pb.SearchEventsRequest, caller: Caller, mode: SearchMode) -> bytes:
+    async def _search_ranked(self, request: pb.SearchEventsRequest, caller: Caller, how: Understood) -> bytes:
         offset = 0
         if request.page_token:
             offset = self._tokens.read(request, caller, request.page_token, 1)[0] or 0
             if offset < 0:
                 raise InvalidPageToken("is not a page token of this server")
-        query = ranked_query_of(request, mode, self._page_size(request.page_size), offset)
+        query = ranked_query_of(request, how, self._page_size(request.page_size), offset)
         page = await self._ranked.search(caller, query)
         token = "" if page.next_offset is None else self._tokens.make(request, caller, page.next_offset)
         return ranked_events_response(page, token)
 
-    def _query_of(self, request: pb.SearchEventsRequest, caller: Caller) -> SearchQuery:
-        wanted = _with_query(filter_of(request.filter), rules.term("query", request.query))
+    def _query_of(self, request: pb.SearchEventsRequest, text: str, caller: Caller) -> SearchQuery:
+        wanted = _with_query(filter_of(request.filter), text)
         if wanted.has_window and request.page_size:
             raise InvalidField("page_size", "and a window in filter are mutually exclusive")
         cursor = None

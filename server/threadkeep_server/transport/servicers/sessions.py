@@ -9,7 +9,8 @@ from ...domain.errors import InvalidField
 from ...domain.model import Caller
 from ...service.sessions import SWEEP_AT_MOST, SessionService
 from ...store.base import SessionQuery
-from ..convert import ref_of, session_draft, session_to
+from ...store.upkeep import Expired
+from ..convert import ref_of, session_draft, session_to, time_of
 from ..tokens import PageTokens
 
 _MUTABLE = tuple(
@@ -41,11 +42,15 @@ class SessionServicer:
             user_id=rules.identifier("user_id", request.user_id) or None,
             labels=rules.labels("labels", request.labels),
             limit=size,
-            cursor=self._tokens.read(request, caller, request.page_token, 1)[0] if request.page_token else None,
+            cursor=self._cursor(request, caller) if request.page_token else None,
         )
         page = await self._sessions.list(caller, query)
-        token = "" if page.cursor is None else self._tokens.make(request, caller, page.cursor)
+        token = "" if page.cursor is None else self._tokens.make(request, caller, *page.cursor)
         return pb.ListSessionsResponse(sessions=[session_to(each) for each in page.sessions], next_page_token=token)
+
+    def _cursor(self, request: pb.ListSessionsRequest, caller: Caller) -> tuple[int, int]:
+        create_time, session = self._tokens.read(request, caller, request.page_token, 2)
+        return create_time or 0, session or 0
 
     async def UpdateSession(self, request: pb.UpdateSessionRequest, caller: Caller) -> pb.UpdateSessionResponse:
         fields = frozenset(request.update_mask.paths)
@@ -61,5 +66,10 @@ class SessionServicer:
     async def DeleteExpiredSessions(
         self, request: pb.DeleteExpiredSessionsRequest, caller: Caller
     ) -> pb.DeleteExpiredSessionsResponse:
-        deleted = await self._sessions.delete_expired(caller)
+        which = Expired(
+            app=rules.identifier("app", request.app) if request.HasField("app") else None,
+            user_id=rules.identifier("user_id", request.user_id) or None,
+            before=time_of("before", request.before) if request.HasField("before") else None,
+        )
+        deleted = await self._sessions.delete_expired(caller, which)
         return pb.DeleteExpiredSessionsResponse(deleted_sessions=deleted, more=deleted == SWEEP_AT_MOST)

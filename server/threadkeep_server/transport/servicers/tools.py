@@ -29,8 +29,6 @@ class ToolServicer:
         )
 
     async def CallTool(self, request: pb.CallToolRequest, caller: Caller) -> pb.CallToolResponse:
-        if not request.HasField("session"):
-            raise InvalidField("session", "is required")
         name = rules.identifier("name", request.name, required=True)
         if len(request.arguments_json.encode()) > rules.MAX_JSON_BYTES:
             raise InvalidField("arguments_json", f"must have at most {rules.MAX_JSON_BYTES} bytes")

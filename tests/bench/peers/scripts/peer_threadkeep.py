@@ -18,7 +18,7 @@ class Threadkeep:
         self._session = session_pb2.SessionRef(app="bench", user_id="u1", session_id="s1")
 
     async def append(self, text: str) -> None:
-        part = message_pb2.Part(text=message_pb2.TextPart(text=text))
+        part = message_pb2.Part(text=text)
         message = message_pb2.ChatMessage(role=message_pb2.ROLE_USER, parts=[part])
         event = event_pb2.SessionEvent(event_id=uuid.uuid4().hex, author="user", message=message)
         request = event_service_pb2.AppendEventsRequest(session=self._session, events=[event])

@@ -5,14 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, Self
 
-from opentelemetry.metrics import MeterProvider
-from opentelemetry.trace import TracerProvider
-
 from ..drafts import Draft
 from ..given import check_form, known_name, mapping_of, options_of, tools_of
 from ..messages import Content, Message
 from ..options import ChatOptions, ToolOptions
-from ..telemetry import Telemetry
+from ..telemetry_choice import MeterProvider, Telemetry, TracerProvider
 from ..tools import Tool
 from .advisor import AsyncAdvisor
 from .model import AsyncChatModel
@@ -34,6 +31,8 @@ class AsyncChatClient:
 
     Requests, model calls and tools are spans, and model calls are measured: `name` is the agent's in them, `tracer_provider`
     and `meter_provider` are OpenTelemetry's global ones by default, `record_content` puts what is said into the spans.
+    Without OpenTelemetry (the extra `threadkeep[telemetry]`) nothing is recorded, and a provider or `record_content` raises
+    ImportError.
 
     Raises TypeError or InvalidTool for what it cannot use, among that what belongs to a synchronous client, and InvalidChain
     for two tool advisors.

@@ -8,7 +8,7 @@ from contextlib import aclosing
 from ..options import ChatOptions
 from ..requests import ChatClientRequest, ChatClientResponse, Prompt
 from ..responses import ChatResponse
-from ..telemetry import Telemetry
+from ..telemetry_choice import Telemetry
 from .chain import AsyncAdvisorChain
 from .model import AsyncChatModel, closable
 

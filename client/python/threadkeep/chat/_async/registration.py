@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from opentelemetry.trace import TracerProvider
-
 from ..errors import InvalidChain
+from ..telemetry_choice import TracerProvider
 from .advisor import AsyncAdvisor, AsyncMemoryAdvisor, AsyncToolAdvisor
 from .tool_calling import AsyncToolCallingAdvisor
 from .tool_manager import AsyncToolCallingManager, AsyncToolManager
@@ -56,6 +55,11 @@ def tool_advisor(advisors: Sequence[AsyncAdvisor]) -> AsyncToolAdvisor | None:
 
 def has_memory(advisors: Sequence[AsyncAdvisor]) -> bool:
     return any(isinstance(each, AsyncMemoryAdvisor) for each in advisors)
+
+
+def uses_session(advisors: Sequence[AsyncAdvisor]) -> bool:
+    """Whether one of them keeps the conversation, or says that it needs to know the session."""
+    return has_memory(advisors) or any(getattr(each, "needs_session", False) for each in advisors)
 
 
 def _beside_memory(loop: AsyncToolAdvisor, advisors: Sequence[AsyncAdvisor]) -> AsyncAdvisor:

@@ -19,6 +19,7 @@ from ...messages import text_of
 from ...v1.filter_pb2 import EventFilter
 from ...v1.message_pb2 import Role
 from ...v1.recall_service_pb2 import SearchHit
+from ..given import check_sdk
 from ..incidents import tell
 from ..schema_tools import schema_tool
 from ..tools import Tool, ToolContext
@@ -36,19 +37,22 @@ class AsyncSearchTools:
     """conversation_search and cross_session_search, to be given to a model: `.tools(searches.conversation_search())`.
 
     `page_size`: results in a page. `strict`: without a session the model is told so; otherwise a warning is logged and the
-    session "default" is searched. Raises ValueError for a page size below 1.
+    session "default" is searched. Raises ValueError for a page size below 1, TypeError for a client of the
+    other form.
     """
 
     def __init__(self, client: AsyncClient, *, page_size: int = 10, strict: bool = False) -> None:
         if page_size < 1:
             raise ValueError(f"page_size: at least 1, not {page_size}")
+        check_sdk(client, "AsyncSearchTools")
         self._client = client
         self._page_size = page_size
         self._strict = strict
 
     def conversation_search(self) -> Tool:
         """`conversation_search(innerThought, query, page?)`: a JSON list of `timestamp`, `type` and `text`, or "No results
-        found.". It looks in the session of the request's tool context, see SESSION_KEYS."""
+        found.". It looks in the session of the request's tool context, see SESSION_KEYS. `timestamp`: when the event was
+        recorded, unless its writer gave a time."""
         shape = _object(
             {
                 "innerThought": _THOUGHT,
@@ -160,8 +164,9 @@ def _page(page: int | None) -> int:
 
 def _row(hit: SearchHit, names_session: bool) -> dict[str, str]:
     event = hit.event
+    said = event.event_time if event.HasField("event_time") else event.record_time
     row = {
-        "timestamp": event.event_time.ToJsonString(),
+        "timestamp": said.ToJsonString(),
         "type": "" if event.message.role == 0 else Role.Name(event.message.role).removeprefix("ROLE_").lower(),
         "text": text_of(event),
     }

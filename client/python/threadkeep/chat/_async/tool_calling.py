@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import AsyncGenerator, Callable, Iterable, Sequence
+from collections.abc import AsyncGenerator, Callable, Sequence
 from contextlib import aclosing
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
@@ -149,11 +149,10 @@ class AsyncToolCallingAdvisor:
         """As `before_call`, which it calls."""
         return await self.before_call(request, chain)
 
-    def after_stream(
-        self, chunks: AsyncGenerator[ChatClientResponse, None], chain: AsyncAdvisorChain
-    ) -> AsyncGenerator[ChatClientResponse, None]:
-        """The chunks of a round, tool calls included. Does not call `after_call`, which is for whole answers."""
-        return chunks
+    async def after_stream(self, response: ChatClientResponse, chain: AsyncAdvisorChain) -> ChatClientResponse:
+        """As `after_call`, which it calls. `response`: the chunks of the round put together, tool calls included. The loop goes
+        on with what is returned; the reader has seen the text already: see `finalize_loop_stream`."""
+        return await self.after_call(response, chain)
 
     async def next_instructions_stream(
         self, request: ChatClientRequest, response: ChatClientResponse, execution: ToolExecution
@@ -164,7 +163,8 @@ class AsyncToolCallingAdvisor:
     def finalize_loop_stream(
         self, chunks: AsyncGenerator[ChatClientResponse, None], chain: AsyncAdvisorChain
     ) -> AsyncGenerator[ChatClientResponse, None]:
-        """Once, with what ends the stream after the chunks that have passed already: often nothing."""
+        """Once, around all that goes out, of every round: what it yields is what the reader sees. In place of `finalize_loop`,
+        which is for whole answers."""
         return chunks
 
     async def advise_call(self, request: ChatClientRequest, chain: AsyncAdvisorChain) -> ChatClientResponse:
@@ -190,29 +190,34 @@ class AsyncToolCallingAdvisor:
                     yield chunk
             return
         turn = LoopState(await self.initialize_loop_stream(request, chain), self._internal_history)
+        async with (
+            aclosing(self._rounds(turn, chain)) as source,
+            aclosing(self.finalize_loop_stream(source, chain)) as chunks,
+        ):
+            async for chunk in chunks:
+                yield chunk
+
+    async def _rounds(self, turn: LoopState, chain: AsyncAdvisorChain) -> AsyncGenerator[ChatClientResponse, None]:
         while True:
             asked = await self.before_stream(turn.request, chain)
             taken = LoopRound()
-            async with (
-                aclosing(self._asked(turn, asked, chain)) as source,
-                aclosing(self.after_stream(source, chain)) as chunks,
-            ):
+            async with aclosing(self._asked(turn, asked, chain)) as chunks:
                 async for chunk in chunks:
                     if (ready := taken.passing(chunk)) is not None:
                         yield turn.stamped_chunk(ready)
-            answer = taken.answer()
+            answer = await self.after_stream(taken.answer(), chain)
             turn.answered(answer)
             if not self._goes_on(answer):
-                last = [*map(turn.stamped_chunk, taken.held), *turn.trailing(answer)]
-                break
+                for chunk in taken.ending(answer):
+                    yield turn.stamped_chunk(chunk)
+                for chunk in turn.trailing(answer):
+                    yield chunk
+                return
             outcome = await self._run_tools(turn, asked, answer, chain)
             if isinstance(outcome, ChatClientResponse):
-                last = [turn.stamped(outcome)]
-                break
+                yield turn.stamped(outcome)
+                return
             turn.go_on(answer, outcome, await self.next_instructions_stream(asked, answer, outcome))
-        async with aclosing(_each_of(last)) as source, aclosing(self.finalize_loop_stream(source, chain)) as final:
-            async for chunk in final:
-                yield chunk
 
     def _goes_on(self, answer: ChatClientResponse) -> bool:
         return answer.response is not None and self._eligible(answer)
@@ -279,11 +284,6 @@ class AsyncToolCallingAdvisor:
 async def _record(request: ChatClientRequest, chain: AsyncAdvisorChain, *messages: Message) -> None:
     for memory in _memories(chain):
         await memory.record(request, messages)
-
-
-async def _each_of(chunks: Iterable[ChatClientResponse]) -> AsyncGenerator[ChatClientResponse, None]:
-    for chunk in chunks:
-        yield chunk
 
 
 def _memories(chain: AsyncAdvisorChain) -> list[AsyncMemoryAdvisor]:

@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any, Protocol, Self, runtime_checkable
 
-from opentelemetry.trace import TracerProvider
-
 from .._running_aio import gather, run_tool
 from ..errors import ToolCallLimitExceeded, ToolFailed, UnknownTool
 from ..executions import ToolExecution, error_result, result_of
@@ -15,7 +13,7 @@ from ..messages import Message, ToolCall, ToolResult, tool
 from ..options import ChatOptions, ToolOptions
 from ..requests import Prompt
 from ..responses import ChatResponse
-from ..telemetry import Telemetry
+from ..telemetry_choice import Telemetry, TracerProvider
 from ..tools import Tool, ToolContext, ToolDefinition
 
 

@@ -43,6 +43,7 @@ class AsyncToolSearchAdvisor(AsyncToolCallingAdvisor):
     of the search tool raises InvalidTool. After Spring AI's ToolSearchToolCallingAdvisor.
     """
 
+    needs_session = True
     settings: ClassVar[tuple[str, ...]] = (
         *AsyncToolCallingAdvisor.settings,
         *("index", "eviction", "max_results", "accumulate", "shown", "search_tool_name", "guidance"),

@@ -6,6 +6,7 @@ from __future__ import annotations
 from ... import Client
 from ...v1.compaction_pb2 import CompactionStrategy, CompactionTrigger, SummaryPrompt
 from ...v1.session_pb2 import SessionRef, WindowCounters
+from ..given import check_form
 from ..incidents import kind_of, tell
 from ..messages import system, user
 from ..options import ChatOptions
@@ -27,7 +28,12 @@ class Compactor:
         actor: str,
         timeout: float | None,
     ) -> None:
-        """Raises ValueError if only one of trigger and strategy is given, or a summarizer without them."""
+        """Raises ValueError if only one of trigger and strategy is given, or a summarizer without them, TypeError for what is
+        none of them."""
+        _check("trigger", trigger, CompactionTrigger)
+        _check("strategy", strategy, CompactionStrategy)
+        if summarizer is not None:
+            check_form(summarizer, ChatModel, "SessionMemoryAdvisor", ("call", "stream"))
         if (trigger is None) != (strategy is None):
             raise ValueError("give both a trigger and a strategy, or neither to leave compaction to the server's policy")
         if summarizer is not None and strategy is None:
@@ -41,9 +47,11 @@ class Compactor:
 
     def after(self, ref: SessionRef, window: WindowCounters | None) -> None:
         """Compacts if the window that an append left makes the trigger fire. What fails is told, not raised."""
-        if self._trigger is None or window is None or not fires(self._trigger, window):
+        if self._trigger is None or window is None:
             return
         try:
+            if not fires(self._trigger, window):
+                return
             if self._summarizer is None:
                 self._client.compact(ref, self._strategy, trigger=self._trigger, actor=self._actor, timeout=self._timeout)
             else:
@@ -57,3 +65,12 @@ class Compactor:
         options = ChatOptions(max_tokens=asked.max_tokens or None).over(self._summarizer.default_options)
         answer = self._summarizer.call(Prompt((system(asked.system_prompt), user(asked.prompt)), options))
         return answer.text
+
+
+def _check(argument: str, value: object, kind: type[CompactionTrigger | CompactionStrategy]) -> None:
+    if value is None:
+        return
+    if not isinstance(value, kind):
+        raise TypeError(f"{argument} must be a {kind.__name__} (see threadkeep.compaction), not {type(value).__name__}")
+    if not value.ByteSize():
+        raise ValueError(f"{argument} says nothing: make one with threadkeep.compaction")

@@ -9,7 +9,7 @@ from contextlib import closing
 from ..options import ChatOptions
 from ..requests import ChatClientRequest, ChatClientResponse, Prompt
 from ..responses import ChatResponse
-from ..telemetry import Telemetry
+from ..telemetry_choice import Telemetry
 from .chain import AdvisorChain
 from .model import ChatModel, closable
 

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Generator, Callable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -16,15 +17,19 @@ from ..keys import AUTO_TOOLS, RESUME
 from ..messages import Content, Message
 from ..options import ChatOptions, ToolOptions
 from ..requests import ChatClientRequest, ChatClientResponse
-from ..telemetry import Telemetry
+from ..telemetry_choice import Telemetry
 from ..tools import Tool
 from .advisor import Advisor
 from .chain import AdvisorChain
 from .model import ChatModel
 from .observing import ObservedModel, observed_call, observed_stream
-from .registration import Registration, has_memory
+from .registration import Registration, has_memory, uses_session
 
 CLIENT = "ChatClient"
+_NOT_KEPT = (
+    ".session(...) without a memory advisor: the conversation is neither read nor stored. Give ChatClient "
+    "advisors=[SessionMemoryAdvisor(...)], or, if only tools use the session, call .tool_context(session=...) instead"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,7 +97,7 @@ class PromptSpec:
 
     def session(self, session: SessionLike, *, user_id: str | None = None, run_id: str | None = None) -> PromptSpec:
         """The session that the conversation lives in; advisors and tools are told. It takes the place of an earlier one, with
-        all that was said of that.
+        all that was said of that. Without an advisor that keeps the conversation the request warns: nothing is stored.
 
         `user_id`: whose it has to be, by default the SDK client's user. `run_id`: what tells runs apart for idempotent ids.
         """
@@ -139,6 +144,8 @@ class PromptSpec:
         request = draft.request(agent.model.default_options)
         if draft.context.get(RESUME) and not has_memory(self._advisors):
             raise InvalidChain("only a memory knows what was interrupted: give a SessionMemoryAdvisor among the advisors")
+        if draft.session and not uses_session(self._advisors):
+            warnings.warn(_NOT_KEPT, stacklevel=3)
         wanted = draft.context.get(AUTO_TOOLS, True) is not False
         if wanted and self._advisors is agent.advisors:
             advisors = agent.complete

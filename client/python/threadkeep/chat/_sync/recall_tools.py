@@ -11,31 +11,38 @@ from ... import Client
 from ..._convert import session_ref
 from ...v1.session_pb2 import Session, SessionRef
 from ...v1.tool_service_pb2 import ToolDefinition as OfServer
+from ..given import check_sdk
 from ..messages import Text
 from ..tools import Tool, ToolContext, ToolDefinition, ToolOutput
+
+_OF_A_USER = "load_memory"
 
 
 class RecallTools:
     """The recall tools of a server, to be given to a model: `.tools(*RecallTools(client).all())`.
 
     They search the conversation of the request: the value "session" of its tool context, which `.session(...)` sets, for the
-    user of "user_id" or of the client. Without it the model is told so. What it gets wrong it is told too; that the server
-    cannot be reached, or knows no such session, is raised by the call.
+    user of "user_id" or of the client. Without it load_memory, which needs the user alone, still searches; the others answer
+    that there is none. What the model gets wrong is a result in words for it; that the server cannot be reached, or knows no
+    such session, is raised by the call.
     """
 
     def __init__(self, client: Client) -> None:
+        """Raises TypeError for a client of the other form."""
+        check_sdk(client, "RecallTools")
         self._client = client
 
     def all(self) -> tuple[Tool, ...]:
-        """Those that models are told of: load_memory, conversation_search and cross_session_search."""
+        """Those that the server offers to models: load_memory, conversation_search and cross_session_search, without what is
+        switched off there."""
         return tuple(self._tool(each) for each in self._client.list_tools() if each.declared)
 
     def named(self, *names: str) -> tuple[Tool, ...]:
-        """Some of them, and preload_memory, which only an agent's own code calls. Raises ValueError for a name of no tool."""
-        tools = {each.name: each for each in self._client.list_tools()}
+        """Some of them. Raises ValueError for another name; preload_memory is for an agent's own code, see `preload`."""
+        tools = {each.name: each for each in self._client.list_tools() if each.declared}
         for name in names:
             if name not in tools:
-                raise ValueError(f"the server has no tool {name!r}; it has {', '.join(tools)}")
+                raise ValueError(f"the server has no tool {name!r} for a model; it has {', '.join(tools)}")
         return tuple(self._tool(tools[name]) for name in names)
 
     def preload(self, session: str | SessionRef | Session, text: str | None = None, *, max_entries: int = 5) -> str:
@@ -56,8 +63,8 @@ class RecallTools:
 
     def _runs(self, name: str) -> Callable[[str, ToolContext], Any]:
         def run(arguments: str, context: ToolContext) -> ToolOutput:
-            session = context.values.get("session")
-            if not session:
+            session = context.values.get("session") or ""
+            if not session and name != _OF_A_USER:
                 return _failed("there is no conversation to search: the request names no session")
             user_id = context.values.get("user_id") or self._client.user_id
             ref = session_ref(session, self._client.app, user_id)

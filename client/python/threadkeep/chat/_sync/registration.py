@@ -6,9 +6,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from opentelemetry.trace import TracerProvider
-
 from ..errors import InvalidChain
+from ..telemetry_choice import TracerProvider
 from .advisor import Advisor, MemoryAdvisor, ToolAdvisor
 from .tool_calling import ToolCallingAdvisor
 from .tool_manager import ToolCallingManager, ToolManager
@@ -57,6 +56,11 @@ def tool_advisor(advisors: Sequence[Advisor]) -> ToolAdvisor | None:
 
 def has_memory(advisors: Sequence[Advisor]) -> bool:
     return any(isinstance(each, MemoryAdvisor) for each in advisors)
+
+
+def uses_session(advisors: Sequence[Advisor]) -> bool:
+    """Whether one of them keeps the conversation, or says that it needs to know the session."""
+    return has_memory(advisors) or any(getattr(each, "needs_session", False) for each in advisors)
 
 
 def _beside_memory(loop: ToolAdvisor, advisors: Sequence[Advisor]) -> Advisor:

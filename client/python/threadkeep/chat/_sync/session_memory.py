@@ -17,6 +17,7 @@ from ...v1.context_pb2 import ContextSpec
 from ..aggregate import Aggregator
 from ..errors import AnswerNotStored, NothingToResume
 from ..event_ids import EventIds, answer_id, random_ids, results_id
+from ..given import check_sdk
 from ..incidents import tell
 from ..keys import MEMORY, RESUME, SESSION_MEMORY_ORDER
 from ..message_filters import skip_empty
@@ -78,6 +79,7 @@ class SessionMemoryAdvisor:
         for argument, value in given.items():
             if not callable(value):
                 raise TypeError(f"{argument} must be callable, not {type(value).__name__}")
+        check_sdk(client, "SessionMemoryAdvisor")
         self._name = name
         self._order = order
         self._log = SessionLog(

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Generator, Callable, Iterable, Sequence
+from collections.abc import Generator, Callable, Sequence
 from contextlib import closing
 from typing import Any, ClassVar, Self
 
@@ -147,11 +147,10 @@ class ToolCallingAdvisor:
         """As `before_call`, which it calls."""
         return self.before_call(request, chain)
 
-    def after_stream(
-        self, chunks: Generator[ChatClientResponse, None, None], chain: AdvisorChain
-    ) -> Generator[ChatClientResponse, None, None]:
-        """The chunks of a round, tool calls included. Does not call `after_call`, which is for whole answers."""
-        return chunks
+    def after_stream(self, response: ChatClientResponse, chain: AdvisorChain) -> ChatClientResponse:
+        """As `after_call`, which it calls. `response`: the chunks of the round put together, tool calls included. The loop goes
+        on with what is returned; the reader has seen the text already: see `finalize_loop_stream`."""
+        return self.after_call(response, chain)
 
     def next_instructions_stream(
         self, request: ChatClientRequest, response: ChatClientResponse, execution: ToolExecution
@@ -162,7 +161,8 @@ class ToolCallingAdvisor:
     def finalize_loop_stream(
         self, chunks: Generator[ChatClientResponse, None, None], chain: AdvisorChain
     ) -> Generator[ChatClientResponse, None, None]:
-        """Once, with what ends the stream after the chunks that have passed already: often nothing."""
+        """Once, around all that goes out, of every round: what it yields is what the reader sees. In place of `finalize_loop`,
+        which is for whole answers."""
         return chunks
 
     def advise_call(self, request: ChatClientRequest, chain: AdvisorChain) -> ChatClientResponse:
@@ -188,29 +188,34 @@ class ToolCallingAdvisor:
                     yield chunk
             return
         turn = LoopState(self.initialize_loop_stream(request, chain), self._internal_history)
+        with (
+            closing(self._rounds(turn, chain)) as source,
+            closing(self.finalize_loop_stream(source, chain)) as chunks,
+        ):
+            for chunk in chunks:
+                yield chunk
+
+    def _rounds(self, turn: LoopState, chain: AdvisorChain) -> Generator[ChatClientResponse, None, None]:
         while True:
             asked = self.before_stream(turn.request, chain)
             taken = LoopRound()
-            with (
-                closing(self._asked(turn, asked, chain)) as source,
-                closing(self.after_stream(source, chain)) as chunks,
-            ):
+            with closing(self._asked(turn, asked, chain)) as chunks:
                 for chunk in chunks:
                     if (ready := taken.passing(chunk)) is not None:
                         yield turn.stamped_chunk(ready)
-            answer = taken.answer()
+            answer = self.after_stream(taken.answer(), chain)
             turn.answered(answer)
             if not self._goes_on(answer):
-                last = [*map(turn.stamped_chunk, taken.held), *turn.trailing(answer)]
-                break
+                for chunk in taken.ending(answer):
+                    yield turn.stamped_chunk(chunk)
+                for chunk in turn.trailing(answer):
+                    yield chunk
+                return
             outcome = self._run_tools(turn, asked, answer, chain)
             if isinstance(outcome, ChatClientResponse):
-                last = [turn.stamped(outcome)]
-                break
+                yield turn.stamped(outcome)
+                return
             turn.go_on(answer, outcome, self.next_instructions_stream(asked, answer, outcome))
-        with closing(_each_of(last)) as source, closing(self.finalize_loop_stream(source, chain)) as final:
-            for chunk in final:
-                yield chunk
 
     def _goes_on(self, answer: ChatClientResponse) -> bool:
         return answer.response is not None and self._eligible(answer)
@@ -277,11 +282,6 @@ class ToolCallingAdvisor:
 def _record(request: ChatClientRequest, chain: AdvisorChain, *messages: Message) -> None:
     for memory in _memories(chain):
         memory.record(request, messages)
-
-
-def _each_of(chunks: Iterable[ChatClientResponse]) -> Generator[ChatClientResponse, None, None]:
-    for chunk in chunks:
-        yield chunk
 
 
 def _memories(chain: AdvisorChain) -> list[MemoryAdvisor]:

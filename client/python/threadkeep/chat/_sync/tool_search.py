@@ -44,6 +44,7 @@ class ToolSearchAdvisor(ToolCallingAdvisor):
     of the search tool raises InvalidTool. After Spring AI's ToolSearchToolCallingAdvisor.
     """
 
+    needs_session = True
     settings: ClassVar[tuple[str, ...]] = (
         *ToolCallingAdvisor.settings,
         *("index", "eviction", "max_results", "accumulate", "shown", "search_tool_name", "guidance"),

@@ -1,4 +1,4 @@
-"""Threadkeep's own export: JSON lines that restore sessions and events byte for byte. The schema is in docs/import-export.md."""
+"""Threadkeep's own export: JSON lines that restore sessions and events byte for byte. Schema: docs/import-export.md."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def session_line(session: session_pb2.Session) -> str:
             "expire_time": session.expire_time.ToJsonString() if expires else None,
             "labels": dict(sorted(session.labels.items())),
             "metadata_json": session.metadata_json,
-            "create_time": session.create_time.ToJsonString(),
+            "create_time": session.create_time.ToJsonString() if session.HasField("create_time") else None,
             "last_seq": session.last_seq,
         }
     )
@@ -122,7 +122,9 @@ def _session(record: Record) -> Iterator[Item]:
     )
     expires = value.get("expire_time")
     if expires is not None:
-        session.expire_time.CopyFrom(_time(expires))
+        session.expire_time.CopyFrom(_time("expire_time", expires))
+    if value.get("create_time") is not None:
+        session.create_time.CopyFrom(_time("create_time", value["create_time"]))
     yield SessionStart(record.origin, session, never_expires=expires is None, restore=True)
 
 
@@ -154,12 +156,12 @@ def _text(value: dict[str, Any], key: str, *, required: bool = False) -> str:
     return found
 
 
-def _time(value: object) -> Timestamp:
+def _time(key: str, value: object) -> Timestamp:
     time = Timestamp()
     try:
         time.FromJsonString(value if isinstance(value, str) else "")
     except ValueError:
-        raise FieldError("expire_time", f"must be a time such as 2026-01-31T12:00:00Z, or null; it is {shown(value)}") from None
+        raise FieldError(key, f"must be a time such as 2026-01-31T12:00:00Z, or null; it is {shown(value)}") from None
     return time
 
 

@@ -213,7 +213,7 @@ def _flat(holder: message_pb2.ChatMessage | message_pb2.ToolResultPart) -> str |
 def _part_of(part: message_pb2.Part) -> dict[str, Any] | None:
     kind = part.WhichOneof("content")
     if kind == "text":
-        return {"type": "text", "text": part.text.text}
+        return {"type": "text", "text": part.text}
     if kind == "media":
         media = part.media
         source = media.WhichOneof("source")
@@ -230,7 +230,7 @@ def _part_of(part: message_pb2.Part) -> dict[str, Any] | None:
 
 
 def _text_part(text: str) -> message_pb2.Part:
-    return message_pb2.Part(text=message_pb2.TextPart(text=clean(text)))
+    return message_pb2.Part(text=clean(text))
 
 
 def _data(kind: str, value: object) -> message_pb2.Part:

@@ -51,7 +51,7 @@ def _event(turn: object, index: int) -> event_pb2.SessionEvent:
         raise FieldError(f"{field}.speaker", f"must be USER or SYSTEM; it is {shown(speaker)}")
     if not isinstance(utterance, str):
         raise FieldError(f"{field}.utterance", f"must be text; it is {shown(utterance)}")
-    part = message_pb2.Part(text=message_pb2.TextPart(text=clean(utterance)))
+    part = message_pb2.Part(text=clean(utterance))
     return event_pb2.SessionEvent(
         event_id=event_id(index + 1),
         message=message_pb2.ChatMessage(role=role, parts=[part]),

@@ -1,6 +1,6 @@
 import dev.threadkeep.AppendOptions;
 import dev.threadkeep.Events;
-import dev.threadkeep.Threadkeep;
+import dev.threadkeep.ThreadkeepClient;
 import dev.threadkeep.WatchOptions;
 import dev.threadkeep.v1.Change;
 import dev.threadkeep.v1.Part;
@@ -14,17 +14,17 @@ import java.util.Map;
 public final class Agent {
   private static final Map<String, String> WEATHER = Map.of("Lisbon", "21 degrees and sunny", "Oslo", "4 degrees and snow");
 
-  private final Threadkeep client;
+  private final ThreadkeepClient client;
   private final String session;
 
-  private Agent(Threadkeep client, String session) {
+  private Agent(ThreadkeepClient client, String session) {
     this.client = client;
     this.session = session;
   }
 
   /** Runs it against the server of THREADKEEP_ADDRESS, by default the local one. */
   public static void main(String[] args) throws InterruptedException {
-    try (var client = Threadkeep.builder().app("demo").userId("ada").build()) {
+    try (var client = ThreadkeepClient.builder().app("demo").userId("ada").build()) {
       String session = "agent-" + Events.newId();
       var follower = new Thread(() -> follow(client, session, 2));
       follower.start();
@@ -59,14 +59,14 @@ public final class Agent {
   private static SessionEvent think(List<SessionEvent> context) {
     var last = context.get(context.size() - 1).getMessage();
     if (last.getRole() == Role.ROLE_TOOL) {
-      return Events.assistant("It is " + last.getParts(0).getToolResult().getParts(0).getText().getText() + ".");
+      return Events.assistant("It is " + last.getParts(0).getToolResult().getParts(0).getText() + ".");
     }
-    String town = last.getParts(0).getText().getText().replaceAll(".* in (\\w+)\\?", "$1");
+    String town = last.getParts(0).getText().replaceAll(".* in (\\w+)\\?", "$1");
     return Events.assistant(Events.toolCall("call-" + context.size(), "weather", "{\"town\": \"" + town + "\"}"));
   }
 
   /** Prints the session as it grows, until so many answers were given. */
-  private static void follow(Threadkeep client, String session, int answers) {
+  private static void follow(ThreadkeepClient client, String session, int answers) {
     int left = answers;
     var fromBeginning = WatchSessionRequest.newBuilder().setSession(client.ref(session)).setAfterSeq(0).build();
     try (var changes = client.watch(fromBeginning, WatchOptions.DEFAULT)) {
@@ -89,7 +89,7 @@ public final class Agent {
       return "  calls " + part.getToolCall().getName() + " " + part.getToolCall().getArgumentsJson();
     }
     if (part.hasToolResult()) {
-      return "  gets " + part.getToolResult().getParts(0).getText().getText();
+      return "  gets " + part.getToolResult().getParts(0).getText();
     }
     return (event.getMessage().getRole() == Role.ROLE_USER ? "user: " : "agent: ") + Events.textOf(event);
   }

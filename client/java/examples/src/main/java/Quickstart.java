@@ -1,6 +1,6 @@
 import dev.threadkeep.AppendOptions;
 import dev.threadkeep.Events;
-import dev.threadkeep.Threadkeep;
+import dev.threadkeep.ThreadkeepClient;
 import dev.threadkeep.ThreadkeepException;
 import dev.threadkeep.v1.ErrorReason;
 import dev.threadkeep.v1.SessionEvent;
@@ -12,7 +12,7 @@ public final class Quickstart {
 
   /** Runs it against the server of THREADKEEP_ADDRESS, by default the local one. */
   public static void main(String[] args) {
-    try (var client = Threadkeep.builder().app("demo").userId("ada").build()) {
+    try (var client = ThreadkeepClient.builder().app("demo").userId("ada").build()) {
       String session = "quickstart-" + Events.newId();
 
       var events = List.of(Events.user("Is BA117 on time?"), Events.assistant("Yes, it leaves at 10:05."));

@@ -1,10 +1,9 @@
 import dev.threadkeep.AppendOptions;
 import dev.threadkeep.Events;
-import dev.threadkeep.Threadkeep;
+import dev.threadkeep.ThreadkeepClient;
 import dev.threadkeep.UserMemory;
 import dev.threadkeep.v1.DeleteMemoriesRequest;
 import dev.threadkeep.v1.SearchEventsRequest;
-import dev.threadkeep.v1.SearchMode;
 import java.util.List;
 
 /** Finds what answers a question, and remembers across sessions. */
@@ -14,13 +13,12 @@ public final class Recall {
   /** Runs it against the server of THREADKEEP_ADDRESS, by default the local one. */
   public static void main(String[] args) {
     // A user of its own, so that it prints the same every time.
-    try (var client = Threadkeep.builder().app("recall").userId("ada-" + Events.newId()).build()) {
+    try (var client = ThreadkeepClient.builder().app("recall").userId("ada-" + Events.newId()).build()) {
       var question = Events.user("Which flights go to Lisbon in May?");
       var said = List.of(Events.user("My daughter is allergic to peanuts."), Events.assistant("Noted."), question);
       client.append("trip", said, AppendOptions.NONE.create());
 
-      var search = SearchEventsRequest.newBuilder().setSession(client.ref("trip"));
-      search.setQuery("Are there any flights to Lisbon?").setMode(SearchMode.SEARCH_MODE_RANKED);
+      var search = SearchEventsRequest.newBuilder().setSession(client.ref("trip")).setQuery("Are there any flights to Lisbon?");
       // Best first: take as many as are of use.
       client.search(search.build()).stream().limit(1).forEach(hit -> System.out.println("found: " + Events.textOf(hit.getEvent())));
 

@@ -232,7 +232,8 @@ export const RecursiveSummarySchema: GenMessage<RecursiveSummary> = /*@__PURE__*
   messageDesc(file_threadkeep_v1_compaction, 5);
 
 /**
- * Replaces old tool results in the window by stubs that name the original event, which is archived.
+ * Replaces old tool results in the window by stubs that name the original event, which is archived. An event that also calls a tool is
+ * left alone.
  *
  * @generated from message threadkeep.v1.TrimToolResults
  */
@@ -392,7 +393,8 @@ export const CompactionPolicySchema: GenMessage<CompactionPolicy> = /*@__PURE__*
  */
 export type CompactionInsert = Message<"threadkeep.v1.CompactionInsert"> & {
   /**
-   * The event_id of an active event that stays and that they precede. Empty means at the end of the window.
+   * The event_id of an active event that stays and that they precede. An event that was archived already gives INVALID_FIELD.
+   * Empty means at the end of the window.
    *
    * @generated from field: string before_event_id = 1;
    */

@@ -119,7 +119,7 @@ export type MemoryEntry = Message<"threadkeep.v1.MemoryEntry"> & {
   recordTime?: Timestamp | undefined;
 
   /**
-   * OUTPUT_ONLY, of SearchMemory. As SearchHit.score.
+   * OUTPUT_ONLY, of SearchMemory. As SearchHit.score; nothing stands beside a memory.
    *
    * @generated from field: double score = 10;
    */

@@ -218,7 +218,7 @@ export type SearchMemoryRequest = Message<"threadkeep.v1.SearchMemoryRequest"> &
   query: string;
 
   /**
-   * How it is understood. Default: HYBRID where the server has an embedder, else RANKED.
+   * How it is understood. Default: AUTO.
    *
    * @generated from field: threadkeep.v1.SearchMode mode = 3;
    */
@@ -233,7 +233,9 @@ export type SearchMemoryRequest = Message<"threadkeep.v1.SearchMemoryRequest"> &
   topK: number;
 
   /**
-   * SEMANTIC only: the least cosine of an entry, from -1 to 1. Default: none.
+   * The least score of an entry, from 0 to 1; with SEMANTIC from -1. 0 leaves out none (SEMANTIC: -1). Default: with RANKED and
+   * HYBRID an answer whose best entry scores below 0.1 is empty, for then the query has nothing to do with what is there; of
+   * another what scores less than a fiftieth of the best is left out. With SEMANTIC and SUBSTRING none.
    *
    * @generated from field: optional double min_score = 5;
    */

@@ -12,7 +12,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file threadkeep/v1/message.proto.
  */
 export const file_threadkeep_v1_message: GenFile = /*@__PURE__*/
-  fileDesc("Cht0aHJlYWRrZWVwL3YxL21lc3NhZ2UucHJvdG8SDXRocmVhZGtlZXAudjEiVAoLQ2hhdE1lc3NhZ2USIQoEcm9sZRgBIAEoDjITLnRocmVhZGtlZXAudjEuUm9sZRIiCgVwYXJ0cxgCIAMoCzITLnRocmVhZGtlZXAudjEuUGFydCKpAgoEUGFydBInCgR0ZXh0GAEgASgLMhcudGhyZWFka2VlcC52MS5UZXh0UGFydEgAEjEKCXJlYXNvbmluZxgCIAEoCzIcLnRocmVhZGtlZXAudjEuUmVhc29uaW5nUGFydEgAEjAKCXRvb2xfY2FsbBgDIAEoCzIbLnRocmVhZGtlZXAudjEuVG9vbENhbGxQYXJ0SAASNAoLdG9vbF9yZXN1bHQYBCABKAsyHS50aHJlYWRrZWVwLnYxLlRvb2xSZXN1bHRQYXJ0SAASKQoFbWVkaWEYBSABKAsyGC50aHJlYWRrZWVwLnYxLk1lZGlhUGFydEgAEicKBGRhdGEYBiABKAsyFy50aHJlYWRrZWVwLnYxLkRhdGFQYXJ0SABCCQoHY29udGVudCIYCghUZXh0UGFydBIMCgR0ZXh0GAEgASgJIkMKDVJlYXNvbmluZ1BhcnQSDAoEdGV4dBgBIAEoCRIRCglzaWduYXR1cmUYAiABKAwSEQoJZW5jcnlwdGVkGAMgASgMIk4KDFRvb2xDYWxsUGFydBIKCgJpZBgBIAEoCRIMCgRuYW1lGAIgASgJEgwKBGtpbmQYAyABKAkSFgoOYXJndW1lbnRzX2pzb24YBCABKAkifgoOVG9vbFJlc3VsdFBhcnQSDwoHY2FsbF9pZBgBIAEoCRIMCgRuYW1lGAIgASgJEiIKBXBhcnRzGAMgAygLMhMudGhyZWFka2VlcC52MS5QYXJ0EhcKD3N0cnVjdHVyZWRfanNvbhgEIAEoCRIQCghpc19lcnJvchgFIAEoCCJ4CglNZWRpYVBhcnQSEQoJbWltZV90eXBlGAEgASgJEg4KBGRhdGEYAiABKAxIABINCgN1cmkYAyABKAlIABIRCgdmaWxlX2lkGAQgASgJSAASDAoEbmFtZRgFIAEoCRIOCgZkZXRhaWwYBiABKAlCCAoGc291cmNlIiYKCERhdGFQYXJ0EgwKBHR5cGUYASABKAkSDAoEanNvbhgCIAEoCSpfCgRSb2xlEhQKEFJPTEVfVU5TUEVDSUZJRUQQABINCglST0xFX1VTRVIQARISCg5ST0xFX0FTU0lTVEFOVBACEg8KC1JPTEVfU1lTVEVNEAMSDQoJUk9MRV9UT09MEARCVQoRZGV2LnRocmVhZGtlZXAudjFQAVo+Z2l0aHViLmNvbS90aHJlYWRrZWVwL3RocmVhZGtlZXAtZ28vdGhyZWFka2VlcC92MTt0aHJlYWRrZWVwdjFiBnByb3RvMw");
+  fileDesc("Cht0aHJlYWRrZWVwL3YxL21lc3NhZ2UucHJvdG8SDXRocmVhZGtlZXAudjEiVAoLQ2hhdE1lc3NhZ2USIQoEcm9sZRgBIAEoDjITLnRocmVhZGtlZXAudjEuUm9sZRIiCgVwYXJ0cxgCIAMoCzITLnRocmVhZGtlZXAudjEuUGFydCKQAgoEUGFydBIOCgR0ZXh0GAEgASgJSAASMQoJcmVhc29uaW5nGAIgASgLMhwudGhyZWFka2VlcC52MS5SZWFzb25pbmdQYXJ0SAASMAoJdG9vbF9jYWxsGAMgASgLMhsudGhyZWFka2VlcC52MS5Ub29sQ2FsbFBhcnRIABI0Cgt0b29sX3Jlc3VsdBgEIAEoCzIdLnRocmVhZGtlZXAudjEuVG9vbFJlc3VsdFBhcnRIABIpCgVtZWRpYRgFIAEoCzIYLnRocmVhZGtlZXAudjEuTWVkaWFQYXJ0SAASJwoEZGF0YRgGIAEoCzIXLnRocmVhZGtlZXAudjEuRGF0YVBhcnRIAEIJCgdjb250ZW50IkMKDVJlYXNvbmluZ1BhcnQSDAoEdGV4dBgBIAEoCRIRCglzaWduYXR1cmUYAiABKAwSEQoJZW5jcnlwdGVkGAMgASgMIk4KDFRvb2xDYWxsUGFydBIKCgJpZBgBIAEoCRIMCgRuYW1lGAIgASgJEgwKBGtpbmQYAyABKAkSFgoOYXJndW1lbnRzX2pzb24YBCABKAkifgoOVG9vbFJlc3VsdFBhcnQSDwoHY2FsbF9pZBgBIAEoCRIMCgRuYW1lGAIgASgJEiIKBXBhcnRzGAMgAygLMhMudGhyZWFka2VlcC52MS5QYXJ0EhcKD3N0cnVjdHVyZWRfanNvbhgEIAEoCRIQCghpc19lcnJvchgFIAEoCCJ4CglNZWRpYVBhcnQSEQoJbWltZV90eXBlGAEgASgJEg4KBGRhdGEYAiABKAxIABINCgN1cmkYAyABKAlIABIRCgdmaWxlX2lkGAQgASgJSAASDAoEbmFtZRgFIAEoCRIOCgZkZXRhaWwYBiABKAlCCAoGc291cmNlIiYKCERhdGFQYXJ0EgwKBHR5cGUYASABKAkSDAoEanNvbhgCIAEoCSpfCgRSb2xlEhQKEFJPTEVfVU5TUEVDSUZJRUQQABINCglST0xFX1VTRVIQARISCg5ST0xFX0FTU0lTVEFOVBACEg8KC1JPTEVfU1lTVEVNEAMSDQoJUk9MRV9UT09MEARCVQoRZGV2LnRocmVhZGtlZXAudjFQAVo+Z2l0aHViLmNvbS90aHJlYWRrZWVwL3RocmVhZGtlZXAtZ28vdGhyZWFka2VlcC92MTt0aHJlYWRrZWVwdjFiBnByb3RvMw");
 
 /**
  * One message of a conversation. Order of parts and text of arguments are kept verbatim.
@@ -56,11 +56,12 @@ export type Part = Message<"threadkeep.v1.Part"> & {
    */
   content: {
     /**
-     * Plain text.
+     * Plain text, UTF-8. This, and only this, is what keyword filters and substring search look at. May be empty, which is
+     * not the same as no content; may hold U+0000.
      *
-     * @generated from field: threadkeep.v1.TextPart text = 1;
+     * @generated from field: string text = 1;
      */
-    value: TextPart;
+    value: string;
     case: "text";
   } | {
     /**
@@ -113,27 +114,6 @@ export const PartSchema: GenMessage<Part> = /*@__PURE__*/
   messageDesc(file_threadkeep_v1_message, 1);
 
 /**
- * Plain text. This, and only this, is what keyword filters and substring search look at.
- *
- * @generated from message threadkeep.v1.TextPart
- */
-export type TextPart = Message<"threadkeep.v1.TextPart"> & {
-  /**
-   * The text, UTF-8. May be empty, may hold U+0000.
-   *
-   * @generated from field: string text = 1;
-   */
-  text: string;
-};
-
-/**
- * Describes the message threadkeep.v1.TextPart.
- * Use `create(TextPartSchema)` to create a new message.
- */
-export const TextPartSchema: GenMessage<TextPart> = /*@__PURE__*/
-  messageDesc(file_threadkeep_v1_message, 2);
-
-/**
  * The model's reasoning.
  *
  * @generated from message threadkeep.v1.ReasoningPart
@@ -166,7 +146,7 @@ export type ReasoningPart = Message<"threadkeep.v1.ReasoningPart"> & {
  * Use `create(ReasoningPartSchema)` to create a new message.
  */
 export const ReasoningPartSchema: GenMessage<ReasoningPart> = /*@__PURE__*/
-  messageDesc(file_threadkeep_v1_message, 3);
+  messageDesc(file_threadkeep_v1_message, 2);
 
 /**
  * A request of the model to call a tool.
@@ -208,7 +188,7 @@ export type ToolCallPart = Message<"threadkeep.v1.ToolCallPart"> & {
  * Use `create(ToolCallPartSchema)` to create a new message.
  */
 export const ToolCallPartSchema: GenMessage<ToolCallPart> = /*@__PURE__*/
-  messageDesc(file_threadkeep_v1_message, 4);
+  messageDesc(file_threadkeep_v1_message, 3);
 
 /**
  * The result of one tool call. A TOOL message may carry several.
@@ -257,7 +237,7 @@ export type ToolResultPart = Message<"threadkeep.v1.ToolResultPart"> & {
  * Use `create(ToolResultPartSchema)` to create a new message.
  */
 export const ToolResultPartSchema: GenMessage<ToolResultPart> = /*@__PURE__*/
-  messageDesc(file_threadkeep_v1_message, 5);
+  messageDesc(file_threadkeep_v1_message, 4);
 
 /**
  * Media, inline or by reference.
@@ -323,7 +303,7 @@ export type MediaPart = Message<"threadkeep.v1.MediaPart"> & {
  * Use `create(MediaPartSchema)` to create a new message.
  */
 export const MediaPartSchema: GenMessage<MediaPart> = /*@__PURE__*/
-  messageDesc(file_threadkeep_v1_message, 6);
+  messageDesc(file_threadkeep_v1_message, 5);
 
 /**
  * A framework's own kind of content.
@@ -351,7 +331,7 @@ export type DataPart = Message<"threadkeep.v1.DataPart"> & {
  * Use `create(DataPartSchema)` to create a new message.
  */
 export const DataPartSchema: GenMessage<DataPart> = /*@__PURE__*/
-  messageDesc(file_threadkeep_v1_message, 7);
+  messageDesc(file_threadkeep_v1_message, 6);
 
 /**
  * Who speaks in a message.

@@ -14,7 +14,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file threadkeep/v1/recall.proto.
  */
 export const file_threadkeep_v1_recall: GenFile = /*@__PURE__*/
-  fileDesc("Chp0aHJlYWRrZWVwL3YxL3JlY2FsbC5wcm90bxINdGhyZWFka2VlcC52MSJSCglIaWdobGlnaHQSKQoFZmllbGQYASABKA4yGi50aHJlYWRrZWVwLnYxLlNlYXJjaEZpZWxkEg0KBXN0YXJ0GAIgASgFEgsKA2VuZBgDIAEoBSJHCgdSZWNlbmN5EiwKCWhhbGZfbGlmZRgBIAEoCzIZLmdvb2dsZS5wcm90b2J1Zi5EdXJhdGlvbhIOCgZ3ZWlnaHQYAiABKAEqjgEKClNlYXJjaE1vZGUSGwoXU0VBUkNIX01PREVfVU5TUEVDSUZJRUQQABIZChVTRUFSQ0hfTU9ERV9TVUJTVFJJTkcQARIWChJTRUFSQ0hfTU9ERV9SQU5LRUQQAhIYChRTRUFSQ0hfTU9ERV9TRU1BTlRJQxADEhYKElNFQVJDSF9NT0RFX0hZQlJJRBAEKpYBCgtTZWFyY2hGaWVsZBIcChhTRUFSQ0hfRklFTERfVU5TUEVDSUZJRUQQABIVChFTRUFSQ0hfRklFTERfVEVYVBABEhsKF1NFQVJDSF9GSUVMRF9UT09MX0NBTExTEAISHQoZU0VBUkNIX0ZJRUxEX1RPT0xfUkVTVUxUUxADEhYKElNFQVJDSF9GSUVMRF9NRURJQRAEQlUKEWRldi50aHJlYWRrZWVwLnYxUAFaPmdpdGh1Yi5jb20vdGhyZWFka2VlcC90aHJlYWRrZWVwLWdvL3RocmVhZGtlZXAvdjE7dGhyZWFka2VlcHYxYgZwcm90bzM", [file_google_protobuf_duration]);
+  fileDesc("Chp0aHJlYWRrZWVwL3YxL3JlY2FsbC5wcm90bxINdGhyZWFka2VlcC52MSJSCglIaWdobGlnaHQSKQoFZmllbGQYASABKA4yGi50aHJlYWRrZWVwLnYxLlNlYXJjaEZpZWxkEg0KBXN0YXJ0GAIgASgFEgsKA2VuZBgDIAEoBSJHCgdSZWNlbmN5EiwKCWhhbGZfbGlmZRgBIAEoCzIZLmdvb2dsZS5wcm90b2J1Zi5EdXJhdGlvbhIOCgZ3ZWlnaHQYAiABKAEqpAEKClNlYXJjaE1vZGUSGwoXU0VBUkNIX01PREVfVU5TUEVDSUZJRUQQABIZChVTRUFSQ0hfTU9ERV9TVUJTVFJJTkcQARIWChJTRUFSQ0hfTU9ERV9SQU5LRUQQAhIYChRTRUFSQ0hfTU9ERV9TRU1BTlRJQxADEhYKElNFQVJDSF9NT0RFX0hZQlJJRBAEEhQKEFNFQVJDSF9NT0RFX0FVVE8QBSqWAQoLU2VhcmNoRmllbGQSHAoYU0VBUkNIX0ZJRUxEX1VOU1BFQ0lGSUVEEAASFQoRU0VBUkNIX0ZJRUxEX1RFWFQQARIbChdTRUFSQ0hfRklFTERfVE9PTF9DQUxMUxACEh0KGVNFQVJDSF9GSUVMRF9UT09MX1JFU1VMVFMQAxIWChJTRUFSQ0hfRklFTERfTUVESUEQBEJVChFkZXYudGhyZWFka2VlcC52MVABWj5naXRodWIuY29tL3RocmVhZGtlZXAvdGhyZWFka2VlcC1nby90aHJlYWRrZWVwL3YxO3RocmVhZGtlZXB2MWIGcHJvdG8z", [file_google_protobuf_duration]);
 
 /**
  * Where the query was found.
@@ -52,7 +52,7 @@ export const HighlightSchema: GenMessage<Highlight> = /*@__PURE__*/
   messageDesc(file_threadkeep_v1_recall, 0);
 
 /**
- * Lifts what is newer: a score is multiplied by 1 + weight * 2^(-age / half_life).
+ * Lifts what is newer: what hits are ordered by is multiplied by 1 + weight * 2^(-age / half_life). Scores stay as they are.
  *
  * @generated from message threadkeep.v1.Recency
  */
@@ -86,8 +86,7 @@ export const RecencySchema: GenMessage<Recency> = /*@__PURE__*/
  */
 export enum SearchMode {
   /**
-   * The call's default: of events SEARCH_MODE_SUBSTRING; of memories SEARCH_MODE_HYBRID where the server has an embedder,
-   * else SEARCH_MODE_RANKED.
+   * The same as SEARCH_MODE_AUTO.
    *
    * @generated from enum value: SEARCH_MODE_UNSPECIFIED = 0;
    */
@@ -124,6 +123,15 @@ export enum SearchMode {
    * @generated from enum value: SEARCH_MODE_HYBRID = 4;
    */
   HYBRID = 4,
+
+  /**
+   * The server chooses: SUBSTRING where the whole query is in double quotes (which are removed) or has no letter and no digit,
+   * else HYBRID where the server has an embedder, else RANKED. A numbered page makes it SUBSTRING; recency, reference_time,
+   * grouping and fields other than the text make it one that ranks, quoted or not. The response says which.
+   *
+   * @generated from enum value: SEARCH_MODE_AUTO = 5;
+   */
+  AUTO = 5,
 }
 
 /**

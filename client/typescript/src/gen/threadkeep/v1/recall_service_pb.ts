@@ -111,15 +111,15 @@ export type SearchEventsRequest = Message<"threadkeep.v1.SearchEventsRequest"> &
   } | { case: undefined; value?: undefined };
 
   /**
-   * What to look for; at most 1,024 characters. REQUIRED and not blank, unless mode is SUBSTRING and filter has a keyword or
-   * keywords.
+   * What to look for; at most 1,024 characters. REQUIRED and not blank, unless mode is SUBSTRING or AUTO and filter has a
+   * keyword or keywords.
    *
    * @generated from field: string query = 3;
    */
   query: string;
 
   /**
-   * How the query is understood. Default: SUBSTRING.
+   * How the query is understood. Default: AUTO; SUBSTRING where the query is empty and the filter has a keyword or keywords.
    *
    * @generated from field: threadkeep.v1.SearchMode mode = 4;
    */
@@ -127,7 +127,7 @@ export type SearchEventsRequest = Message<"threadkeep.v1.SearchEventsRequest"> &
 
   /**
    * Further conditions, all to hold beside the query. last_n is refused; a numbered page may stand in for page_size and
-   * page_token with SUBSTRING, and is refused with the other modes.
+   * page_token with SUBSTRING, which AUTO then is, and is refused with the modes that rank.
    *
    * @generated from field: threadkeep.v1.EventFilter filter = 5;
    */
@@ -178,7 +178,9 @@ export type SearchEventsRequest = Message<"threadkeep.v1.SearchEventsRequest"> &
   recency?: Recency | undefined;
 
   /**
-   * SEMANTIC only: the least cosine of a hit, from -1 to 1. Default: none.
+   * The least score of a hit, from 0 to 1; with SEMANTIC from -1. 0 leaves out none (SEMANTIC: -1). Default: with RANKED and
+   * HYBRID an answer whose best hit scores below 0.1 is empty, for then the query has nothing to do with what is there; of
+   * another what scores less than a fiftieth of the best is left out. With SEMANTIC and SUBSTRING none.
    *
    * @generated from field: optional double min_score = 13;
    */
@@ -227,8 +229,10 @@ export type SearchHit = Message<"threadkeep.v1.SearchHit"> & {
   event?: SessionEvent | undefined;
 
   /**
-   * How well it answers: greater is better. Comparable within one answer only, but for SEMANTIC, where it is the cosine. 0 with
-   * SUBSTRING.
+   * How much it has to do with the query, from 0 to 1, as min_score takes it; comparable between queries. RANKED: the share of
+   * the query's words that the event holds, rare ones counting more, or half of the share that one right beside it holds.
+   * SEMANTIC: the cosine, from -1 to 1. HYBRID: the share of words, or where the cosine is between those of unrelated texts
+   * (up to 0.1) and 1, whichever is greater. SUBSTRING: 1. Hits are in the order of the ranking, which knows more than that.
    *
    * @generated from field: double score = 3;
    */

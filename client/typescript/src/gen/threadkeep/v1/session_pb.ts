@@ -195,7 +195,7 @@ export type Session = Message<"threadkeep.v1.Session"> & {
   uid: string;
 
   /**
-   * OUTPUT_ONLY. When it was created.
+   * OUTPUT_ONLY. When it was created, or the time that CreateSession gave for when the conversation began.
    *
    * @generated from field: google.protobuf.Timestamp create_time = 3;
    */

@@ -80,7 +80,7 @@ export const ListToolsRequestSchema: GenMessage<ListToolsRequest> = /*@__PURE__*
  */
 export type ListToolsResponse = Message<"threadkeep.v1.ListToolsResponse"> & {
   /**
-   * All tools that this server has.
+   * The tools that this server has: those of memory are left out where memory is switched off.
    *
    * @generated from field: repeated threadkeep.v1.ToolDefinition tools = 1;
    */
@@ -101,7 +101,8 @@ export const ListToolsResponseSchema: GenMessage<ListToolsResponse> = /*@__PURE_
  */
 export type CallToolRequest = Message<"threadkeep.v1.CallToolRequest"> & {
   /**
-   * REQUIRED: for whom. Tools of memory and cross_session_search need its app and user only, and the session need not exist.
+   * For whom. Tools of memory and cross_session_search need its app and user only (not even these with a credential that is
+   * bound to a user, for what has no app), and the session need not exist. conversation_search needs a session.
    *
    * @generated from field: threadkeep.v1.SessionRef session = 1;
    */

@@ -26,7 +26,7 @@ import java.util.stream.Stream;
 import java.util.stream.StreamSupport;
 
 /**
- * The changes that a {@linkplain Threadkeep#watch(String) watch} hands out, for one thread to read; any thread may close it. It reads
+ * The changes that a {@linkplain ThreadkeepClient#watch(String) watch} hands out, for one thread to read; any thread may close it. It reads
  * eight messages of the server ahead, no more. Close it, best with try-with-resources: that ends the call.
  */
 public final class Changes implements Iterator<Change>, Iterable<Change>, AutoCloseable {

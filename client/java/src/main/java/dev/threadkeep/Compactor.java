@@ -3,12 +3,15 @@ package dev.threadkeep;
 import dev.threadkeep.v1.ApplyCompactionRequest;
 import dev.threadkeep.v1.ApplyCompactionResponse;
 import dev.threadkeep.v1.ChatMessage;
+import dev.threadkeep.v1.CompactionInsert;
 import dev.threadkeep.v1.CompactionPlan;
 import dev.threadkeep.v1.CompactionServiceGrpc;
 import dev.threadkeep.v1.ErrorReason;
+import dev.threadkeep.v1.GetContextResponse;
 import dev.threadkeep.v1.PlanCompactionRequest;
 import dev.threadkeep.v1.Role;
 import dev.threadkeep.v1.SummaryPrompt;
+import io.grpc.Status;
 import java.util.HashMap;
 import java.util.Map;
 import java.util.Optional;
@@ -18,11 +21,14 @@ import java.util.function.Function;
 final class Compactor {
   private static final int ATTEMPTS = 5;
 
-  private final Threadkeep client;
+  /** What the server's own summaries answer. */
+  private static final String SHADOW_PROMPT = "Summarize the conversation we had so far.";
+
+  private final ThreadkeepClient client;
   private final Function<SummaryPrompt, String> summarise;
   private final Map<String, String> answers = new HashMap<>();
 
-  Compactor(Threadkeep client, Function<SummaryPrompt, String> summarise) {
+  Compactor(ThreadkeepClient client, Function<SummaryPrompt, String> summarise) {
     this.client = client;
     this.summarise = summarise;
   }
@@ -56,19 +62,55 @@ final class Compactor {
   /** The plan with the model's text in the event that it leaves empty for it. A prompt that was answered is not asked again. */
   private CompactionPlan completed(CompactionPlan plan) {
     var prompt = plan.getSummaryPrompt();
-    String summary = answers.computeIfAbsent(prompt.getDigest(), digest -> summarise.apply(prompt));
-    if (summary == null || summary.isBlank()) {
-      throw new IllegalArgumentException("the summary is blank; the session is as it was");
-    }
+    String summary = checked(answers.computeIfAbsent(prompt.getDigest(), digest -> summarise.apply(prompt)));
     var filled = plan.toBuilder();
     filled.getInsertsBuilderList().stream()
         .flatMap(insert -> insert.getEventsBuilderList().stream())
         .filter(event -> isPending(event.getMessage()))
-        .forEach(event -> event.getMessageBuilder().getPartsBuilder(0).getTextBuilder().setText(summary));
+        .forEach(event -> event.getMessageBuilder().getPartsBuilder(0).setText(summary));
     return filled.build();
   }
 
+  /** The insert of a summary: a turn of two events, as the server's summaries are. */
+  static CompactionInsert summary(String text) {
+    return CompactionInsert.newBuilder().addEvents(Events.user(SHADOW_PROMPT)).addEvents(Events.assistant(checked(text))).build();
+  }
+
+  /** The request to archive what a context held, and nothing else. */
+  static ApplyCompactionRequest ofContext(ApplyCompactionRequest request, GetContextResponse seen) {
+    if (seen.getCompactableThroughSeq() == 0) {
+      throw ThreadkeepException.of(
+          Status.Code.FAILED_PRECONDITION,
+          ErrorReason.ERROR_REASON_NOTHING_TO_COMPACT,
+          "nothing of this context may be archived: it is empty, or its spec left out the events that come first");
+    }
+    var application = request.toBuilder();
+    if (request.getCompactionId().isEmpty()) {
+      application.setCompactionId(Events.newId());
+    }
+    application.getInsertsBuilderList().stream()
+        .flatMap(insert -> insert.getEventsBuilderList().stream())
+        .map(event -> event.setSynthetic(true))
+        .filter(event -> event.getCompactionSource().isEmpty())
+        .forEach(event -> event.setCompactionSource("summary"));
+    return application
+        .setExpectedWindowVersion(seen.getWindowVersion())
+        .setFromSeq(seen.getFirstSeq())
+        .setThroughSeq(seen.getCompactableThroughSeq())
+        .build();
+  }
+
+  private static String checked(String summary) {
+    if (summary == null || summary.isBlank()) {
+      throw new IllegalArgumentException("the summary is blank; the session is as it was");
+    }
+    return summary;
+  }
+
   private static boolean isPending(ChatMessage message) {
-    return message.getRole() == Role.ROLE_ASSISTANT && message.getPartsCount() == 1 && message.getParts(0).getText().getText().isEmpty();
+    if (message.getRole() != Role.ROLE_ASSISTANT || message.getPartsCount() != 1) {
+      return false;
+    }
+    return message.getParts(0).hasText() && message.getParts(0).getText().isEmpty();
   }
 }

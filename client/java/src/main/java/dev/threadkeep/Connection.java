@@ -27,6 +27,13 @@ final class Connection implements AutoCloseable {
   /** gRPC's own words for a connection that broke under a call; a fault of the server carries an ErrorInfo. */
   private static final String[] BROKEN = {"RST_STREAM", "Rst Stream", "end-of-stream", "http2 exception", "channel closed"};
 
+  /** gRPC's words for a peer that does not speak HTTP/2. */
+  private static final String NOT_HTTP2 = "First received frame was not SETTINGS";
+
+  private static final String ELSEWHERE =
+      "%s does not answer in gRPC (%s): give the server's gRPC port, by default 7443, and https:// if it has TLS";
+  private static final String ABSENT = "no server at %s (%s); start one with `threadkeep serve`, in a checkout `make serve`";
+
   private final String address;
   private final ManagedChannel channel;
   private final Set<Changes> watches = ConcurrentHashMap.newKeySet();
@@ -41,7 +48,7 @@ final class Connection implements AutoCloseable {
     }
     this.channel =
         builder
-            .userAgent("threadkeep-java/" + Threadkeep.VERSION)
+            .userAgent("threadkeep-java/" + ThreadkeepClient.VERSION)
             .enableRetry()
             .defaultServiceConfig(RetryPolicy.serviceConfig())
             .disableServiceConfigLookUp()
@@ -129,7 +136,7 @@ final class Connection implements AutoCloseable {
       root = root.getCause();
     }
     String why = (root.getMessage() == null ? root.toString() : root.getMessage()).lines().findFirst().orElse("");
-    String message = "no server at %s (%s); start one with `make serve`".formatted(address, why);
+    String message = (why.contains(NOT_HTTP2) ? ELSEWHERE : ABSENT).formatted(address, why);
     return ThreadkeepException.of(Status.UNAVAILABLE.withDescription(message).withCause(status.getCause()), trailers);
   }
 

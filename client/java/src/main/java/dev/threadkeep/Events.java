@@ -5,7 +5,6 @@ import dev.threadkeep.v1.MemoryEntry;
 import dev.threadkeep.v1.Part;
 import dev.threadkeep.v1.Role;
 import dev.threadkeep.v1.SessionEvent;
-import dev.threadkeep.v1.TextPart;
 import dev.threadkeep.v1.ToolCallPart;
 import dev.threadkeep.v1.ToolResultPart;
 import java.security.SecureRandom;
@@ -109,7 +108,7 @@ public final class Events {
    * @return a part
    */
   public static Part text(String value) {
-    return Part.newBuilder().setText(TextPart.newBuilder().setText(value)).build();
+    return Part.newBuilder().setText(value).build();
   }
 
   /**
@@ -148,7 +147,7 @@ public final class Events {
   private static String textOf(ChatMessage message) {
     return message.getPartsList().stream()
         .filter(Part::hasText)
-        .map(part -> part.getText().getText())
+        .map(Part::getText)
         .collect(Collectors.joining("\n"));
   }
 

@@ -29,7 +29,7 @@ public final class Pages<T> implements Iterable<T> {
 
   /** What a request of a list finds, by the tokens in its page_token and the response's next_page_token. */
   static <Q extends Message, R extends Message, T> Pages<T> of(
-      Threadkeep client, MethodDescriptor<Q, R> method, Q request, Function<R, List<T>> items) {
+      Calls client, MethodDescriptor<Q, R> method, Q request, Function<R, List<T>> items) {
     return new Pages<>(
         token -> {
           R page = client.call(method, Connection.from(request, "page_token", token));

@@ -15,6 +15,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
+import java.util.function.Predicate;
 
 /**
  * Every way a call can fail. Tell them apart by {@link #reason()}: {@code if (e.reason() == ErrorReason.ERROR_REASON_SESSION_NOT_FOUND)}.
@@ -23,6 +24,7 @@ import java.util.Set;
 public final class ThreadkeepException extends RuntimeException {
   private static final long serialVersionUID = 1L;
   private static final String PREFIX = "ERROR_REASON_";
+  private static final String DOMAIN = "threadkeep.dev";
 
   /** Codes that stand for one reason alone, so that a timeout is DEADLINE_EXCEEDED whoever noticed it. */
   private static final Set<Status.Code> SAY_IT_ALONE =
@@ -31,7 +33,7 @@ public final class ThreadkeepException extends RuntimeException {
   /** The canonical code. */
   private final Status.Code code;
 
-  /** The reason and its metadata; the default where no server gave one. */
+  /** The reason and its metadata; the default where no Threadkeep server gave one: a proxy's has another domain. */
   private final ErrorInfo info;
 
   /** The fields that are not valid; the default where the server named none. */
@@ -43,14 +45,20 @@ public final class ThreadkeepException extends RuntimeException {
   private ThreadkeepException(Status status, List<Any> details) {
     super(status.getDescription() == null ? status.getCode().name() : status.getDescription(), status.getCause());
     this.code = status.getCode();
-    this.info = detail(details, ErrorInfo.getDefaultInstance());
-    this.invalid = detail(details, BadRequest.getDefaultInstance());
-    this.retry = detail(details, RetryInfo.getDefaultInstance());
+    this.info = detail(details, ErrorInfo.getDefaultInstance(), each -> each.getDomain().equals(DOMAIN));
+    this.invalid = detail(details, BadRequest.getDefaultInstance(), each -> true);
+    this.retry = detail(details, RetryInfo.getDefaultInstance(), each -> true);
   }
 
   /** An error that the client itself found. */
   static ThreadkeepException of(Status.Code code, String message) {
     return new ThreadkeepException(code.toStatus().withDescription(message), List.of());
+  }
+
+  /** An error that the client itself found, with the reason that the server would give. */
+  static ThreadkeepException of(Status.Code code, ErrorReason reason, String message) {
+    var info = ErrorInfo.newBuilder().setDomain(DOMAIN).setReason(reason.name().substring(PREFIX.length())).build();
+    return new ThreadkeepException(code.toStatus().withDescription(message), List.of(Any.pack(info)));
   }
 
   /** What a call ended with. The words for an unavailable server are the caller's, who knows its address. */
@@ -63,7 +71,7 @@ public final class ThreadkeepException extends RuntimeException {
   }
 
   /**
-   * The typed error for what a generated stub on {@link Threadkeep#channel()} threw or was told.
+   * The typed error for what a generated stub on {@link ThreadkeepClient#channel()} threw or was told.
    *
    * @param error a StatusRuntimeException or StatusException, or any other error, which then has the code UNKNOWN
    * @return the error, or the same one if it is a ThreadkeepException already
@@ -142,15 +150,16 @@ public final class ThreadkeepException extends RuntimeException {
     return !info.getReason().isEmpty();
   }
 
-  private static <M extends Message> M detail(List<Any> details, M none) {
-    try {
-      for (Any detail : details) {
-        if (detail.isSameTypeAs(none)) {
+  /** The first detail of the type of {@code none} that is wanted. A malformed one is skipped: it must not hide the error. */
+  private static <M extends Message> M detail(List<Any> details, M none, Predicate<M> wanted) {
+    for (Any detail : details) {
+      try {
+        if (detail.isSameTypeAs(none) && wanted.test(detail.unpackSameTypeAs(none))) {
           return detail.unpackSameTypeAs(none);
         }
+      } catch (InvalidProtocolBufferException malformed) {
+        continue;
       }
-    } catch (InvalidProtocolBufferException broken) {
-      return none;
     }
     return none;
   }

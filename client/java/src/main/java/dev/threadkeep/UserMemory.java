@@ -22,16 +22,16 @@ import java.util.List;
  * <p>The scope of requests is the handle's, whatever they say. Every method may fail with MEMORY_NOT_CONFIGURED.
  */
 public final class UserMemory {
-  private final Threadkeep client;
+  private final ThreadkeepClient client;
   private final MemoryScope scope;
 
   /**
-   * The memory of a scope, as it is; see {@link Threadkeep#memory()} for the client's own.
+   * The memory of a scope, as it is; see {@link ThreadkeepClient#memory()} for the client's own.
    *
    * @param client what it calls with
    * @param scope whose memory
    */
-  public UserMemory(Threadkeep client, MemoryScope scope) {
+  public UserMemory(ThreadkeepClient client, MemoryScope scope) {
     this.client = client;
     this.scope = scope;
   }

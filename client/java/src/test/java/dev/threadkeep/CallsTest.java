@@ -29,7 +29,7 @@ import org.junit.jupiter.api.Timeout;
 @Timeout(30)
 class CallsTest {
   private FakeServer server;
-  private Threadkeep client;
+  private ThreadkeepClient client;
 
   @BeforeEach
   void open() throws IOException {
@@ -55,7 +55,7 @@ class CallsTest {
         };
   }
 
-  private static CompletableFuture<AppendEventsResponse> appendAsync(Threadkeep client) {
+  private static CompletableFuture<AppendEventsResponse> appendAsync(ThreadkeepClient client) {
     var request = AppendEventsRequest.newBuilder().setSession(client.ref("s")).addAllEvents(Events.withIds(List.of(Events.user("Hi"))));
     return client.callAsync(EventServiceGrpc.getAppendEventsMethod(), request.build());
   }
@@ -149,7 +149,7 @@ class CallsTest {
     assertEquals(Status.Code.UNAVAILABLE, error.code());
     assertTrue(error.getMessage().startsWith("no server at 127.0.0.1:" + port + " ("), error.getMessage());
     assertTrue(error.getMessage().contains("Connection refused"), error.getMessage());
-    assertTrue(error.getMessage().endsWith("start one with `make serve`"), error.getMessage());
+    assertTrue(error.getMessage().endsWith("start one with `threadkeep serve`, in a checkout `make serve`"), error.getMessage());
   }
 
   @Test
@@ -170,7 +170,7 @@ class CallsTest {
               });
       porter.setDaemon(true);
       porter.start();
-      try (var other = Threadkeep.builder().address("127.0.0.1:" + door.getLocalPort()).token("").build()) {
+      try (var other = ThreadkeepClient.builder().address("127.0.0.1:" + door.getLocalPort()).token("").build()) {
         var call = appendAsync(other);
         TimeUnit.MILLISECONDS.sleep(3500);
         assertThrows(CompletionException.class, call::join);

@@ -9,8 +9,12 @@ import dev.threadkeep.v1.ApplyCompactionRequest;
 import dev.threadkeep.v1.ApplyCompactionResponse;
 import dev.threadkeep.v1.CompactionInsert;
 import dev.threadkeep.v1.CompactionPlan;
+import dev.threadkeep.v1.ErrorReason;
+import dev.threadkeep.v1.GetContextResponse;
 import dev.threadkeep.v1.PlanCompactionRequest;
 import dev.threadkeep.v1.PlanCompactionResponse;
+import dev.threadkeep.v1.Role;
+import dev.threadkeep.v1.SessionEvent;
 import dev.threadkeep.v1.SummaryPrompt;
 import io.grpc.Status;
 import java.io.IOException;
@@ -34,7 +38,7 @@ class CompactorTest {
           .setStrategy("recursive_summary")
           .build();
   private FakeServer server;
-  private Threadkeep client;
+  private ThreadkeepClient client;
 
   @BeforeEach
   void open() throws IOException {
@@ -70,7 +74,8 @@ class CompactorTest {
 
   @Test
   void theSummaryIsPutWhereThePlanLeavesRoom() {
-    assertTrue(client.compactWith(client.ref("s"), this::summarise, null).orElseThrow().getApplied());
+    assertTrue(client.compactWith("s", this::summarise).orElseThrow().getApplied());
+    assertEquals(client.ref("s"), last().getSession());
     assertEquals(List.of("what was said"), asked);
     assertEquals("Summarize", Events.textOf(last().getInserts(0).getEvents(0)));
     assertEquals("a summary", Events.textOf(last().getInserts(0).getEvents(1)));
@@ -111,5 +116,41 @@ class CompactorTest {
   void aBlankSummaryChangesNothing() {
     assertThrows(IllegalArgumentException.class, () -> client.compactWith(client.ref("s"), prompt -> " ", null));
     assertEquals(1, server.requests.size());
+  }
+
+  private static final GetContextResponse SEEN =
+      GetContextResponse.newBuilder().setFirstSeq(3).setSessionLastSeq(9).setCompactableThroughSeq(6).setWindowVersion(4).build();
+
+  @Test
+  void aSummaryOfAContextReplacesWhatTheContextHeldAndNothingElse() {
+    assertTrue(client.compactContext("s", SEEN, "In short.").getApplied());
+    assertEquals(List.of(3L, 6L, 4L), List.of(last().getFromSeq(), last().getThroughSeq(), last().getExpectedWindowVersion()));
+    assertEquals(client.ref("s"), last().getSession());
+    assertEquals(36, last().getCompactionId().length());
+    var turn = last().getInserts(0).getEventsList();
+    assertEquals(List.of("Summarize the conversation we had so far.", "In short."), turn.stream().map(Events::textOf).toList());
+    assertEquals(List.of(Role.ROLE_USER, Role.ROLE_ASSISTANT), turn.stream().map(event -> event.getMessage().getRole()).toList());
+    assertTrue(turn.stream().allMatch(event -> event.getSynthetic() && event.getCompactionSource().equals("summary")));
+  }
+
+  @Test
+  void insertsForAContextKeepWhatTheySayAndAreMarked() {
+    var own = Events.user("Who?").toBuilder().setCompactionSource("mine").build();
+    var inserts = CompactionInsert.newBuilder().addEvents(own).addEvents(Events.assistant("Ada."));
+    var request = ApplyCompactionRequest.newBuilder().setSession(client.ref("s")).setStrategy("notes").setCompactionId("c1").addInserts(inserts);
+    client.compactContext(request.setFromSeq(1).build(), SEEN);
+    assertEquals(List.of("mine", "summary"), last().getInserts(0).getEventsList().stream().map(SessionEvent::getCompactionSource).toList());
+    assertTrue(last().getInserts(0).getEventsList().stream().allMatch(SessionEvent::getSynthetic));
+    assertEquals("c1 3", last().getCompactionId() + " " + last().getFromSeq());
+  }
+
+  @Test
+  void aContextOfWhichNothingMayBeArchivedIsRefused() {
+    var nothing = SEEN.toBuilder().clearCompactableThroughSeq().build();
+    var error = assertThrows(ThreadkeepException.class, () -> client.compactContext("s", nothing, "In short."));
+    assertEquals(ErrorReason.ERROR_REASON_NOTHING_TO_COMPACT, error.reason());
+    assertTrue(error.getMessage().startsWith("nothing of this context may be archived"), error.getMessage());
+    assertThrows(IllegalArgumentException.class, () -> client.compactContext("s", SEEN, " "));
+    assertEquals(List.of(), server.requests);
   }
 }

@@ -1,10 +1,13 @@
 package dev.threadkeep;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertNotEquals;
 import static org.junit.jupiter.api.Assertions.assertSame;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import com.google.protobuf.InvalidProtocolBufferException;
+import dev.threadkeep.v1.Part;
 import dev.threadkeep.v1.Role;
 import dev.threadkeep.v1.SessionEvent;
 import java.util.HashSet;
@@ -47,6 +50,15 @@ class EventsTest {
   }
 
   @Test
+  void anEmptyTextIsAPartWithContent() throws InvalidProtocolBufferException {
+    for (var event : List.of(Events.user(""), Events.assistant(""), Events.system(""), Events.assistant(Events.text("")))) {
+      assertTrue(SessionEvent.parseFrom(event.toByteString()).getMessage().getParts(0).hasText());
+    }
+    assertTrue(Events.toolResult("c", "f", "", false).getMessage().getParts(0).getToolResult().getParts(0).hasText());
+    assertFalse(Events.assistant(Part.getDefaultInstance()).getMessage().getParts(0).hasText());
+  }
+
+  @Test
   void rolesAndTexts() {
     assertEquals(Role.ROLE_USER, Events.user("a").getMessage().getRole());
     assertEquals(Role.ROLE_SYSTEM, Events.system("a").getMessage().getRole());
@@ -69,7 +81,7 @@ class EventsTest {
     var text = Events.toolResult("c1", "weather", "no such town", true);
     assertEquals(Role.ROLE_TOOL, text.getMessage().getRole());
     var result = text.getMessage().getParts(0).getToolResult();
-    assertEquals("no such town", result.getParts(0).getText().getText());
+    assertEquals("no such town", result.getParts(0).getText());
     assertTrue(result.getIsError());
     assertEquals("", Events.textOf(text), "a result is not the message's text");
 

@@ -14,18 +14,27 @@ import dev.threadkeep.v1.ApplyCompactionResponse;
 import dev.threadkeep.v1.CompactionServiceGrpc.CompactionServiceImplBase;
 import dev.threadkeep.v1.CreateSessionRequest;
 import dev.threadkeep.v1.CreateSessionResponse;
+import dev.threadkeep.v1.DeleteExpiredSessionsRequest;
+import dev.threadkeep.v1.DeleteExpiredSessionsResponse;
 import dev.threadkeep.v1.DeleteMemoriesRequest;
 import dev.threadkeep.v1.DeleteMemoriesResponse;
 import dev.threadkeep.v1.EventServiceGrpc.EventServiceImplBase;
 import dev.threadkeep.v1.ListMemoriesRequest;
 import dev.threadkeep.v1.ListMemoriesResponse;
+import dev.threadkeep.v1.ListSessionsRequest;
+import dev.threadkeep.v1.ListSessionsResponse;
 import dev.threadkeep.v1.MemoryServiceGrpc.MemoryServiceImplBase;
 import dev.threadkeep.v1.PlanCompactionRequest;
 import dev.threadkeep.v1.PlanCompactionResponse;
+import dev.threadkeep.v1.RecallServiceGrpc.RecallServiceImplBase;
+import dev.threadkeep.v1.SearchEventsRequest;
+import dev.threadkeep.v1.SearchEventsResponse;
 import dev.threadkeep.v1.SearchMemoryRequest;
 import dev.threadkeep.v1.SearchMemoryResponse;
 import dev.threadkeep.v1.SessionServiceGrpc.SessionServiceImplBase;
 import dev.threadkeep.v1.SubscriptionServiceGrpc.SubscriptionServiceImplBase;
+import dev.threadkeep.v1.WatchAllRequest;
+import dev.threadkeep.v1.WatchAllResponse;
 import dev.threadkeep.v1.WatchSessionRequest;
 import dev.threadkeep.v1.WatchSessionResponse;
 import io.grpc.Grpc;
@@ -66,6 +75,7 @@ final class FakeServer {
             .addService(new Appends())
             .addService(new Sessions())
             .addService(new Compactions())
+            .addService(new Recall())
             .addService(new Memories())
             .addService(new Subscriptions())
             .intercept(new Credentials())
@@ -73,8 +83,8 @@ final class FakeServer {
             .start();
   }
 
-  ThreadkeepBuilder client() {
-    return Threadkeep.builder().address("127.0.0.1:" + port()).token("").app("shop").userId("ada");
+  ThreadkeepClientBuilder client() {
+    return ThreadkeepClient.builder().address("127.0.0.1:" + port()).token("").app("shop").userId("ada");
   }
 
   int port() {
@@ -94,7 +104,11 @@ final class FakeServer {
   }
 
   static ErrorInfo reason(String reason) {
-    return ErrorInfo.newBuilder().setReason(reason).setDomain("threadkeep.dev").build();
+    return reason(reason, "threadkeep.dev");
+  }
+
+  static ErrorInfo reason(String reason, String domain) {
+    return ErrorInfo.newBuilder().setReason(reason).setDomain(domain).build();
   }
 
   private <R extends Message> void serve(Message request, StreamObserver<R> out, Class<R> kind) {
@@ -121,6 +135,23 @@ final class FakeServer {
     @Override
     public void createSession(CreateSessionRequest request, StreamObserver<CreateSessionResponse> out) {
       serve(request, out, CreateSessionResponse.class);
+    }
+
+    @Override
+    public void listSessions(ListSessionsRequest request, StreamObserver<ListSessionsResponse> out) {
+      serve(request, out, ListSessionsResponse.class);
+    }
+
+    @Override
+    public void deleteExpiredSessions(DeleteExpiredSessionsRequest request, StreamObserver<DeleteExpiredSessionsResponse> out) {
+      serve(request, out, DeleteExpiredSessionsResponse.class);
+    }
+  }
+
+  private final class Recall extends RecallServiceImplBase {
+    @Override
+    public void searchEvents(SearchEventsRequest request, StreamObserver<SearchEventsResponse> out) {
+      serve(request, out, SearchEventsResponse.class);
     }
   }
 
@@ -170,6 +201,11 @@ final class FakeServer {
       stream.setOnCancelHandler(() -> {});
       requests.add(request);
       streams.add(stream);
+    }
+
+    @Override
+    public void watchAll(WatchAllRequest request, StreamObserver<WatchAllResponse> out) {
+      serve(request, out, WatchAllResponse.class);
     }
   }
 

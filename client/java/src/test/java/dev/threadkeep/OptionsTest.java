@@ -41,14 +41,14 @@ class OptionsTest {
 
   @Test
   void addressAndTokenComeFromTheEnvironment() {
-    var nothing = new ThreadkeepBuilder(Map.of());
-    assertEquals("127.0.0.1:7443", nothing.address);
+    var nothing = new ThreadkeepClientBuilder(Map.of());
+    assertEquals("127.0.0.1:7443", Address.of(nothing.address).authority());
     assertEquals("", nothing.token);
     var environment = Map.of("THREADKEEP_ADDRESS", "there:1", "THREADKEEP_TOKEN", "secret");
-    assertEquals("there:1", new ThreadkeepBuilder(environment).address);
-    assertEquals("secret", new ThreadkeepBuilder(environment).token);
-    assertEquals("here:2", new ThreadkeepBuilder(environment).address("here:2").address);
-    assertEquals("", new ThreadkeepBuilder(environment).token("").token);
+    assertEquals("there:1", new ThreadkeepClientBuilder(environment).address);
+    assertEquals("secret", new ThreadkeepClientBuilder(environment).token);
+    assertEquals("here:2", new ThreadkeepClientBuilder(environment).address("here:2").address);
+    assertEquals("", new ThreadkeepClientBuilder(environment).token("").token);
   }
 
   @Test

@@ -3,12 +3,15 @@ package dev.threadkeep;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertSame;
 
+import com.google.protobuf.Any;
+import com.google.protobuf.ByteString;
 import com.google.rpc.BadRequest;
 import com.google.rpc.ErrorInfo;
 import com.google.rpc.RetryInfo;
 import dev.threadkeep.v1.ErrorReason;
 import io.grpc.Metadata;
 import io.grpc.Status;
+import io.grpc.protobuf.StatusProto;
 import java.time.Duration;
 import java.util.List;
 import java.util.Map;
@@ -46,6 +49,25 @@ class ThreadkeepExceptionTest {
     var error = ThreadkeepException.from(FakeServer.error(Status.Code.ABORTED, "no", FakeServer.reason("MOON_PHASE")));
     assertEquals(ErrorReason.UNRECOGNIZED, error.reason());
     assertEquals("MOON_PHASE", error.reasonName());
+  }
+
+  @Test
+  void aReasonOfAnotherDomainIsNotTheServers() {
+    var proxys = FakeServer.reason("SESSION_NOT_FOUND", "proxy.example").toBuilder().putMetadata("session_id", "s").build();
+    var error = ThreadkeepException.from(FakeServer.error(Status.Code.UNAVAILABLE, "no", proxys));
+    assertEquals(ErrorReason.ERROR_REASON_UNSPECIFIED, error.reason());
+    assertEquals("", error.reasonName());
+    assertEquals(Map.of(), error.metadata());
+    var both = ThreadkeepException.from(FakeServer.error(Status.Code.UNAVAILABLE, "no", proxys, FakeServer.reason("SERVER_DRAINING")));
+    assertEquals(ErrorReason.ERROR_REASON_SERVER_DRAINING, both.reason());
+  }
+
+  @Test
+  void aMalformedDetailDoesNotHideThoseAfterIt() {
+    var malformed = Any.newBuilder().setTypeUrl("type.googleapis.com/google.rpc.ErrorInfo").setValue(ByteString.copyFrom(new byte[] {10, 127}));
+    var status = com.google.rpc.Status.newBuilder().setCode(Status.Code.NOT_FOUND.value()).addDetails(malformed);
+    status.addDetails(Any.pack(FakeServer.reason("SESSION_NOT_FOUND")));
+    assertEquals("SESSION_NOT_FOUND", ThreadkeepException.from(StatusProto.toStatusRuntimeException(status.build())).reasonName());
   }
 
   @Test

@@ -27,7 +27,7 @@ class UserMemoryTest {
   private static final MemoryScope OTHER = MemoryScope.newBuilder().setApp("other").setUserId("bob").build();
 
   private FakeServer server;
-  private Threadkeep client;
+  private ThreadkeepClient client;
 
   @BeforeEach
   void open() throws IOException {
@@ -77,6 +77,14 @@ class UserMemoryTest {
     assertEquals(SearchMemoryRequest.newBuilder().setScope(OTHER).setQuery("tea").build(), server.requests.get(1));
     assertEquals(SearchMemoryRequest.newBuilder().setScope(OTHER).setTopK(3).build(), server.requests.get(2));
     assertEquals(DeleteMemoriesRequest.newBuilder().setScope(OTHER).setAll(true).build(), server.requests.get(3));
+  }
+
+  @Test
+  void theMemoryOfAnotherUserIsInTheClientsApp() {
+    server.answer = request -> SearchMemoryResponse.getDefaultInstance();
+    client.memory("bob").search("tea");
+    var scope = MemoryScope.newBuilder().setApp("shop").setUserId("bob");
+    assertEquals(SearchMemoryRequest.newBuilder().setScope(scope).setQuery("tea").build(), server.requests.get(0));
   }
 
   @Test

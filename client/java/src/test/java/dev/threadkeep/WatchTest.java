@@ -25,7 +25,7 @@ import org.junit.jupiter.api.Timeout;
 @Timeout(30)
 class WatchTest {
   private FakeServer server;
-  private Threadkeep client;
+  private ThreadkeepClient client;
 
   @BeforeEach
   void open() throws IOException {

@@ -227,7 +227,8 @@ private static final long serialVersionUID = 0L;
   public static final int EVENT_IDS_FIELD_NUMBER = 5;
   /**
    * <pre>
-   * These events. All must be active.
+   * These events, at least one. All must be active: INVALID_FIELD names one that was archived already, EVENT_NOT_FOUND one
+   * that the session never had.
    * </pre>
    *
    * <code>.threadkeep.v1.EventIds event_ids = 5 [json_name = "eventIds"];</code>
@@ -239,7 +240,8 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * These events. All must be active.
+   * These events, at least one. All must be active: INVALID_FIELD names one that was archived already, EVENT_NOT_FOUND one
+   * that the session never had.
    * </pre>
    *
    * <code>.threadkeep.v1.EventIds event_ids = 5 [json_name = "eventIds"];</code>
@@ -254,7 +256,8 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * These events. All must be active.
+   * These events, at least one. All must be active: INVALID_FIELD names one that was archived already, EVENT_NOT_FOUND one
+   * that the session never had.
    * </pre>
    *
    * <code>.threadkeep.v1.EventIds event_ids = 5 [json_name = "eventIds"];</code>
@@ -270,8 +273,9 @@ private static final long serialVersionUID = 0L;
   public static final int THROUGH_SEQ_FIELD_NUMBER = 6;
   /**
    * <pre>
-   * Every active event up to this seq, summaries included, but the latest SYSTEM event of a branch, and but events whose tool
-   * calls are answered later: what was read at that seq.
+   * Every active event up to this seq, summaries included. The latest SYSTEM event of each branch stays, and so do events
+   * whose tool calls are answered later. A context may leave out older events (GetContextResponse.truncated): to archive only
+   * what it held, pass its compactable_through_seq here and its first_seq as from_seq. At least 1.
    * </pre>
    *
    * <code>int64 through_seq = 6 [json_name = "throughSeq"];</code>
@@ -283,8 +287,9 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Every active event up to this seq, summaries included, but the latest SYSTEM event of a branch, and but events whose tool
-   * calls are answered later: what was read at that seq.
+   * Every active event up to this seq, summaries included. The latest SYSTEM event of each branch stays, and so do events
+   * whose tool calls are answered later. A context may leave out older events (GetContextResponse.truncated): to archive only
+   * what it held, pass its compactable_through_seq here and its first_seq as from_seq. At least 1.
    * </pre>
    *
    * <code>int64 through_seq = 6 [json_name = "throughSeq"];</code>
@@ -303,7 +308,8 @@ private static final long serialVersionUID = 0L;
   private java.util.List<dev.threadkeep.v1.CompactionInsert> inserts_;
   /**
    * <pre>
-   * What enters it. With through_seq an insert without before_event_id goes before the first event that stays.
+   * What enters it. With through_seq an insert without before_event_id takes the place of what leaves: it goes before the first
+   * event that stays, counted from from_seq.
    * </pre>
    *
    * <code>repeated .threadkeep.v1.CompactionInsert inserts = 7 [json_name = "inserts"];</code>
@@ -314,7 +320,8 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * What enters it. With through_seq an insert without before_event_id goes before the first event that stays.
+   * What enters it. With through_seq an insert without before_event_id takes the place of what leaves: it goes before the first
+   * event that stays, counted from from_seq.
    * </pre>
    *
    * <code>repeated .threadkeep.v1.CompactionInsert inserts = 7 [json_name = "inserts"];</code>
@@ -326,7 +333,8 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * What enters it. With through_seq an insert without before_event_id goes before the first event that stays.
+   * What enters it. With through_seq an insert without before_event_id takes the place of what leaves: it goes before the first
+   * event that stays, counted from from_seq.
    * </pre>
    *
    * <code>repeated .threadkeep.v1.CompactionInsert inserts = 7 [json_name = "inserts"];</code>
@@ -337,7 +345,8 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * What enters it. With through_seq an insert without before_event_id goes before the first event that stays.
+   * What enters it. With through_seq an insert without before_event_id takes the place of what leaves: it goes before the first
+   * event that stays, counted from from_seq.
    * </pre>
    *
    * <code>repeated .threadkeep.v1.CompactionInsert inserts = 7 [json_name = "inserts"];</code>
@@ -348,7 +357,8 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * What enters it. With through_seq an insert without before_event_id goes before the first event that stays.
+   * What enters it. With through_seq an insert without before_event_id takes the place of what leaves: it goes before the first
+   * event that stays, counted from from_seq.
    * </pre>
    *
    * <code>repeated .threadkeep.v1.CompactionInsert inserts = 7 [json_name = "inserts"];</code>
@@ -530,6 +540,22 @@ private static final long serialVersionUID = 0L;
     return dryRun_;
   }
 
+  public static final int FROM_SEQ_FIELD_NUMBER = 13;
+  private long fromSeq_ = 0L;
+  /**
+   * <pre>
+   * With through_seq only: the events before this one in window order stay, but for summaries. If the event is not active, the
+   * next active one by seq counts. Pass GetContextResponse.first_seq. 0 means from the start of the window.
+   * </pre>
+   *
+   * <code>int64 from_seq = 13 [json_name = "fromSeq"];</code>
+   * @return The fromSeq.
+   */
+  @java.lang.Override
+  public long getFromSeq() {
+    return fromSeq_;
+  }
+
   private byte memoizedIsInitialized = -1;
   @java.lang.Override
   public final boolean isInitialized() {
@@ -580,6 +606,9 @@ private static final long serialVersionUID = 0L;
     }
     if (dryRun_ != false) {
       output.writeBool(12, dryRun_);
+    }
+    if (fromSeq_ != 0L) {
+      output.writeInt64(13, fromSeq_);
     }
     getUnknownFields().writeTo(output);
   }
@@ -635,6 +664,10 @@ private static final long serialVersionUID = 0L;
       size += com.google.protobuf.CodedOutputStream
         .computeBoolSize(12, dryRun_);
     }
+    if (fromSeq_ != 0L) {
+      size += com.google.protobuf.CodedOutputStream
+        .computeInt64Size(13, fromSeq_);
+    }
     size += getUnknownFields().getSerializedSize();
     memoizedSize = size;
     return size;
@@ -676,6 +709,8 @@ private static final long serialVersionUID = 0L;
         != other.getReportMismatch()) return false;
     if (getDryRun()
         != other.getDryRun()) return false;
+    if (getFromSeq()
+        != other.getFromSeq()) return false;
     if (!getArchiveCase().equals(other.getArchiveCase())) return false;
     switch (archiveCase_) {
       case 5:
@@ -730,6 +765,9 @@ private static final long serialVersionUID = 0L;
     hash = (37 * hash) + DRY_RUN_FIELD_NUMBER;
     hash = (53 * hash) + com.google.protobuf.Internal.hashBoolean(
         getDryRun());
+    hash = (37 * hash) + FROM_SEQ_FIELD_NUMBER;
+    hash = (53 * hash) + com.google.protobuf.Internal.hashLong(
+        getFromSeq());
     switch (archiveCase_) {
       case 5:
         hash = (37 * hash) + EVENT_IDS_FIELD_NUMBER;
@@ -908,6 +946,7 @@ private static final long serialVersionUID = 0L;
       actor_ = "";
       reportMismatch_ = false;
       dryRun_ = false;
+      fromSeq_ = 0L;
       archiveCase_ = 0;
       archive_ = null;
       return this;
@@ -988,6 +1027,9 @@ private static final long serialVersionUID = 0L;
       }
       if (((from_bitField0_ & 0x00000800) != 0)) {
         result.dryRun_ = dryRun_;
+      }
+      if (((from_bitField0_ & 0x00001000) != 0)) {
+        result.fromSeq_ = fromSeq_;
       }
       result.bitField0_ |= to_bitField0_;
     }
@@ -1073,6 +1115,9 @@ private static final long serialVersionUID = 0L;
       }
       if (other.getDryRun() != false) {
         setDryRun(other.getDryRun());
+      }
+      if (other.getFromSeq() != 0L) {
+        setFromSeq(other.getFromSeq());
       }
       switch (other.getArchiveCase()) {
         case EVENT_IDS: {
@@ -1185,6 +1230,11 @@ private static final long serialVersionUID = 0L;
               bitField0_ |= 0x00000800;
               break;
             } // case 96
+            case 104: {
+              fromSeq_ = input.readInt64();
+              bitField0_ |= 0x00001000;
+              break;
+            } // case 104
             default: {
               if (!super.parseUnknownField(input, extensionRegistry, tag)) {
                 done = true; // was an endgroup tag
@@ -1575,7 +1625,8 @@ private static final long serialVersionUID = 0L;
         dev.threadkeep.v1.EventIds, dev.threadkeep.v1.EventIds.Builder, dev.threadkeep.v1.EventIdsOrBuilder> eventIdsBuilder_;
     /**
      * <pre>
-     * These events. All must be active.
+     * These events, at least one. All must be active: INVALID_FIELD names one that was archived already, EVENT_NOT_FOUND one
+     * that the session never had.
      * </pre>
      *
      * <code>.threadkeep.v1.EventIds event_ids = 5 [json_name = "eventIds"];</code>
@@ -1587,7 +1638,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * These events. All must be active.
+     * These events, at least one. All must be active: INVALID_FIELD names one that was archived already, EVENT_NOT_FOUND one
+     * that the session never had.
      * </pre>
      *
      * <code>.threadkeep.v1.EventIds event_ids = 5 [json_name = "eventIds"];</code>
@@ -1609,7 +1661,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * These events. All must be active.
+     * These events, at least one. All must be active: INVALID_FIELD names one that was archived already, EVENT_NOT_FOUND one
+     * that the session never had.
      * </pre>
      *
      * <code>.threadkeep.v1.EventIds event_ids = 5 [json_name = "eventIds"];</code>
@@ -1629,7 +1682,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * These events. All must be active.
+     * These events, at least one. All must be active: INVALID_FIELD names one that was archived already, EVENT_NOT_FOUND one
+     * that the session never had.
      * </pre>
      *
      * <code>.threadkeep.v1.EventIds event_ids = 5 [json_name = "eventIds"];</code>
@@ -1647,7 +1701,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * These events. All must be active.
+     * These events, at least one. All must be active: INVALID_FIELD names one that was archived already, EVENT_NOT_FOUND one
+     * that the session never had.
      * </pre>
      *
      * <code>.threadkeep.v1.EventIds event_ids = 5 [json_name = "eventIds"];</code>
@@ -1674,7 +1729,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * These events. All must be active.
+     * These events, at least one. All must be active: INVALID_FIELD names one that was archived already, EVENT_NOT_FOUND one
+     * that the session never had.
      * </pre>
      *
      * <code>.threadkeep.v1.EventIds event_ids = 5 [json_name = "eventIds"];</code>
@@ -1697,7 +1753,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * These events. All must be active.
+     * These events, at least one. All must be active: INVALID_FIELD names one that was archived already, EVENT_NOT_FOUND one
+     * that the session never had.
      * </pre>
      *
      * <code>.threadkeep.v1.EventIds event_ids = 5 [json_name = "eventIds"];</code>
@@ -1707,7 +1764,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * These events. All must be active.
+     * These events, at least one. All must be active: INVALID_FIELD names one that was archived already, EVENT_NOT_FOUND one
+     * that the session never had.
      * </pre>
      *
      * <code>.threadkeep.v1.EventIds event_ids = 5 [json_name = "eventIds"];</code>
@@ -1725,7 +1783,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * These events. All must be active.
+     * These events, at least one. All must be active: INVALID_FIELD names one that was archived already, EVENT_NOT_FOUND one
+     * that the session never had.
      * </pre>
      *
      * <code>.threadkeep.v1.EventIds event_ids = 5 [json_name = "eventIds"];</code>
@@ -1751,8 +1810,9 @@ private static final long serialVersionUID = 0L;
 
     /**
      * <pre>
-     * Every active event up to this seq, summaries included, but the latest SYSTEM event of a branch, and but events whose tool
-     * calls are answered later: what was read at that seq.
+     * Every active event up to this seq, summaries included. The latest SYSTEM event of each branch stays, and so do events
+     * whose tool calls are answered later. A context may leave out older events (GetContextResponse.truncated): to archive only
+     * what it held, pass its compactable_through_seq here and its first_seq as from_seq. At least 1.
      * </pre>
      *
      * <code>int64 through_seq = 6 [json_name = "throughSeq"];</code>
@@ -1763,8 +1823,9 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Every active event up to this seq, summaries included, but the latest SYSTEM event of a branch, and but events whose tool
-     * calls are answered later: what was read at that seq.
+     * Every active event up to this seq, summaries included. The latest SYSTEM event of each branch stays, and so do events
+     * whose tool calls are answered later. A context may leave out older events (GetContextResponse.truncated): to archive only
+     * what it held, pass its compactable_through_seq here and its first_seq as from_seq. At least 1.
      * </pre>
      *
      * <code>int64 through_seq = 6 [json_name = "throughSeq"];</code>
@@ -1778,8 +1839,9 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Every active event up to this seq, summaries included, but the latest SYSTEM event of a branch, and but events whose tool
-     * calls are answered later: what was read at that seq.
+     * Every active event up to this seq, summaries included. The latest SYSTEM event of each branch stays, and so do events
+     * whose tool calls are answered later. A context may leave out older events (GetContextResponse.truncated): to archive only
+     * what it held, pass its compactable_through_seq here and its first_seq as from_seq. At least 1.
      * </pre>
      *
      * <code>int64 through_seq = 6 [json_name = "throughSeq"];</code>
@@ -1795,8 +1857,9 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Every active event up to this seq, summaries included, but the latest SYSTEM event of a branch, and but events whose tool
-     * calls are answered later: what was read at that seq.
+     * Every active event up to this seq, summaries included. The latest SYSTEM event of each branch stays, and so do events
+     * whose tool calls are answered later. A context may leave out older events (GetContextResponse.truncated): to archive only
+     * what it held, pass its compactable_through_seq here and its first_seq as from_seq. At least 1.
      * </pre>
      *
      * <code>int64 through_seq = 6 [json_name = "throughSeq"];</code>
@@ -1825,7 +1888,8 @@ private static final long serialVersionUID = 0L;
 
     /**
      * <pre>
-     * What enters it. With through_seq an insert without before_event_id goes before the first event that stays.
+     * What enters it. With through_seq an insert without before_event_id takes the place of what leaves: it goes before the first
+     * event that stays, counted from from_seq.
      * </pre>
      *
      * <code>repeated .threadkeep.v1.CompactionInsert inserts = 7 [json_name = "inserts"];</code>
@@ -1839,7 +1903,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * What enters it. With through_seq an insert without before_event_id goes before the first event that stays.
+     * What enters it. With through_seq an insert without before_event_id takes the place of what leaves: it goes before the first
+     * event that stays, counted from from_seq.
      * </pre>
      *
      * <code>repeated .threadkeep.v1.CompactionInsert inserts = 7 [json_name = "inserts"];</code>
@@ -1853,7 +1918,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * What enters it. With through_seq an insert without before_event_id goes before the first event that stays.
+     * What enters it. With through_seq an insert without before_event_id takes the place of what leaves: it goes before the first
+     * event that stays, counted from from_seq.
      * </pre>
      *
      * <code>repeated .threadkeep.v1.CompactionInsert inserts = 7 [json_name = "inserts"];</code>
@@ -1867,7 +1933,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * What enters it. With through_seq an insert without before_event_id goes before the first event that stays.
+     * What enters it. With through_seq an insert without before_event_id takes the place of what leaves: it goes before the first
+     * event that stays, counted from from_seq.
      * </pre>
      *
      * <code>repeated .threadkeep.v1.CompactionInsert inserts = 7 [json_name = "inserts"];</code>
@@ -1888,7 +1955,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * What enters it. With through_seq an insert without before_event_id goes before the first event that stays.
+     * What enters it. With through_seq an insert without before_event_id takes the place of what leaves: it goes before the first
+     * event that stays, counted from from_seq.
      * </pre>
      *
      * <code>repeated .threadkeep.v1.CompactionInsert inserts = 7 [json_name = "inserts"];</code>
@@ -1906,7 +1974,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * What enters it. With through_seq an insert without before_event_id goes before the first event that stays.
+     * What enters it. With through_seq an insert without before_event_id takes the place of what leaves: it goes before the first
+     * event that stays, counted from from_seq.
      * </pre>
      *
      * <code>repeated .threadkeep.v1.CompactionInsert inserts = 7 [json_name = "inserts"];</code>
@@ -1926,7 +1995,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * What enters it. With through_seq an insert without before_event_id goes before the first event that stays.
+     * What enters it. With through_seq an insert without before_event_id takes the place of what leaves: it goes before the first
+     * event that stays, counted from from_seq.
      * </pre>
      *
      * <code>repeated .threadkeep.v1.CompactionInsert inserts = 7 [json_name = "inserts"];</code>
@@ -1947,7 +2017,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * What enters it. With through_seq an insert without before_event_id goes before the first event that stays.
+     * What enters it. With through_seq an insert without before_event_id takes the place of what leaves: it goes before the first
+     * event that stays, counted from from_seq.
      * </pre>
      *
      * <code>repeated .threadkeep.v1.CompactionInsert inserts = 7 [json_name = "inserts"];</code>
@@ -1965,7 +2036,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * What enters it. With through_seq an insert without before_event_id goes before the first event that stays.
+     * What enters it. With through_seq an insert without before_event_id takes the place of what leaves: it goes before the first
+     * event that stays, counted from from_seq.
      * </pre>
      *
      * <code>repeated .threadkeep.v1.CompactionInsert inserts = 7 [json_name = "inserts"];</code>
@@ -1983,7 +2055,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * What enters it. With through_seq an insert without before_event_id goes before the first event that stays.
+     * What enters it. With through_seq an insert without before_event_id takes the place of what leaves: it goes before the first
+     * event that stays, counted from from_seq.
      * </pre>
      *
      * <code>repeated .threadkeep.v1.CompactionInsert inserts = 7 [json_name = "inserts"];</code>
@@ -2002,7 +2075,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * What enters it. With through_seq an insert without before_event_id goes before the first event that stays.
+     * What enters it. With through_seq an insert without before_event_id takes the place of what leaves: it goes before the first
+     * event that stays, counted from from_seq.
      * </pre>
      *
      * <code>repeated .threadkeep.v1.CompactionInsert inserts = 7 [json_name = "inserts"];</code>
@@ -2019,7 +2093,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * What enters it. With through_seq an insert without before_event_id goes before the first event that stays.
+     * What enters it. With through_seq an insert without before_event_id takes the place of what leaves: it goes before the first
+     * event that stays, counted from from_seq.
      * </pre>
      *
      * <code>repeated .threadkeep.v1.CompactionInsert inserts = 7 [json_name = "inserts"];</code>
@@ -2036,7 +2111,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * What enters it. With through_seq an insert without before_event_id goes before the first event that stays.
+     * What enters it. With through_seq an insert without before_event_id takes the place of what leaves: it goes before the first
+     * event that stays, counted from from_seq.
      * </pre>
      *
      * <code>repeated .threadkeep.v1.CompactionInsert inserts = 7 [json_name = "inserts"];</code>
@@ -2047,7 +2123,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * What enters it. With through_seq an insert without before_event_id goes before the first event that stays.
+     * What enters it. With through_seq an insert without before_event_id takes the place of what leaves: it goes before the first
+     * event that stays, counted from from_seq.
      * </pre>
      *
      * <code>repeated .threadkeep.v1.CompactionInsert inserts = 7 [json_name = "inserts"];</code>
@@ -2061,7 +2138,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * What enters it. With through_seq an insert without before_event_id goes before the first event that stays.
+     * What enters it. With through_seq an insert without before_event_id takes the place of what leaves: it goes before the first
+     * event that stays, counted from from_seq.
      * </pre>
      *
      * <code>repeated .threadkeep.v1.CompactionInsert inserts = 7 [json_name = "inserts"];</code>
@@ -2076,7 +2154,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * What enters it. With through_seq an insert without before_event_id goes before the first event that stays.
+     * What enters it. With through_seq an insert without before_event_id takes the place of what leaves: it goes before the first
+     * event that stays, counted from from_seq.
      * </pre>
      *
      * <code>repeated .threadkeep.v1.CompactionInsert inserts = 7 [json_name = "inserts"];</code>
@@ -2087,7 +2166,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * What enters it. With through_seq an insert without before_event_id goes before the first event that stays.
+     * What enters it. With through_seq an insert without before_event_id takes the place of what leaves: it goes before the first
+     * event that stays, counted from from_seq.
      * </pre>
      *
      * <code>repeated .threadkeep.v1.CompactionInsert inserts = 7 [json_name = "inserts"];</code>
@@ -2099,7 +2179,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * What enters it. With through_seq an insert without before_event_id goes before the first event that stays.
+     * What enters it. With through_seq an insert without before_event_id takes the place of what leaves: it goes before the first
+     * event that stays, counted from from_seq.
      * </pre>
      *
      * <code>repeated .threadkeep.v1.CompactionInsert inserts = 7 [json_name = "inserts"];</code>
@@ -2483,6 +2564,53 @@ private static final long serialVersionUID = 0L;
     public Builder clearDryRun() {
       bitField0_ = (bitField0_ & ~0x00000800);
       dryRun_ = false;
+      onChanged();
+      return this;
+    }
+
+    private long fromSeq_ ;
+    /**
+     * <pre>
+     * With through_seq only: the events before this one in window order stay, but for summaries. If the event is not active, the
+     * next active one by seq counts. Pass GetContextResponse.first_seq. 0 means from the start of the window.
+     * </pre>
+     *
+     * <code>int64 from_seq = 13 [json_name = "fromSeq"];</code>
+     * @return The fromSeq.
+     */
+    @java.lang.Override
+    public long getFromSeq() {
+      return fromSeq_;
+    }
+    /**
+     * <pre>
+     * With through_seq only: the events before this one in window order stay, but for summaries. If the event is not active, the
+     * next active one by seq counts. Pass GetContextResponse.first_seq. 0 means from the start of the window.
+     * </pre>
+     *
+     * <code>int64 from_seq = 13 [json_name = "fromSeq"];</code>
+     * @param value The fromSeq to set.
+     * @return This builder for chaining.
+     */
+    public Builder setFromSeq(long value) {
+
+      fromSeq_ = value;
+      bitField0_ |= 0x00001000;
+      onChanged();
+      return this;
+    }
+    /**
+     * <pre>
+     * With through_seq only: the events before this one in window order stay, but for summaries. If the event is not active, the
+     * next active one by seq counts. Pass GetContextResponse.first_seq. 0 means from the start of the window.
+     * </pre>
+     *
+     * <code>int64 from_seq = 13 [json_name = "fromSeq"];</code>
+     * @return This builder for chaining.
+     */
+    public Builder clearFromSeq() {
+      bitField0_ = (bitField0_ & ~0x00001000);
+      fromSeq_ = 0L;
       onChanged();
       return this;
     }

@@ -90,7 +90,8 @@ public interface ApplyCompactionRequestOrBuilder extends
 
   /**
    * <pre>
-   * These events. All must be active.
+   * These events, at least one. All must be active: INVALID_FIELD names one that was archived already, EVENT_NOT_FOUND one
+   * that the session never had.
    * </pre>
    *
    * <code>.threadkeep.v1.EventIds event_ids = 5 [json_name = "eventIds"];</code>
@@ -99,7 +100,8 @@ public interface ApplyCompactionRequestOrBuilder extends
   boolean hasEventIds();
   /**
    * <pre>
-   * These events. All must be active.
+   * These events, at least one. All must be active: INVALID_FIELD names one that was archived already, EVENT_NOT_FOUND one
+   * that the session never had.
    * </pre>
    *
    * <code>.threadkeep.v1.EventIds event_ids = 5 [json_name = "eventIds"];</code>
@@ -108,7 +110,8 @@ public interface ApplyCompactionRequestOrBuilder extends
   dev.threadkeep.v1.EventIds getEventIds();
   /**
    * <pre>
-   * These events. All must be active.
+   * These events, at least one. All must be active: INVALID_FIELD names one that was archived already, EVENT_NOT_FOUND one
+   * that the session never had.
    * </pre>
    *
    * <code>.threadkeep.v1.EventIds event_ids = 5 [json_name = "eventIds"];</code>
@@ -117,8 +120,9 @@ public interface ApplyCompactionRequestOrBuilder extends
 
   /**
    * <pre>
-   * Every active event up to this seq, summaries included, but the latest SYSTEM event of a branch, and but events whose tool
-   * calls are answered later: what was read at that seq.
+   * Every active event up to this seq, summaries included. The latest SYSTEM event of each branch stays, and so do events
+   * whose tool calls are answered later. A context may leave out older events (GetContextResponse.truncated): to archive only
+   * what it held, pass its compactable_through_seq here and its first_seq as from_seq. At least 1.
    * </pre>
    *
    * <code>int64 through_seq = 6 [json_name = "throughSeq"];</code>
@@ -127,8 +131,9 @@ public interface ApplyCompactionRequestOrBuilder extends
   boolean hasThroughSeq();
   /**
    * <pre>
-   * Every active event up to this seq, summaries included, but the latest SYSTEM event of a branch, and but events whose tool
-   * calls are answered later: what was read at that seq.
+   * Every active event up to this seq, summaries included. The latest SYSTEM event of each branch stays, and so do events
+   * whose tool calls are answered later. A context may leave out older events (GetContextResponse.truncated): to archive only
+   * what it held, pass its compactable_through_seq here and its first_seq as from_seq. At least 1.
    * </pre>
    *
    * <code>int64 through_seq = 6 [json_name = "throughSeq"];</code>
@@ -138,7 +143,8 @@ public interface ApplyCompactionRequestOrBuilder extends
 
   /**
    * <pre>
-   * What enters it. With through_seq an insert without before_event_id goes before the first event that stays.
+   * What enters it. With through_seq an insert without before_event_id takes the place of what leaves: it goes before the first
+   * event that stays, counted from from_seq.
    * </pre>
    *
    * <code>repeated .threadkeep.v1.CompactionInsert inserts = 7 [json_name = "inserts"];</code>
@@ -147,7 +153,8 @@ public interface ApplyCompactionRequestOrBuilder extends
       getInsertsList();
   /**
    * <pre>
-   * What enters it. With through_seq an insert without before_event_id goes before the first event that stays.
+   * What enters it. With through_seq an insert without before_event_id takes the place of what leaves: it goes before the first
+   * event that stays, counted from from_seq.
    * </pre>
    *
    * <code>repeated .threadkeep.v1.CompactionInsert inserts = 7 [json_name = "inserts"];</code>
@@ -155,7 +162,8 @@ public interface ApplyCompactionRequestOrBuilder extends
   dev.threadkeep.v1.CompactionInsert getInserts(int index);
   /**
    * <pre>
-   * What enters it. With through_seq an insert without before_event_id goes before the first event that stays.
+   * What enters it. With through_seq an insert without before_event_id takes the place of what leaves: it goes before the first
+   * event that stays, counted from from_seq.
    * </pre>
    *
    * <code>repeated .threadkeep.v1.CompactionInsert inserts = 7 [json_name = "inserts"];</code>
@@ -163,7 +171,8 @@ public interface ApplyCompactionRequestOrBuilder extends
   int getInsertsCount();
   /**
    * <pre>
-   * What enters it. With through_seq an insert without before_event_id goes before the first event that stays.
+   * What enters it. With through_seq an insert without before_event_id takes the place of what leaves: it goes before the first
+   * event that stays, counted from from_seq.
    * </pre>
    *
    * <code>repeated .threadkeep.v1.CompactionInsert inserts = 7 [json_name = "inserts"];</code>
@@ -172,7 +181,8 @@ public interface ApplyCompactionRequestOrBuilder extends
       getInsertsOrBuilderList();
   /**
    * <pre>
-   * What enters it. With through_seq an insert without before_event_id goes before the first event that stays.
+   * What enters it. With through_seq an insert without before_event_id takes the place of what leaves: it goes before the first
+   * event that stays, counted from from_seq.
    * </pre>
    *
    * <code>repeated .threadkeep.v1.CompactionInsert inserts = 7 [json_name = "inserts"];</code>
@@ -259,6 +269,17 @@ public interface ApplyCompactionRequestOrBuilder extends
    * @return The dryRun.
    */
   boolean getDryRun();
+
+  /**
+   * <pre>
+   * With through_seq only: the events before this one in window order stay, but for summaries. If the event is not active, the
+   * next active one by seq counts. Pass GetContextResponse.first_seq. 0 means from the start of the window.
+   * </pre>
+   *
+   * <code>int64 from_seq = 13 [json_name = "fromSeq"];</code>
+   * @return The fromSeq.
+   */
+  long getFromSeq();
 
   dev.threadkeep.v1.ApplyCompactionRequest.ArchiveCase getArchiveCase();
 }

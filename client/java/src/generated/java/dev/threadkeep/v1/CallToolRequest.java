@@ -54,7 +54,8 @@ private static final long serialVersionUID = 0L;
   private dev.threadkeep.v1.SessionRef session_;
   /**
    * <pre>
-   * REQUIRED: for whom. Tools of memory and cross_session_search need its app and user only, and the session need not exist.
+   * For whom. Tools of memory and cross_session_search need its app and user only (not even these with a credential that is
+   * bound to a user, for what has no app), and the session need not exist. conversation_search needs a session.
    * </pre>
    *
    * <code>.threadkeep.v1.SessionRef session = 1 [json_name = "session"];</code>
@@ -66,7 +67,8 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * REQUIRED: for whom. Tools of memory and cross_session_search need its app and user only, and the session need not exist.
+   * For whom. Tools of memory and cross_session_search need its app and user only (not even these with a credential that is
+   * bound to a user, for what has no app), and the session need not exist. conversation_search needs a session.
    * </pre>
    *
    * <code>.threadkeep.v1.SessionRef session = 1 [json_name = "session"];</code>
@@ -78,7 +80,8 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * REQUIRED: for whom. Tools of memory and cross_session_search need its app and user only, and the session need not exist.
+   * For whom. Tools of memory and cross_session_search need its app and user only (not even these with a credential that is
+   * bound to a user, for what has no app), and the session need not exist. conversation_search needs a session.
    * </pre>
    *
    * <code>.threadkeep.v1.SessionRef session = 1 [json_name = "session"];</code>
@@ -554,7 +557,8 @@ private static final long serialVersionUID = 0L;
         dev.threadkeep.v1.SessionRef, dev.threadkeep.v1.SessionRef.Builder, dev.threadkeep.v1.SessionRefOrBuilder> sessionBuilder_;
     /**
      * <pre>
-     * REQUIRED: for whom. Tools of memory and cross_session_search need its app and user only, and the session need not exist.
+     * For whom. Tools of memory and cross_session_search need its app and user only (not even these with a credential that is
+     * bound to a user, for what has no app), and the session need not exist. conversation_search needs a session.
      * </pre>
      *
      * <code>.threadkeep.v1.SessionRef session = 1 [json_name = "session"];</code>
@@ -565,7 +569,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * REQUIRED: for whom. Tools of memory and cross_session_search need its app and user only, and the session need not exist.
+     * For whom. Tools of memory and cross_session_search need its app and user only (not even these with a credential that is
+     * bound to a user, for what has no app), and the session need not exist. conversation_search needs a session.
      * </pre>
      *
      * <code>.threadkeep.v1.SessionRef session = 1 [json_name = "session"];</code>
@@ -580,7 +585,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * REQUIRED: for whom. Tools of memory and cross_session_search need its app and user only, and the session need not exist.
+     * For whom. Tools of memory and cross_session_search need its app and user only (not even these with a credential that is
+     * bound to a user, for what has no app), and the session need not exist. conversation_search needs a session.
      * </pre>
      *
      * <code>.threadkeep.v1.SessionRef session = 1 [json_name = "session"];</code>
@@ -600,7 +606,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * REQUIRED: for whom. Tools of memory and cross_session_search need its app and user only, and the session need not exist.
+     * For whom. Tools of memory and cross_session_search need its app and user only (not even these with a credential that is
+     * bound to a user, for what has no app), and the session need not exist. conversation_search needs a session.
      * </pre>
      *
      * <code>.threadkeep.v1.SessionRef session = 1 [json_name = "session"];</code>
@@ -618,7 +625,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * REQUIRED: for whom. Tools of memory and cross_session_search need its app and user only, and the session need not exist.
+     * For whom. Tools of memory and cross_session_search need its app and user only (not even these with a credential that is
+     * bound to a user, for what has no app), and the session need not exist. conversation_search needs a session.
      * </pre>
      *
      * <code>.threadkeep.v1.SessionRef session = 1 [json_name = "session"];</code>
@@ -643,7 +651,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * REQUIRED: for whom. Tools of memory and cross_session_search need its app and user only, and the session need not exist.
+     * For whom. Tools of memory and cross_session_search need its app and user only (not even these with a credential that is
+     * bound to a user, for what has no app), and the session need not exist. conversation_search needs a session.
      * </pre>
      *
      * <code>.threadkeep.v1.SessionRef session = 1 [json_name = "session"];</code>
@@ -660,7 +669,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * REQUIRED: for whom. Tools of memory and cross_session_search need its app and user only, and the session need not exist.
+     * For whom. Tools of memory and cross_session_search need its app and user only (not even these with a credential that is
+     * bound to a user, for what has no app), and the session need not exist. conversation_search needs a session.
      * </pre>
      *
      * <code>.threadkeep.v1.SessionRef session = 1 [json_name = "session"];</code>
@@ -672,7 +682,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * REQUIRED: for whom. Tools of memory and cross_session_search need its app and user only, and the session need not exist.
+     * For whom. Tools of memory and cross_session_search need its app and user only (not even these with a credential that is
+     * bound to a user, for what has no app), and the session need not exist. conversation_search needs a session.
      * </pre>
      *
      * <code>.threadkeep.v1.SessionRef session = 1 [json_name = "session"];</code>
@@ -687,7 +698,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * REQUIRED: for whom. Tools of memory and cross_session_search need its app and user only, and the session need not exist.
+     * For whom. Tools of memory and cross_session_search need its app and user only (not even these with a credential that is
+     * bound to a user, for what has no app), and the session need not exist. conversation_search needs a session.
      * </pre>
      *
      * <code>.threadkeep.v1.SessionRef session = 1 [json_name = "session"];</code>

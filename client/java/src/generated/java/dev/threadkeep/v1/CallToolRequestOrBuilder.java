@@ -12,7 +12,8 @@ public interface CallToolRequestOrBuilder extends
 
   /**
    * <pre>
-   * REQUIRED: for whom. Tools of memory and cross_session_search need its app and user only, and the session need not exist.
+   * For whom. Tools of memory and cross_session_search need its app and user only (not even these with a credential that is
+   * bound to a user, for what has no app), and the session need not exist. conversation_search needs a session.
    * </pre>
    *
    * <code>.threadkeep.v1.SessionRef session = 1 [json_name = "session"];</code>
@@ -21,7 +22,8 @@ public interface CallToolRequestOrBuilder extends
   boolean hasSession();
   /**
    * <pre>
-   * REQUIRED: for whom. Tools of memory and cross_session_search need its app and user only, and the session need not exist.
+   * For whom. Tools of memory and cross_session_search need its app and user only (not even these with a credential that is
+   * bound to a user, for what has no app), and the session need not exist. conversation_search needs a session.
    * </pre>
    *
    * <code>.threadkeep.v1.SessionRef session = 1 [json_name = "session"];</code>
@@ -30,7 +32,8 @@ public interface CallToolRequestOrBuilder extends
   dev.threadkeep.v1.SessionRef getSession();
   /**
    * <pre>
-   * REQUIRED: for whom. Tools of memory and cross_session_search need its app and user only, and the session need not exist.
+   * For whom. Tools of memory and cross_session_search need its app and user only (not even these with a credential that is
+   * bound to a user, for what has no app), and the session need not exist. conversation_search needs a session.
    * </pre>
    *
    * <code>.threadkeep.v1.SessionRef session = 1 [json_name = "session"];</code>

@@ -54,7 +54,8 @@ private static final long serialVersionUID = 0L;
   private volatile java.lang.Object beforeEventId_ = "";
   /**
    * <pre>
-   * The event_id of an active event that stays and that they precede. Empty means at the end of the window.
+   * The event_id of an active event that stays and that they precede. An event that was archived already gives INVALID_FIELD.
+   * Empty means at the end of the window.
    * </pre>
    *
    * <code>string before_event_id = 1 [json_name = "beforeEventId"];</code>
@@ -75,7 +76,8 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * The event_id of an active event that stays and that they precede. Empty means at the end of the window.
+   * The event_id of an active event that stays and that they precede. An event that was archived already gives INVALID_FIELD.
+   * Empty means at the end of the window.
    * </pre>
    *
    * <code>string before_event_id = 1 [json_name = "beforeEventId"];</code>
@@ -530,7 +532,8 @@ private static final long serialVersionUID = 0L;
     private java.lang.Object beforeEventId_ = "";
     /**
      * <pre>
-     * The event_id of an active event that stays and that they precede. Empty means at the end of the window.
+     * The event_id of an active event that stays and that they precede. An event that was archived already gives INVALID_FIELD.
+     * Empty means at the end of the window.
      * </pre>
      *
      * <code>string before_event_id = 1 [json_name = "beforeEventId"];</code>
@@ -550,7 +553,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The event_id of an active event that stays and that they precede. Empty means at the end of the window.
+     * The event_id of an active event that stays and that they precede. An event that was archived already gives INVALID_FIELD.
+     * Empty means at the end of the window.
      * </pre>
      *
      * <code>string before_event_id = 1 [json_name = "beforeEventId"];</code>
@@ -571,7 +575,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The event_id of an active event that stays and that they precede. Empty means at the end of the window.
+     * The event_id of an active event that stays and that they precede. An event that was archived already gives INVALID_FIELD.
+     * Empty means at the end of the window.
      * </pre>
      *
      * <code>string before_event_id = 1 [json_name = "beforeEventId"];</code>
@@ -588,7 +593,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The event_id of an active event that stays and that they precede. Empty means at the end of the window.
+     * The event_id of an active event that stays and that they precede. An event that was archived already gives INVALID_FIELD.
+     * Empty means at the end of the window.
      * </pre>
      *
      * <code>string before_event_id = 1 [json_name = "beforeEventId"];</code>
@@ -602,7 +608,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The event_id of an active event that stays and that they precede. Empty means at the end of the window.
+     * The event_id of an active event that stays and that they precede. An event that was archived already gives INVALID_FIELD.
+     * Empty means at the end of the window.
      * </pre>
      *
      * <code>string before_event_id = 1 [json_name = "beforeEventId"];</code>

@@ -12,7 +12,8 @@ public interface CompactionInsertOrBuilder extends
 
   /**
    * <pre>
-   * The event_id of an active event that stays and that they precede. Empty means at the end of the window.
+   * The event_id of an active event that stays and that they precede. An event that was archived already gives INVALID_FIELD.
+   * Empty means at the end of the window.
    * </pre>
    *
    * <code>string before_event_id = 1 [json_name = "beforeEventId"];</code>
@@ -21,7 +22,8 @@ public interface CompactionInsertOrBuilder extends
   java.lang.String getBeforeEventId();
   /**
    * <pre>
-   * The event_id of an active event that stays and that they precede. Empty means at the end of the window.
+   * The event_id of an active event that stays and that they precede. An event that was archived already gives INVALID_FIELD.
+   * Empty means at the end of the window.
    * </pre>
    *
    * <code>string before_event_id = 1 [json_name = "beforeEventId"];</code>

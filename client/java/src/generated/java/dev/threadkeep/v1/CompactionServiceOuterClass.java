@@ -145,7 +145,7 @@ public final class CompactionServiceOuterClass {
       " \001(\0132\035.threadkeep.v1.CompactionPlanR\004pla" +
       "n\022%\n\016window_version\030\002 \001(\003R\rwindowVersion" +
       "\022\037\n\013log_version\030\003 \001(\003R\nlogVersion\022\031\n\010las" +
-      "t_seq\030\004 \001(\003R\007lastSeq\"\247\004\n\026ApplyCompaction" +
+      "t_seq\030\004 \001(\003R\007lastSeq\"\302\004\n\026ApplyCompaction" +
       "Request\0223\n\007session\030\001 \001(\0132\031.threadkeep.v1" +
       ".SessionRefR\007session\022#\n\rcompaction_id\030\002 " +
       "\001(\tR\014compactionId\0226\n\027expected_window_ver" +
@@ -158,73 +158,74 @@ public final class CompactionServiceOuterClass {
       "\n\006branch\030\010 \001(\tR\006branch\022\032\n\010strategy\030\t \001(\t" +
       "R\010strategy\022\024\n\005actor\030\n \001(\tR\005actor\022\'\n\017repo" +
       "rt_mismatch\030\013 \001(\010R\016reportMismatch\022\027\n\007dry" +
-      "_run\030\014 \001(\010R\006dryRunB\t\n\007archiveB\027\n\025_expect" +
-      "ed_log_version\"\034\n\010EventIds\022\020\n\003ids\030\001 \003(\tR" +
-      "\003ids\"\322\001\n\027ApplyCompactionResponse\022\030\n\007appl" +
-      "ied\030\001 \001(\010R\007applied\0229\n\ncompaction\030\002 \001(\0132\031" +
-      ".threadkeep.v1.CompactionR\ncompaction\022\032\n" +
-      "\010replayed\030\003 \001(\010R\010replayed\022\037\n\013log_version" +
-      "\030\004 \001(\003R\nlogVersion\022%\n\016window_version\030\005 \001" +
-      "(\003R\rwindowVersion\"\375\001\n\024ReplaceEventsReque" +
-      "st\0223\n\007session\030\001 \001(\0132\031.threadkeep.v1.Sess" +
-      "ionRefR\007session\0223\n\006events\030\002 \003(\0132\033.thread" +
-      "keep.v1.SessionEventR\006events\0220\n\024expected" +
-      "_log_version\030\003 \001(\003R\022expectedLogVersion\022\032" +
-      "\n\010strategy\030\004 \001(\tR\010strategy\022\024\n\005actor\030\005 \001(" +
-      "\tR\005actor\022\027\n\007dry_run\030\006 \001(\010R\006dryRun\"\266\001\n\025Re" +
-      "placeEventsResponse\022\032\n\010replaced\030\001 \001(\010R\010r" +
-      "eplaced\0229\n\ncompaction\030\002 \001(\0132\031.threadkeep" +
-      ".v1.CompactionR\ncompaction\022\037\n\013log_versio" +
-      "n\030\003 \001(\003R\nlogVersion\022%\n\016window_version\030\004 " +
-      "\001(\003R\rwindowVersion\"\211\001\n\026ListCompactionsRe" +
-      "quest\0223\n\007session\030\001 \001(\0132\031.threadkeep.v1.S" +
-      "essionRefR\007session\022\033\n\tpage_size\030\002 \001(\005R\010p" +
-      "ageSize\022\035\n\npage_token\030\003 \001(\tR\tpageToken\"~" +
-      "\n\027ListCompactionsResponse\022;\n\013compactions" +
-      "\030\001 \003(\0132\031.threadkeep.v1.CompactionR\013compa" +
-      "ctions\022&\n\017next_page_token\030\002 \001(\tR\rnextPag" +
-      "eToken\"I\n\017UserPolicyScope\022\027\n\007user_id\030\001 \001" +
-      "(\tR\006userId\022\025\n\003app\030\002 \001(\tH\000R\003app\210\001\001B\006\n\004_ap" +
-      "p\"\260\001\n\013PolicyScope\0225\n\007session\030\001 \001(\0132\031.thr" +
-      "eadkeep.v1.SessionRefH\000R\007session\0224\n\004user" +
-      "\030\002 \001(\0132\036.threadkeep.v1.UserPolicyScopeH\000" +
-      "R\004user\022\022\n\003app\030\003 \001(\tH\000R\003app\022\030\n\006server\030\004 \001" +
-      "(\010H\000R\006serverB\006\n\004kind\"\207\001\n\032SetCompactionPo" +
-      "licyRequest\0220\n\005scope\030\001 \001(\0132\032.threadkeep." +
-      "v1.PolicyScopeR\005scope\0227\n\006policy\030\002 \001(\0132\037." +
-      "threadkeep.v1.CompactionPolicyR\006policy\"\035" +
-      "\n\033SetCompactionPolicyResponse\"N\n\032GetComp" +
-      "actionPolicyRequest\0220\n\005scope\030\001 \001(\0132\032.thr" +
-      "eadkeep.v1.PolicyScopeR\005scope\"\244\002\n\033GetCom" +
-      "pactionPolicyResponse\0227\n\006policy\030\001 \001(\0132\037." +
-      "threadkeep.v1.CompactionPolicyR\006policy\022J" +
-      "\n\020effective_policy\030\002 \001(\0132\037.threadkeep.v1" +
-      ".CompactionPolicyR\017effectivePolicy\022C\n\017ef" +
-      "fective_scope\030\003 \001(\0132\032.threadkeep.v1.Poli" +
-      "cyScopeR\016effectiveScope\022;\n\013update_time\030\004" +
-      " \001(\0132\032.google.protobuf.TimestampR\nupdate" +
-      "Time2\360\005\n\021CompactionService\022b\n\016CompactSes" +
-      "sion\022$.threadkeep.v1.CompactSessionReque" +
-      "st\032%.threadkeep.v1.CompactSessionRespons" +
-      "e\"\003\220\002\000\022b\n\016PlanCompaction\022$.threadkeep.v1" +
-      ".PlanCompactionRequest\032%.threadkeep.v1.P" +
-      "lanCompactionResponse\"\003\220\002\001\022e\n\017ApplyCompa" +
-      "ction\022%.threadkeep.v1.ApplyCompactionReq" +
-      "uest\032&.threadkeep.v1.ApplyCompactionResp" +
-      "onse\"\003\220\002\002\022_\n\rReplaceEvents\022#.threadkeep." +
-      "v1.ReplaceEventsRequest\032$.threadkeep.v1." +
-      "ReplaceEventsResponse\"\003\220\002\000\022e\n\017ListCompac" +
-      "tions\022%.threadkeep.v1.ListCompactionsReq" +
-      "uest\032&.threadkeep.v1.ListCompactionsResp" +
-      "onse\"\003\220\002\001\022q\n\023SetCompactionPolicy\022).threa" +
-      "dkeep.v1.SetCompactionPolicyRequest\032*.th" +
-      "readkeep.v1.SetCompactionPolicyResponse\"" +
-      "\003\220\002\002\022q\n\023GetCompactionPolicy\022).threadkeep" +
-      ".v1.GetCompactionPolicyRequest\032*.threadk" +
-      "eep.v1.GetCompactionPolicyResponse\"\003\220\002\001B" +
-      "U\n\021dev.threadkeep.v1P\001Z>github.com/threa" +
-      "dkeep/threadkeep-go/threadkeep/v1;thread" +
-      "keepv1b\006proto3"
+      "_run\030\014 \001(\010R\006dryRun\022\031\n\010from_seq\030\r \001(\003R\007fr" +
+      "omSeqB\t\n\007archiveB\027\n\025_expected_log_versio" +
+      "n\"\034\n\010EventIds\022\020\n\003ids\030\001 \003(\tR\003ids\"\322\001\n\027Appl" +
+      "yCompactionResponse\022\030\n\007applied\030\001 \001(\010R\007ap" +
+      "plied\0229\n\ncompaction\030\002 \001(\0132\031.threadkeep.v" +
+      "1.CompactionR\ncompaction\022\032\n\010replayed\030\003 \001" +
+      "(\010R\010replayed\022\037\n\013log_version\030\004 \001(\003R\nlogVe" +
+      "rsion\022%\n\016window_version\030\005 \001(\003R\rwindowVer" +
+      "sion\"\375\001\n\024ReplaceEventsRequest\0223\n\007session" +
+      "\030\001 \001(\0132\031.threadkeep.v1.SessionRefR\007sessi" +
+      "on\0223\n\006events\030\002 \003(\0132\033.threadkeep.v1.Sessi" +
+      "onEventR\006events\0220\n\024expected_log_version\030" +
+      "\003 \001(\003R\022expectedLogVersion\022\032\n\010strategy\030\004 " +
+      "\001(\tR\010strategy\022\024\n\005actor\030\005 \001(\tR\005actor\022\027\n\007d" +
+      "ry_run\030\006 \001(\010R\006dryRun\"\266\001\n\025ReplaceEventsRe" +
+      "sponse\022\032\n\010replaced\030\001 \001(\010R\010replaced\0229\n\nco" +
+      "mpaction\030\002 \001(\0132\031.threadkeep.v1.Compactio" +
+      "nR\ncompaction\022\037\n\013log_version\030\003 \001(\003R\nlogV" +
+      "ersion\022%\n\016window_version\030\004 \001(\003R\rwindowVe" +
+      "rsion\"\211\001\n\026ListCompactionsRequest\0223\n\007sess" +
+      "ion\030\001 \001(\0132\031.threadkeep.v1.SessionRefR\007se" +
+      "ssion\022\033\n\tpage_size\030\002 \001(\005R\010pageSize\022\035\n\npa" +
+      "ge_token\030\003 \001(\tR\tpageToken\"~\n\027ListCompact" +
+      "ionsResponse\022;\n\013compactions\030\001 \003(\0132\031.thre" +
+      "adkeep.v1.CompactionR\013compactions\022&\n\017nex" +
+      "t_page_token\030\002 \001(\tR\rnextPageToken\"I\n\017Use" +
+      "rPolicyScope\022\027\n\007user_id\030\001 \001(\tR\006userId\022\025\n" +
+      "\003app\030\002 \001(\tH\000R\003app\210\001\001B\006\n\004_app\"\260\001\n\013PolicyS" +
+      "cope\0225\n\007session\030\001 \001(\0132\031.threadkeep.v1.Se" +
+      "ssionRefH\000R\007session\0224\n\004user\030\002 \001(\0132\036.thre" +
+      "adkeep.v1.UserPolicyScopeH\000R\004user\022\022\n\003app" +
+      "\030\003 \001(\tH\000R\003app\022\030\n\006server\030\004 \001(\010H\000R\006serverB" +
+      "\006\n\004kind\"\207\001\n\032SetCompactionPolicyRequest\0220" +
+      "\n\005scope\030\001 \001(\0132\032.threadkeep.v1.PolicyScop" +
+      "eR\005scope\0227\n\006policy\030\002 \001(\0132\037.threadkeep.v1" +
+      ".CompactionPolicyR\006policy\"\035\n\033SetCompacti" +
+      "onPolicyResponse\"N\n\032GetCompactionPolicyR" +
+      "equest\0220\n\005scope\030\001 \001(\0132\032.threadkeep.v1.Po" +
+      "licyScopeR\005scope\"\244\002\n\033GetCompactionPolicy" +
+      "Response\0227\n\006policy\030\001 \001(\0132\037.threadkeep.v1" +
+      ".CompactionPolicyR\006policy\022J\n\020effective_p" +
+      "olicy\030\002 \001(\0132\037.threadkeep.v1.CompactionPo" +
+      "licyR\017effectivePolicy\022C\n\017effective_scope" +
+      "\030\003 \001(\0132\032.threadkeep.v1.PolicyScopeR\016effe" +
+      "ctiveScope\022;\n\013update_time\030\004 \001(\0132\032.google" +
+      ".protobuf.TimestampR\nupdateTime2\360\005\n\021Comp" +
+      "actionService\022b\n\016CompactSession\022$.thread" +
+      "keep.v1.CompactSessionRequest\032%.threadke" +
+      "ep.v1.CompactSessionResponse\"\003\220\002\000\022b\n\016Pla" +
+      "nCompaction\022$.threadkeep.v1.PlanCompacti" +
+      "onRequest\032%.threadkeep.v1.PlanCompaction" +
+      "Response\"\003\220\002\001\022e\n\017ApplyCompaction\022%.threa" +
+      "dkeep.v1.ApplyCompactionRequest\032&.thread" +
+      "keep.v1.ApplyCompactionResponse\"\003\220\002\002\022_\n\r" +
+      "ReplaceEvents\022#.threadkeep.v1.ReplaceEve" +
+      "ntsRequest\032$.threadkeep.v1.ReplaceEvents" +
+      "Response\"\003\220\002\000\022e\n\017ListCompactions\022%.threa" +
+      "dkeep.v1.ListCompactionsRequest\032&.thread" +
+      "keep.v1.ListCompactionsResponse\"\003\220\002\001\022q\n\023" +
+      "SetCompactionPolicy\022).threadkeep.v1.SetC" +
+      "ompactionPolicyRequest\032*.threadkeep.v1.S" +
+      "etCompactionPolicyResponse\"\003\220\002\002\022q\n\023GetCo" +
+      "mpactionPolicy\022).threadkeep.v1.GetCompac" +
+      "tionPolicyRequest\032*.threadkeep.v1.GetCom" +
+      "pactionPolicyResponse\"\003\220\002\001BU\n\021dev.thread" +
+      "keep.v1P\001Z>github.com/threadkeep/threadk" +
+      "eep-go/threadkeep/v1;threadkeepv1b\006proto" +
+      "3"
     };
     descriptor = com.google.protobuf.Descriptors.FileDescriptor
       .internalBuildGeneratedFileFrom(descriptorData,
@@ -263,7 +264,7 @@ public final class CompactionServiceOuterClass {
     internal_static_threadkeep_v1_ApplyCompactionRequest_fieldAccessorTable = new
       com.google.protobuf.GeneratedMessage.FieldAccessorTable(
         internal_static_threadkeep_v1_ApplyCompactionRequest_descriptor,
-        new java.lang.String[] { "Session", "CompactionId", "ExpectedWindowVersion", "ExpectedLogVersion", "EventIds", "ThroughSeq", "Inserts", "Branch", "Strategy", "Actor", "ReportMismatch", "DryRun", "Archive", });
+        new java.lang.String[] { "Session", "CompactionId", "ExpectedWindowVersion", "ExpectedLogVersion", "EventIds", "ThroughSeq", "Inserts", "Branch", "Strategy", "Actor", "ReportMismatch", "DryRun", "FromSeq", "Archive", });
     internal_static_threadkeep_v1_EventIds_descriptor =
       getDescriptor().getMessageTypes().get(5);
     internal_static_threadkeep_v1_EventIds_fieldAccessorTable = new

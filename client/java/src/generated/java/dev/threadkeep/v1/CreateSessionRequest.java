@@ -309,6 +309,50 @@ java.lang.String defaultValue) {
     return contextBytes_;
   }
 
+  public static final int CREATE_TIME_FIELD_NUMBER = 7;
+  private com.google.protobuf.Timestamp createTime_;
+  /**
+   * <pre>
+   * When the conversation began, for a session imported from elsewhere: Session.create_time, by which ListSessions orders. Not
+   * before 1970, and not in the future by more than a minute, which clocks may differ by. Absent means now. Expiry.ttl counts
+   * from now in either case.
+   * </pre>
+   *
+   * <code>.google.protobuf.Timestamp create_time = 7 [json_name = "createTime"];</code>
+   * @return Whether the createTime field is set.
+   */
+  @java.lang.Override
+  public boolean hasCreateTime() {
+    return ((bitField0_ & 0x00000004) != 0);
+  }
+  /**
+   * <pre>
+   * When the conversation began, for a session imported from elsewhere: Session.create_time, by which ListSessions orders. Not
+   * before 1970, and not in the future by more than a minute, which clocks may differ by. Absent means now. Expiry.ttl counts
+   * from now in either case.
+   * </pre>
+   *
+   * <code>.google.protobuf.Timestamp create_time = 7 [json_name = "createTime"];</code>
+   * @return The createTime.
+   */
+  @java.lang.Override
+  public com.google.protobuf.Timestamp getCreateTime() {
+    return createTime_ == null ? com.google.protobuf.Timestamp.getDefaultInstance() : createTime_;
+  }
+  /**
+   * <pre>
+   * When the conversation began, for a session imported from elsewhere: Session.create_time, by which ListSessions orders. Not
+   * before 1970, and not in the future by more than a minute, which clocks may differ by. Absent means now. Expiry.ttl counts
+   * from now in either case.
+   * </pre>
+   *
+   * <code>.google.protobuf.Timestamp create_time = 7 [json_name = "createTime"];</code>
+   */
+  @java.lang.Override
+  public com.google.protobuf.TimestampOrBuilder getCreateTimeOrBuilder() {
+    return createTime_ == null ? com.google.protobuf.Timestamp.getDefaultInstance() : createTime_;
+  }
+
   private byte memoizedIsInitialized = -1;
   @java.lang.Override
   public final boolean isInitialized() {
@@ -343,6 +387,9 @@ java.lang.String defaultValue) {
     }
     if (contextBytes_ != 0L) {
       output.writeInt64(6, contextBytes_);
+    }
+    if (((bitField0_ & 0x00000004) != 0)) {
+      output.writeMessage(7, getCreateTime());
     }
     getUnknownFields().writeTo(output);
   }
@@ -382,6 +429,10 @@ java.lang.String defaultValue) {
       size += com.google.protobuf.CodedOutputStream
         .computeInt64Size(6, contextBytes_);
     }
+    if (((bitField0_ & 0x00000004) != 0)) {
+      size += com.google.protobuf.CodedOutputStream
+        .computeMessageSize(7, getCreateTime());
+    }
     size += getUnknownFields().getSerializedSize();
     memoizedSize = size;
     return size;
@@ -415,6 +466,11 @@ java.lang.String defaultValue) {
         != other.getReturnExisting()) return false;
     if (getContextBytes()
         != other.getContextBytes()) return false;
+    if (hasCreateTime() != other.hasCreateTime()) return false;
+    if (hasCreateTime()) {
+      if (!getCreateTime()
+          .equals(other.getCreateTime())) return false;
+    }
     if (!getUnknownFields().equals(other.getUnknownFields())) return false;
     return true;
   }
@@ -446,6 +502,10 @@ java.lang.String defaultValue) {
     hash = (37 * hash) + CONTEXT_BYTES_FIELD_NUMBER;
     hash = (53 * hash) + com.google.protobuf.Internal.hashLong(
         getContextBytes());
+    if (hasCreateTime()) {
+      hash = (37 * hash) + CREATE_TIME_FIELD_NUMBER;
+      hash = (53 * hash) + getCreateTime().hashCode();
+    }
     hash = (29 * hash) + getUnknownFields().hashCode();
     memoizedHashCode = hash;
     return hash;
@@ -604,6 +664,7 @@ java.lang.String defaultValue) {
               .alwaysUseFieldBuilders) {
         internalGetSessionFieldBuilder();
         internalGetExpiryFieldBuilder();
+        internalGetCreateTimeFieldBuilder();
       }
     }
     @java.lang.Override
@@ -624,6 +685,11 @@ java.lang.String defaultValue) {
       internalGetMutableLabels().clear();
       returnExisting_ = false;
       contextBytes_ = 0L;
+      createTime_ = null;
+      if (createTimeBuilder_ != null) {
+        createTimeBuilder_.dispose();
+        createTimeBuilder_ = null;
+      }
       return this;
     }
 
@@ -683,6 +749,12 @@ java.lang.String defaultValue) {
       if (((from_bitField0_ & 0x00000020) != 0)) {
         result.contextBytes_ = contextBytes_;
       }
+      if (((from_bitField0_ & 0x00000040) != 0)) {
+        result.createTime_ = createTimeBuilder_ == null
+            ? createTime_
+            : createTimeBuilder_.build();
+        to_bitField0_ |= 0x00000004;
+      }
       result.bitField0_ |= to_bitField0_;
     }
 
@@ -717,6 +789,9 @@ java.lang.String defaultValue) {
       }
       if (other.getContextBytes() != 0L) {
         setContextBytes(other.getContextBytes());
+      }
+      if (other.hasCreateTime()) {
+        mergeCreateTime(other.getCreateTime());
       }
       this.mergeUnknownFields(other.getUnknownFields());
       onChanged();
@@ -782,6 +857,13 @@ java.lang.String defaultValue) {
               bitField0_ |= 0x00000020;
               break;
             } // case 48
+            case 58: {
+              input.readMessage(
+                  internalGetCreateTimeFieldBuilder().getBuilder(),
+                  extensionRegistry);
+              bitField0_ |= 0x00000040;
+              break;
+            } // case 58
             default: {
               if (!super.parseUnknownField(input, extensionRegistry, tag)) {
                 done = true; // was an endgroup tag
@@ -1446,6 +1528,181 @@ java.lang.String defaultValue) {
       contextBytes_ = 0L;
       onChanged();
       return this;
+    }
+
+    private com.google.protobuf.Timestamp createTime_;
+    private com.google.protobuf.SingleFieldBuilder<
+        com.google.protobuf.Timestamp, com.google.protobuf.Timestamp.Builder, com.google.protobuf.TimestampOrBuilder> createTimeBuilder_;
+    /**
+     * <pre>
+     * When the conversation began, for a session imported from elsewhere: Session.create_time, by which ListSessions orders. Not
+     * before 1970, and not in the future by more than a minute, which clocks may differ by. Absent means now. Expiry.ttl counts
+     * from now in either case.
+     * </pre>
+     *
+     * <code>.google.protobuf.Timestamp create_time = 7 [json_name = "createTime"];</code>
+     * @return Whether the createTime field is set.
+     */
+    public boolean hasCreateTime() {
+      return ((bitField0_ & 0x00000040) != 0);
+    }
+    /**
+     * <pre>
+     * When the conversation began, for a session imported from elsewhere: Session.create_time, by which ListSessions orders. Not
+     * before 1970, and not in the future by more than a minute, which clocks may differ by. Absent means now. Expiry.ttl counts
+     * from now in either case.
+     * </pre>
+     *
+     * <code>.google.protobuf.Timestamp create_time = 7 [json_name = "createTime"];</code>
+     * @return The createTime.
+     */
+    public com.google.protobuf.Timestamp getCreateTime() {
+      if (createTimeBuilder_ == null) {
+        return createTime_ == null ? com.google.protobuf.Timestamp.getDefaultInstance() : createTime_;
+      } else {
+        return createTimeBuilder_.getMessage();
+      }
+    }
+    /**
+     * <pre>
+     * When the conversation began, for a session imported from elsewhere: Session.create_time, by which ListSessions orders. Not
+     * before 1970, and not in the future by more than a minute, which clocks may differ by. Absent means now. Expiry.ttl counts
+     * from now in either case.
+     * </pre>
+     *
+     * <code>.google.protobuf.Timestamp create_time = 7 [json_name = "createTime"];</code>
+     */
+    public Builder setCreateTime(com.google.protobuf.Timestamp value) {
+      if (createTimeBuilder_ == null) {
+        if (value == null) {
+          throw new NullPointerException();
+        }
+        createTime_ = value;
+      } else {
+        createTimeBuilder_.setMessage(value);
+      }
+      bitField0_ |= 0x00000040;
+      onChanged();
+      return this;
+    }
+    /**
+     * <pre>
+     * When the conversation began, for a session imported from elsewhere: Session.create_time, by which ListSessions orders. Not
+     * before 1970, and not in the future by more than a minute, which clocks may differ by. Absent means now. Expiry.ttl counts
+     * from now in either case.
+     * </pre>
+     *
+     * <code>.google.protobuf.Timestamp create_time = 7 [json_name = "createTime"];</code>
+     */
+    public Builder setCreateTime(
+        com.google.protobuf.Timestamp.Builder builderForValue) {
+      if (createTimeBuilder_ == null) {
+        createTime_ = builderForValue.build();
+      } else {
+        createTimeBuilder_.setMessage(builderForValue.build());
+      }
+      bitField0_ |= 0x00000040;
+      onChanged();
+      return this;
+    }
+    /**
+     * <pre>
+     * When the conversation began, for a session imported from elsewhere: Session.create_time, by which ListSessions orders. Not
+     * before 1970, and not in the future by more than a minute, which clocks may differ by. Absent means now. Expiry.ttl counts
+     * from now in either case.
+     * </pre>
+     *
+     * <code>.google.protobuf.Timestamp create_time = 7 [json_name = "createTime"];</code>
+     */
+    public Builder mergeCreateTime(com.google.protobuf.Timestamp value) {
+      if (createTimeBuilder_ == null) {
+        if (((bitField0_ & 0x00000040) != 0) &&
+          createTime_ != null &&
+          createTime_ != com.google.protobuf.Timestamp.getDefaultInstance()) {
+          getCreateTimeBuilder().mergeFrom(value);
+        } else {
+          createTime_ = value;
+        }
+      } else {
+        createTimeBuilder_.mergeFrom(value);
+      }
+      if (createTime_ != null) {
+        bitField0_ |= 0x00000040;
+        onChanged();
+      }
+      return this;
+    }
+    /**
+     * <pre>
+     * When the conversation began, for a session imported from elsewhere: Session.create_time, by which ListSessions orders. Not
+     * before 1970, and not in the future by more than a minute, which clocks may differ by. Absent means now. Expiry.ttl counts
+     * from now in either case.
+     * </pre>
+     *
+     * <code>.google.protobuf.Timestamp create_time = 7 [json_name = "createTime"];</code>
+     */
+    public Builder clearCreateTime() {
+      bitField0_ = (bitField0_ & ~0x00000040);
+      createTime_ = null;
+      if (createTimeBuilder_ != null) {
+        createTimeBuilder_.dispose();
+        createTimeBuilder_ = null;
+      }
+      onChanged();
+      return this;
+    }
+    /**
+     * <pre>
+     * When the conversation began, for a session imported from elsewhere: Session.create_time, by which ListSessions orders. Not
+     * before 1970, and not in the future by more than a minute, which clocks may differ by. Absent means now. Expiry.ttl counts
+     * from now in either case.
+     * </pre>
+     *
+     * <code>.google.protobuf.Timestamp create_time = 7 [json_name = "createTime"];</code>
+     */
+    public com.google.protobuf.Timestamp.Builder getCreateTimeBuilder() {
+      bitField0_ |= 0x00000040;
+      onChanged();
+      return internalGetCreateTimeFieldBuilder().getBuilder();
+    }
+    /**
+     * <pre>
+     * When the conversation began, for a session imported from elsewhere: Session.create_time, by which ListSessions orders. Not
+     * before 1970, and not in the future by more than a minute, which clocks may differ by. Absent means now. Expiry.ttl counts
+     * from now in either case.
+     * </pre>
+     *
+     * <code>.google.protobuf.Timestamp create_time = 7 [json_name = "createTime"];</code>
+     */
+    public com.google.protobuf.TimestampOrBuilder getCreateTimeOrBuilder() {
+      if (createTimeBuilder_ != null) {
+        return createTimeBuilder_.getMessageOrBuilder();
+      } else {
+        return createTime_ == null ?
+            com.google.protobuf.Timestamp.getDefaultInstance() : createTime_;
+      }
+    }
+    /**
+     * <pre>
+     * When the conversation began, for a session imported from elsewhere: Session.create_time, by which ListSessions orders. Not
+     * before 1970, and not in the future by more than a minute, which clocks may differ by. Absent means now. Expiry.ttl counts
+     * from now in either case.
+     * </pre>
+     *
+     * <code>.google.protobuf.Timestamp create_time = 7 [json_name = "createTime"];</code>
+     */
+    private com.google.protobuf.SingleFieldBuilder<
+        com.google.protobuf.Timestamp, com.google.protobuf.Timestamp.Builder, com.google.protobuf.TimestampOrBuilder> 
+        internalGetCreateTimeFieldBuilder() {
+      if (createTimeBuilder_ == null) {
+        createTimeBuilder_ = new com.google.protobuf.SingleFieldBuilder<
+            com.google.protobuf.Timestamp, com.google.protobuf.Timestamp.Builder, com.google.protobuf.TimestampOrBuilder>(
+                getCreateTime(),
+                getParentForChildren(),
+                isClean());
+        createTime_ = null;
+      }
+      return createTimeBuilder_;
     }
 
     // @@protoc_insertion_point(builder_scope:threadkeep.v1.CreateSessionRequest)

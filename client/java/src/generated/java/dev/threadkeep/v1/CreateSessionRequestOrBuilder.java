@@ -157,4 +157,37 @@ java.lang.String defaultValue);
    * @return The contextBytes.
    */
   long getContextBytes();
+
+  /**
+   * <pre>
+   * When the conversation began, for a session imported from elsewhere: Session.create_time, by which ListSessions orders. Not
+   * before 1970, and not in the future by more than a minute, which clocks may differ by. Absent means now. Expiry.ttl counts
+   * from now in either case.
+   * </pre>
+   *
+   * <code>.google.protobuf.Timestamp create_time = 7 [json_name = "createTime"];</code>
+   * @return Whether the createTime field is set.
+   */
+  boolean hasCreateTime();
+  /**
+   * <pre>
+   * When the conversation began, for a session imported from elsewhere: Session.create_time, by which ListSessions orders. Not
+   * before 1970, and not in the future by more than a minute, which clocks may differ by. Absent means now. Expiry.ttl counts
+   * from now in either case.
+   * </pre>
+   *
+   * <code>.google.protobuf.Timestamp create_time = 7 [json_name = "createTime"];</code>
+   * @return The createTime.
+   */
+  com.google.protobuf.Timestamp getCreateTime();
+  /**
+   * <pre>
+   * When the conversation began, for a session imported from elsewhere: Session.create_time, by which ListSessions orders. Not
+   * before 1970, and not in the future by more than a minute, which clocks may differ by. Absent means now. Expiry.ttl counts
+   * from now in either case.
+   * </pre>
+   *
+   * <code>.google.protobuf.Timestamp create_time = 7 [json_name = "createTime"];</code>
+   */
+  com.google.protobuf.TimestampOrBuilder getCreateTimeOrBuilder();
 }

@@ -32,6 +32,8 @@ private static final long serialVersionUID = 0L;
     super(builder);
   }
   private DeleteExpiredSessionsRequest() {
+    app_ = "";
+    userId_ = "";
   }
 
   public static final com.google.protobuf.Descriptors.Descriptor
@@ -45,6 +47,154 @@ private static final long serialVersionUID = 0L;
     return dev.threadkeep.v1.SessionServiceOuterClass.internal_static_threadkeep_v1_DeleteExpiredSessionsRequest_fieldAccessorTable
         .ensureFieldAccessorsInitialized(
             dev.threadkeep.v1.DeleteExpiredSessionsRequest.class, dev.threadkeep.v1.DeleteExpiredSessionsRequest.Builder.class);
+  }
+
+  private int bitField0_;
+  public static final int BEFORE_FIELD_NUMBER = 1;
+  private com.google.protobuf.Timestamp before_;
+  /**
+   * <pre>
+   * Only sessions whose expire_time is at or before this. Not before 1970, and not in the future by more than a minute, which
+   * clocks may differ by; no session is deleted before its expire_time. Absent means now.
+   * </pre>
+   *
+   * <code>.google.protobuf.Timestamp before = 1 [json_name = "before"];</code>
+   * @return Whether the before field is set.
+   */
+  @java.lang.Override
+  public boolean hasBefore() {
+    return ((bitField0_ & 0x00000001) != 0);
+  }
+  /**
+   * <pre>
+   * Only sessions whose expire_time is at or before this. Not before 1970, and not in the future by more than a minute, which
+   * clocks may differ by; no session is deleted before its expire_time. Absent means now.
+   * </pre>
+   *
+   * <code>.google.protobuf.Timestamp before = 1 [json_name = "before"];</code>
+   * @return The before.
+   */
+  @java.lang.Override
+  public com.google.protobuf.Timestamp getBefore() {
+    return before_ == null ? com.google.protobuf.Timestamp.getDefaultInstance() : before_;
+  }
+  /**
+   * <pre>
+   * Only sessions whose expire_time is at or before this. Not before 1970, and not in the future by more than a minute, which
+   * clocks may differ by; no session is deleted before its expire_time. Absent means now.
+   * </pre>
+   *
+   * <code>.google.protobuf.Timestamp before = 1 [json_name = "before"];</code>
+   */
+  @java.lang.Override
+  public com.google.protobuf.TimestampOrBuilder getBeforeOrBuilder() {
+    return before_ == null ? com.google.protobuf.Timestamp.getDefaultInstance() : before_;
+  }
+
+  public static final int APP_FIELD_NUMBER = 2;
+  @SuppressWarnings("serial")
+  private volatile java.lang.Object app_ = "";
+  /**
+   * <pre>
+   * Only sessions of this app. Absent means any; empty means sessions without an app.
+   * </pre>
+   *
+   * <code>optional string app = 2 [json_name = "app"];</code>
+   * @return Whether the app field is set.
+   */
+  @java.lang.Override
+  public boolean hasApp() {
+    return ((bitField0_ & 0x00000002) != 0);
+  }
+  /**
+   * <pre>
+   * Only sessions of this app. Absent means any; empty means sessions without an app.
+   * </pre>
+   *
+   * <code>optional string app = 2 [json_name = "app"];</code>
+   * @return The app.
+   */
+  @java.lang.Override
+  public java.lang.String getApp() {
+    java.lang.Object ref = app_;
+    if (ref instanceof java.lang.String) {
+      return (java.lang.String) ref;
+    } else {
+      com.google.protobuf.ByteString bs = 
+          (com.google.protobuf.ByteString) ref;
+      java.lang.String s = bs.toStringUtf8();
+      app_ = s;
+      return s;
+    }
+  }
+  /**
+   * <pre>
+   * Only sessions of this app. Absent means any; empty means sessions without an app.
+   * </pre>
+   *
+   * <code>optional string app = 2 [json_name = "app"];</code>
+   * @return The bytes for app.
+   */
+  @java.lang.Override
+  public com.google.protobuf.ByteString
+      getAppBytes() {
+    java.lang.Object ref = app_;
+    if (ref instanceof java.lang.String) {
+      com.google.protobuf.ByteString b = 
+          com.google.protobuf.ByteString.copyFromUtf8(
+              (java.lang.String) ref);
+      app_ = b;
+      return b;
+    } else {
+      return (com.google.protobuf.ByteString) ref;
+    }
+  }
+
+  public static final int USER_ID_FIELD_NUMBER = 3;
+  @SuppressWarnings("serial")
+  private volatile java.lang.Object userId_ = "";
+  /**
+   * <pre>
+   * Only sessions of this user. Empty means any, unless the credential is bound to a user.
+   * </pre>
+   *
+   * <code>string user_id = 3 [json_name = "userId"];</code>
+   * @return The userId.
+   */
+  @java.lang.Override
+  public java.lang.String getUserId() {
+    java.lang.Object ref = userId_;
+    if (ref instanceof java.lang.String) {
+      return (java.lang.String) ref;
+    } else {
+      com.google.protobuf.ByteString bs = 
+          (com.google.protobuf.ByteString) ref;
+      java.lang.String s = bs.toStringUtf8();
+      userId_ = s;
+      return s;
+    }
+  }
+  /**
+   * <pre>
+   * Only sessions of this user. Empty means any, unless the credential is bound to a user.
+   * </pre>
+   *
+   * <code>string user_id = 3 [json_name = "userId"];</code>
+   * @return The bytes for userId.
+   */
+  @java.lang.Override
+  public com.google.protobuf.ByteString
+      getUserIdBytes() {
+    java.lang.Object ref = userId_;
+    if (ref instanceof java.lang.String) {
+      com.google.protobuf.ByteString b = 
+          com.google.protobuf.ByteString.copyFromUtf8(
+              (java.lang.String) ref);
+      userId_ = b;
+      return b;
+    } else {
+      return (com.google.protobuf.ByteString) ref;
+    }
   }
 
   private byte memoizedIsInitialized = -1;
@@ -61,6 +211,15 @@ private static final long serialVersionUID = 0L;
   @java.lang.Override
   public void writeTo(com.google.protobuf.CodedOutputStream output)
                       throws java.io.IOException {
+    if (((bitField0_ & 0x00000001) != 0)) {
+      output.writeMessage(1, getBefore());
+    }
+    if (((bitField0_ & 0x00000002) != 0)) {
+      com.google.protobuf.GeneratedMessage.writeString(output, 2, app_);
+    }
+    if (!com.google.protobuf.GeneratedMessage.isStringEmpty(userId_)) {
+      com.google.protobuf.GeneratedMessage.writeString(output, 3, userId_);
+    }
     getUnknownFields().writeTo(output);
   }
 
@@ -70,6 +229,16 @@ private static final long serialVersionUID = 0L;
     if (size != -1) return size;
 
     size = 0;
+    if (((bitField0_ & 0x00000001) != 0)) {
+      size += com.google.protobuf.CodedOutputStream
+        .computeMessageSize(1, getBefore());
+    }
+    if (((bitField0_ & 0x00000002) != 0)) {
+      size += com.google.protobuf.GeneratedMessage.computeStringSize(2, app_);
+    }
+    if (!com.google.protobuf.GeneratedMessage.isStringEmpty(userId_)) {
+      size += com.google.protobuf.GeneratedMessage.computeStringSize(3, userId_);
+    }
     size += getUnknownFields().getSerializedSize();
     memoizedSize = size;
     return size;
@@ -85,6 +254,18 @@ private static final long serialVersionUID = 0L;
     }
     dev.threadkeep.v1.DeleteExpiredSessionsRequest other = (dev.threadkeep.v1.DeleteExpiredSessionsRequest) obj;
 
+    if (hasBefore() != other.hasBefore()) return false;
+    if (hasBefore()) {
+      if (!getBefore()
+          .equals(other.getBefore())) return false;
+    }
+    if (hasApp() != other.hasApp()) return false;
+    if (hasApp()) {
+      if (!getApp()
+          .equals(other.getApp())) return false;
+    }
+    if (!getUserId()
+        .equals(other.getUserId())) return false;
     if (!getUnknownFields().equals(other.getUnknownFields())) return false;
     return true;
   }
@@ -96,6 +277,16 @@ private static final long serialVersionUID = 0L;
     }
     int hash = 41;
     hash = (19 * hash) + getDescriptor().hashCode();
+    if (hasBefore()) {
+      hash = (37 * hash) + BEFORE_FIELD_NUMBER;
+      hash = (53 * hash) + getBefore().hashCode();
+    }
+    if (hasApp()) {
+      hash = (37 * hash) + APP_FIELD_NUMBER;
+      hash = (53 * hash) + getApp().hashCode();
+    }
+    hash = (37 * hash) + USER_ID_FIELD_NUMBER;
+    hash = (53 * hash) + getUserId().hashCode();
     hash = (29 * hash) + getUnknownFields().hashCode();
     memoizedHashCode = hash;
     return hash;
@@ -219,17 +410,31 @@ private static final long serialVersionUID = 0L;
 
     // Construct using dev.threadkeep.v1.DeleteExpiredSessionsRequest.newBuilder()
     private Builder() {
-
+      maybeForceBuilderInitialization();
     }
 
     private Builder(
         com.google.protobuf.GeneratedMessage.BuilderParent parent) {
       super(parent);
-
+      maybeForceBuilderInitialization();
+    }
+    private void maybeForceBuilderInitialization() {
+      if (com.google.protobuf.GeneratedMessage
+              .alwaysUseFieldBuilders) {
+        internalGetBeforeFieldBuilder();
+      }
     }
     @java.lang.Override
     public Builder clear() {
       super.clear();
+      bitField0_ = 0;
+      before_ = null;
+      if (beforeBuilder_ != null) {
+        beforeBuilder_.dispose();
+        beforeBuilder_ = null;
+      }
+      app_ = "";
+      userId_ = "";
       return this;
     }
 
@@ -256,8 +461,28 @@ private static final long serialVersionUID = 0L;
     @java.lang.Override
     public dev.threadkeep.v1.DeleteExpiredSessionsRequest buildPartial() {
       dev.threadkeep.v1.DeleteExpiredSessionsRequest result = new dev.threadkeep.v1.DeleteExpiredSessionsRequest(this);
+      if (bitField0_ != 0) { buildPartial0(result); }
       onBuilt();
       return result;
+    }
+
+    private void buildPartial0(dev.threadkeep.v1.DeleteExpiredSessionsRequest result) {
+      int from_bitField0_ = bitField0_;
+      int to_bitField0_ = 0;
+      if (((from_bitField0_ & 0x00000001) != 0)) {
+        result.before_ = beforeBuilder_ == null
+            ? before_
+            : beforeBuilder_.build();
+        to_bitField0_ |= 0x00000001;
+      }
+      if (((from_bitField0_ & 0x00000002) != 0)) {
+        result.app_ = app_;
+        to_bitField0_ |= 0x00000002;
+      }
+      if (((from_bitField0_ & 0x00000004) != 0)) {
+        result.userId_ = userId_;
+      }
+      result.bitField0_ |= to_bitField0_;
     }
 
     @java.lang.Override
@@ -272,6 +497,19 @@ private static final long serialVersionUID = 0L;
 
     public Builder mergeFrom(dev.threadkeep.v1.DeleteExpiredSessionsRequest other) {
       if (other == dev.threadkeep.v1.DeleteExpiredSessionsRequest.getDefaultInstance()) return this;
+      if (other.hasBefore()) {
+        mergeBefore(other.getBefore());
+      }
+      if (other.hasApp()) {
+        app_ = other.app_;
+        bitField0_ |= 0x00000002;
+        onChanged();
+      }
+      if (!other.getUserId().isEmpty()) {
+        userId_ = other.userId_;
+        bitField0_ |= 0x00000004;
+        onChanged();
+      }
       this.mergeUnknownFields(other.getUnknownFields());
       onChanged();
       return this;
@@ -298,6 +536,23 @@ private static final long serialVersionUID = 0L;
             case 0:
               done = true;
               break;
+            case 10: {
+              input.readMessage(
+                  internalGetBeforeFieldBuilder().getBuilder(),
+                  extensionRegistry);
+              bitField0_ |= 0x00000001;
+              break;
+            } // case 10
+            case 18: {
+              app_ = input.readStringRequireUtf8();
+              bitField0_ |= 0x00000002;
+              break;
+            } // case 18
+            case 26: {
+              userId_ = input.readStringRequireUtf8();
+              bitField0_ |= 0x00000004;
+              break;
+            } // case 26
             default: {
               if (!super.parseUnknownField(input, extensionRegistry, tag)) {
                 done = true; // was an endgroup tag
@@ -311,6 +566,368 @@ private static final long serialVersionUID = 0L;
       } finally {
         onChanged();
       } // finally
+      return this;
+    }
+    private int bitField0_;
+
+    private com.google.protobuf.Timestamp before_;
+    private com.google.protobuf.SingleFieldBuilder<
+        com.google.protobuf.Timestamp, com.google.protobuf.Timestamp.Builder, com.google.protobuf.TimestampOrBuilder> beforeBuilder_;
+    /**
+     * <pre>
+     * Only sessions whose expire_time is at or before this. Not before 1970, and not in the future by more than a minute, which
+     * clocks may differ by; no session is deleted before its expire_time. Absent means now.
+     * </pre>
+     *
+     * <code>.google.protobuf.Timestamp before = 1 [json_name = "before"];</code>
+     * @return Whether the before field is set.
+     */
+    public boolean hasBefore() {
+      return ((bitField0_ & 0x00000001) != 0);
+    }
+    /**
+     * <pre>
+     * Only sessions whose expire_time is at or before this. Not before 1970, and not in the future by more than a minute, which
+     * clocks may differ by; no session is deleted before its expire_time. Absent means now.
+     * </pre>
+     *
+     * <code>.google.protobuf.Timestamp before = 1 [json_name = "before"];</code>
+     * @return The before.
+     */
+    public com.google.protobuf.Timestamp getBefore() {
+      if (beforeBuilder_ == null) {
+        return before_ == null ? com.google.protobuf.Timestamp.getDefaultInstance() : before_;
+      } else {
+        return beforeBuilder_.getMessage();
+      }
+    }
+    /**
+     * <pre>
+     * Only sessions whose expire_time is at or before this. Not before 1970, and not in the future by more than a minute, which
+     * clocks may differ by; no session is deleted before its expire_time. Absent means now.
+     * </pre>
+     *
+     * <code>.google.protobuf.Timestamp before = 1 [json_name = "before"];</code>
+     */
+    public Builder setBefore(com.google.protobuf.Timestamp value) {
+      if (beforeBuilder_ == null) {
+        if (value == null) {
+          throw new NullPointerException();
+        }
+        before_ = value;
+      } else {
+        beforeBuilder_.setMessage(value);
+      }
+      bitField0_ |= 0x00000001;
+      onChanged();
+      return this;
+    }
+    /**
+     * <pre>
+     * Only sessions whose expire_time is at or before this. Not before 1970, and not in the future by more than a minute, which
+     * clocks may differ by; no session is deleted before its expire_time. Absent means now.
+     * </pre>
+     *
+     * <code>.google.protobuf.Timestamp before = 1 [json_name = "before"];</code>
+     */
+    public Builder setBefore(
+        com.google.protobuf.Timestamp.Builder builderForValue) {
+      if (beforeBuilder_ == null) {
+        before_ = builderForValue.build();
+      } else {
+        beforeBuilder_.setMessage(builderForValue.build());
+      }
+      bitField0_ |= 0x00000001;
+      onChanged();
+      return this;
+    }
+    /**
+     * <pre>
+     * Only sessions whose expire_time is at or before this. Not before 1970, and not in the future by more than a minute, which
+     * clocks may differ by; no session is deleted before its expire_time. Absent means now.
+     * </pre>
+     *
+     * <code>.google.protobuf.Timestamp before = 1 [json_name = "before"];</code>
+     */
+    public Builder mergeBefore(com.google.protobuf.Timestamp value) {
+      if (beforeBuilder_ == null) {
+        if (((bitField0_ & 0x00000001) != 0) &&
+          before_ != null &&
+          before_ != com.google.protobuf.Timestamp.getDefaultInstance()) {
+          getBeforeBuilder().mergeFrom(value);
+        } else {
+          before_ = value;
+        }
+      } else {
+        beforeBuilder_.mergeFrom(value);
+      }
+      if (before_ != null) {
+        bitField0_ |= 0x00000001;
+        onChanged();
+      }
+      return this;
+    }
+    /**
+     * <pre>
+     * Only sessions whose expire_time is at or before this. Not before 1970, and not in the future by more than a minute, which
+     * clocks may differ by; no session is deleted before its expire_time. Absent means now.
+     * </pre>
+     *
+     * <code>.google.protobuf.Timestamp before = 1 [json_name = "before"];</code>
+     */
+    public Builder clearBefore() {
+      bitField0_ = (bitField0_ & ~0x00000001);
+      before_ = null;
+      if (beforeBuilder_ != null) {
+        beforeBuilder_.dispose();
+        beforeBuilder_ = null;
+      }
+      onChanged();
+      return this;
+    }
+    /**
+     * <pre>
+     * Only sessions whose expire_time is at or before this. Not before 1970, and not in the future by more than a minute, which
+     * clocks may differ by; no session is deleted before its expire_time. Absent means now.
+     * </pre>
+     *
+     * <code>.google.protobuf.Timestamp before = 1 [json_name = "before"];</code>
+     */
+    public com.google.protobuf.Timestamp.Builder getBeforeBuilder() {
+      bitField0_ |= 0x00000001;
+      onChanged();
+      return internalGetBeforeFieldBuilder().getBuilder();
+    }
+    /**
+     * <pre>
+     * Only sessions whose expire_time is at or before this. Not before 1970, and not in the future by more than a minute, which
+     * clocks may differ by; no session is deleted before its expire_time. Absent means now.
+     * </pre>
+     *
+     * <code>.google.protobuf.Timestamp before = 1 [json_name = "before"];</code>
+     */
+    public com.google.protobuf.TimestampOrBuilder getBeforeOrBuilder() {
+      if (beforeBuilder_ != null) {
+        return beforeBuilder_.getMessageOrBuilder();
+      } else {
+        return before_ == null ?
+            com.google.protobuf.Timestamp.getDefaultInstance() : before_;
+      }
+    }
+    /**
+     * <pre>
+     * Only sessions whose expire_time is at or before this. Not before 1970, and not in the future by more than a minute, which
+     * clocks may differ by; no session is deleted before its expire_time. Absent means now.
+     * </pre>
+     *
+     * <code>.google.protobuf.Timestamp before = 1 [json_name = "before"];</code>
+     */
+    private com.google.protobuf.SingleFieldBuilder<
+        com.google.protobuf.Timestamp, com.google.protobuf.Timestamp.Builder, com.google.protobuf.TimestampOrBuilder> 
+        internalGetBeforeFieldBuilder() {
+      if (beforeBuilder_ == null) {
+        beforeBuilder_ = new com.google.protobuf.SingleFieldBuilder<
+            com.google.protobuf.Timestamp, com.google.protobuf.Timestamp.Builder, com.google.protobuf.TimestampOrBuilder>(
+                getBefore(),
+                getParentForChildren(),
+                isClean());
+        before_ = null;
+      }
+      return beforeBuilder_;
+    }
+
+    private java.lang.Object app_ = "";
+    /**
+     * <pre>
+     * Only sessions of this app. Absent means any; empty means sessions without an app.
+     * </pre>
+     *
+     * <code>optional string app = 2 [json_name = "app"];</code>
+     * @return Whether the app field is set.
+     */
+    public boolean hasApp() {
+      return ((bitField0_ & 0x00000002) != 0);
+    }
+    /**
+     * <pre>
+     * Only sessions of this app. Absent means any; empty means sessions without an app.
+     * </pre>
+     *
+     * <code>optional string app = 2 [json_name = "app"];</code>
+     * @return The app.
+     */
+    public java.lang.String getApp() {
+      java.lang.Object ref = app_;
+      if (!(ref instanceof java.lang.String)) {
+        com.google.protobuf.ByteString bs =
+            (com.google.protobuf.ByteString) ref;
+        java.lang.String s = bs.toStringUtf8();
+        app_ = s;
+        return s;
+      } else {
+        return (java.lang.String) ref;
+      }
+    }
+    /**
+     * <pre>
+     * Only sessions of this app. Absent means any; empty means sessions without an app.
+     * </pre>
+     *
+     * <code>optional string app = 2 [json_name = "app"];</code>
+     * @return The bytes for app.
+     */
+    public com.google.protobuf.ByteString
+        getAppBytes() {
+      java.lang.Object ref = app_;
+      if (ref instanceof String) {
+        com.google.protobuf.ByteString b = 
+            com.google.protobuf.ByteString.copyFromUtf8(
+                (java.lang.String) ref);
+        app_ = b;
+        return b;
+      } else {
+        return (com.google.protobuf.ByteString) ref;
+      }
+    }
+    /**
+     * <pre>
+     * Only sessions of this app. Absent means any; empty means sessions without an app.
+     * </pre>
+     *
+     * <code>optional string app = 2 [json_name = "app"];</code>
+     * @param value The app to set.
+     * @return This builder for chaining.
+     */
+    public Builder setApp(
+        java.lang.String value) {
+      if (value == null) { throw new NullPointerException(); }
+      app_ = value;
+      bitField0_ |= 0x00000002;
+      onChanged();
+      return this;
+    }
+    /**
+     * <pre>
+     * Only sessions of this app. Absent means any; empty means sessions without an app.
+     * </pre>
+     *
+     * <code>optional string app = 2 [json_name = "app"];</code>
+     * @return This builder for chaining.
+     */
+    public Builder clearApp() {
+      app_ = getDefaultInstance().getApp();
+      bitField0_ = (bitField0_ & ~0x00000002);
+      onChanged();
+      return this;
+    }
+    /**
+     * <pre>
+     * Only sessions of this app. Absent means any; empty means sessions without an app.
+     * </pre>
+     *
+     * <code>optional string app = 2 [json_name = "app"];</code>
+     * @param value The bytes for app to set.
+     * @return This builder for chaining.
+     */
+    public Builder setAppBytes(
+        com.google.protobuf.ByteString value) {
+      if (value == null) { throw new NullPointerException(); }
+      checkByteStringIsUtf8(value);
+      app_ = value;
+      bitField0_ |= 0x00000002;
+      onChanged();
+      return this;
+    }
+
+    private java.lang.Object userId_ = "";
+    /**
+     * <pre>
+     * Only sessions of this user. Empty means any, unless the credential is bound to a user.
+     * </pre>
+     *
+     * <code>string user_id = 3 [json_name = "userId"];</code>
+     * @return The userId.
+     */
+    public java.lang.String getUserId() {
+      java.lang.Object ref = userId_;
+      if (!(ref instanceof java.lang.String)) {
+        com.google.protobuf.ByteString bs =
+            (com.google.protobuf.ByteString) ref;
+        java.lang.String s = bs.toStringUtf8();
+        userId_ = s;
+        return s;
+      } else {
+        return (java.lang.String) ref;
+      }
+    }
+    /**
+     * <pre>
+     * Only sessions of this user. Empty means any, unless the credential is bound to a user.
+     * </pre>
+     *
+     * <code>string user_id = 3 [json_name = "userId"];</code>
+     * @return The bytes for userId.
+     */
+    public com.google.protobuf.ByteString
+        getUserIdBytes() {
+      java.lang.Object ref = userId_;
+      if (ref instanceof String) {
+        com.google.protobuf.ByteString b = 
+            com.google.protobuf.ByteString.copyFromUtf8(
+                (java.lang.String) ref);
+        userId_ = b;
+        return b;
+      } else {
+        return (com.google.protobuf.ByteString) ref;
+      }
+    }
+    /**
+     * <pre>
+     * Only sessions of this user. Empty means any, unless the credential is bound to a user.
+     * </pre>
+     *
+     * <code>string user_id = 3 [json_name = "userId"];</code>
+     * @param value The userId to set.
+     * @return This builder for chaining.
+     */
+    public Builder setUserId(
+        java.lang.String value) {
+      if (value == null) { throw new NullPointerException(); }
+      userId_ = value;
+      bitField0_ |= 0x00000004;
+      onChanged();
+      return this;
+    }
+    /**
+     * <pre>
+     * Only sessions of this user. Empty means any, unless the credential is bound to a user.
+     * </pre>
+     *
+     * <code>string user_id = 3 [json_name = "userId"];</code>
+     * @return This builder for chaining.
+     */
+    public Builder clearUserId() {
+      userId_ = getDefaultInstance().getUserId();
+      bitField0_ = (bitField0_ & ~0x00000004);
+      onChanged();
+      return this;
+    }
+    /**
+     * <pre>
+     * Only sessions of this user. Empty means any, unless the credential is bound to a user.
+     * </pre>
+     *
+     * <code>string user_id = 3 [json_name = "userId"];</code>
+     * @param value The bytes for userId to set.
+     * @return This builder for chaining.
+     */
+    public Builder setUserIdBytes(
+        com.google.protobuf.ByteString value) {
+      if (value == null) { throw new NullPointerException(); }
+      checkByteStringIsUtf8(value);
+      userId_ = value;
+      bitField0_ |= 0x00000004;
+      onChanged();
       return this;
     }
 

@@ -9,4 +9,83 @@ package dev.threadkeep.v1;
 public interface DeleteExpiredSessionsRequestOrBuilder extends
     // @@protoc_insertion_point(interface_extends:threadkeep.v1.DeleteExpiredSessionsRequest)
     com.google.protobuf.MessageOrBuilder {
+
+  /**
+   * <pre>
+   * Only sessions whose expire_time is at or before this. Not before 1970, and not in the future by more than a minute, which
+   * clocks may differ by; no session is deleted before its expire_time. Absent means now.
+   * </pre>
+   *
+   * <code>.google.protobuf.Timestamp before = 1 [json_name = "before"];</code>
+   * @return Whether the before field is set.
+   */
+  boolean hasBefore();
+  /**
+   * <pre>
+   * Only sessions whose expire_time is at or before this. Not before 1970, and not in the future by more than a minute, which
+   * clocks may differ by; no session is deleted before its expire_time. Absent means now.
+   * </pre>
+   *
+   * <code>.google.protobuf.Timestamp before = 1 [json_name = "before"];</code>
+   * @return The before.
+   */
+  com.google.protobuf.Timestamp getBefore();
+  /**
+   * <pre>
+   * Only sessions whose expire_time is at or before this. Not before 1970, and not in the future by more than a minute, which
+   * clocks may differ by; no session is deleted before its expire_time. Absent means now.
+   * </pre>
+   *
+   * <code>.google.protobuf.Timestamp before = 1 [json_name = "before"];</code>
+   */
+  com.google.protobuf.TimestampOrBuilder getBeforeOrBuilder();
+
+  /**
+   * <pre>
+   * Only sessions of this app. Absent means any; empty means sessions without an app.
+   * </pre>
+   *
+   * <code>optional string app = 2 [json_name = "app"];</code>
+   * @return Whether the app field is set.
+   */
+  boolean hasApp();
+  /**
+   * <pre>
+   * Only sessions of this app. Absent means any; empty means sessions without an app.
+   * </pre>
+   *
+   * <code>optional string app = 2 [json_name = "app"];</code>
+   * @return The app.
+   */
+  java.lang.String getApp();
+  /**
+   * <pre>
+   * Only sessions of this app. Absent means any; empty means sessions without an app.
+   * </pre>
+   *
+   * <code>optional string app = 2 [json_name = "app"];</code>
+   * @return The bytes for app.
+   */
+  com.google.protobuf.ByteString
+      getAppBytes();
+
+  /**
+   * <pre>
+   * Only sessions of this user. Empty means any, unless the credential is bound to a user.
+   * </pre>
+   *
+   * <code>string user_id = 3 [json_name = "userId"];</code>
+   * @return The userId.
+   */
+  java.lang.String getUserId();
+  /**
+   * <pre>
+   * Only sessions of this user. Empty means any, unless the credential is bound to a user.
+   * </pre>
+   *
+   * <code>string user_id = 3 [json_name = "userId"];</code>
+   * @return The bytes for userId.
+   */
+  com.google.protobuf.ByteString
+      getUserIdBytes();
 }

@@ -175,7 +175,7 @@ public final class EventServiceOuterClass {
       "\"x\n\021GetContextRequest\0223\n\007session\030\001 \001(\0132\031" +
       ".threadkeep.v1.SessionRefR\007session\022.\n\004sp" +
       "ec\030\002 \001(\0132\032.threadkeep.v1.ContextSpecR\004sp" +
-      "ec\"\242\003\n\022GetContextResponse\0223\n\006events\030\001 \003(" +
+      "ec\"\332\003\n\022GetContextResponse\0223\n\006events\030\001 \003(" +
       "\0132\033.threadkeep.v1.SessionEventR\006events\022\034" +
       "\n\ttruncated\030\002 \001(\010R\ttruncated\022\033\n\tfirst_se" +
       "q\030\003 \001(\003R\010firstSeq\022\031\n\010last_seq\030\004 \001(\003R\007las" +
@@ -185,26 +185,27 @@ public final class EventServiceOuterClass {
       "eep.v1.WindowCountersR\006window\022\037\n\013log_ver" +
       "sion\030\010 \001(\003R\nlogVersion\022%\n\016window_version" +
       "\030\t \001(\003R\rwindowVersion\022(\n\020session_last_se" +
-      "q\030\n \001(\003R\016sessionLastSeq*Q\n\010IfExists\022\031\n\025I" +
-      "F_EXISTS_UNSPECIFIED\020\000\022\024\n\020IF_EXISTS_REPL" +
-      "AY\020\001\022\024\n\020IF_EXISTS_IGNORE\020\002*\\\n\tSortOrder\022" +
-      "\032\n\026SORT_ORDER_UNSPECIFIED\020\000\022\030\n\024SORT_ORDE" +
-      "R_ASCENDING\020\001\022\031\n\025SORT_ORDER_DESCENDING\020\002" +
-      "2\320\003\n\014EventService\022\\\n\014AppendEvents\022\".thre" +
-      "adkeep.v1.AppendEventsRequest\032#.threadke" +
-      "ep.v1.AppendEventsResponse\"\003\220\002\002\022`\n\014Appen" +
-      "dStream\022\".threadkeep.v1.AppendStreamRequ" +
-      "est\032#.threadkeep.v1.AppendStreamResponse" +
-      "\"\003\220\002\000(\0010\001\022P\n\010GetEvent\022\036.threadkeep.v1.Ge" +
-      "tEventRequest\032\037.threadkeep.v1.GetEventRe" +
-      "sponse\"\003\220\002\001\022V\n\nListEvents\022 .threadkeep.v" +
-      "1.ListEventsRequest\032!.threadkeep.v1.List" +
-      "EventsResponse\"\003\220\002\001\022V\n\nGetContext\022 .thre" +
-      "adkeep.v1.GetContextRequest\032!.threadkeep" +
-      ".v1.GetContextResponse\"\003\220\002\001BU\n\021dev.threa" +
-      "dkeep.v1P\001Z>github.com/threadkeep/thread" +
-      "keep-go/threadkeep/v1;threadkeepv1b\006prot" +
-      "o3"
+      "q\030\n \001(\003R\016sessionLastSeq\0226\n\027compactable_t" +
+      "hrough_seq\030\013 \001(\003R\025compactableThroughSeq*" +
+      "Q\n\010IfExists\022\031\n\025IF_EXISTS_UNSPECIFIED\020\000\022\024" +
+      "\n\020IF_EXISTS_REPLAY\020\001\022\024\n\020IF_EXISTS_IGNORE" +
+      "\020\002*\\\n\tSortOrder\022\032\n\026SORT_ORDER_UNSPECIFIE" +
+      "D\020\000\022\030\n\024SORT_ORDER_ASCENDING\020\001\022\031\n\025SORT_OR" +
+      "DER_DESCENDING\020\0022\320\003\n\014EventService\022\\\n\014App" +
+      "endEvents\022\".threadkeep.v1.AppendEventsRe" +
+      "quest\032#.threadkeep.v1.AppendEventsRespon" +
+      "se\"\003\220\002\002\022`\n\014AppendStream\022\".threadkeep.v1." +
+      "AppendStreamRequest\032#.threadkeep.v1.Appe" +
+      "ndStreamResponse\"\003\220\002\000(\0010\001\022P\n\010GetEvent\022\036." +
+      "threadkeep.v1.GetEventRequest\032\037.threadke" +
+      "ep.v1.GetEventResponse\"\003\220\002\001\022V\n\nListEvent" +
+      "s\022 .threadkeep.v1.ListEventsRequest\032!.th" +
+      "readkeep.v1.ListEventsResponse\"\003\220\002\001\022V\n\nG" +
+      "etContext\022 .threadkeep.v1.GetContextRequ" +
+      "est\032!.threadkeep.v1.GetContextResponse\"\003" +
+      "\220\002\001BU\n\021dev.threadkeep.v1P\001Z>github.com/t" +
+      "hreadkeep/threadkeep-go/threadkeep/v1;th" +
+      "readkeepv1b\006proto3"
     };
     descriptor = com.google.protobuf.Descriptors.FileDescriptor
       .internalBuildGeneratedFileFrom(descriptorData,
@@ -310,7 +311,7 @@ public final class EventServiceOuterClass {
     internal_static_threadkeep_v1_GetContextResponse_fieldAccessorTable = new
       com.google.protobuf.GeneratedMessage.FieldAccessorTable(
         internal_static_threadkeep_v1_GetContextResponse_descriptor,
-        new java.lang.String[] { "Events", "Truncated", "FirstSeq", "LastSeq", "OverBudget", "Context", "Window", "LogVersion", "WindowVersion", "SessionLastSeq", });
+        new java.lang.String[] { "Events", "Truncated", "FirstSeq", "LastSeq", "OverBudget", "Context", "Window", "LogVersion", "WindowVersion", "SessionLastSeq", "CompactableThroughSeq", });
     descriptor.resolveAllFeaturesImmutable();
     dev.threadkeep.v1.Context.getDescriptor();
     dev.threadkeep.v1.Event.getDescriptor();

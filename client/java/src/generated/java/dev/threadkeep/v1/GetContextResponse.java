@@ -280,7 +280,7 @@ private static final long serialVersionUID = 0L;
   private long sessionLastSeq_ = 0L;
   /**
    * <pre>
-   * The session's last seq: what ApplyCompaction may archive through.
+   * The session's last seq at the time of reading. It says nothing about what this context holds; see compactable_through_seq.
    * </pre>
    *
    * <code>int64 session_last_seq = 10 [json_name = "sessionLastSeq"];</code>
@@ -289,6 +289,24 @@ private static final long serialVersionUID = 0L;
   @java.lang.Override
   public long getSessionLastSeq() {
     return sessionLastSeq_;
+  }
+
+  public static final int COMPACTABLE_THROUGH_SEQ_FIELD_NUMBER = 11;
+  private long compactableThroughSeq_ = 0L;
+  /**
+   * <pre>
+   * The last seq that a summary of this context may replace: pass it to ApplyCompaction as through_seq, with first_seq as
+   * from_seq. From first_seq to it, in window order, this context holds every active event but superseded SYSTEM events; it
+   * also holds every active summary up to it. Lower than session_last_seq where the spec's filters or branch hide a newer
+   * event. 0 if nothing may be replaced.
+   * </pre>
+   *
+   * <code>int64 compactable_through_seq = 11 [json_name = "compactableThroughSeq"];</code>
+   * @return The compactableThroughSeq.
+   */
+  @java.lang.Override
+  public long getCompactableThroughSeq() {
+    return compactableThroughSeq_;
   }
 
   private byte memoizedIsInitialized = -1;
@@ -334,6 +352,9 @@ private static final long serialVersionUID = 0L;
     }
     if (sessionLastSeq_ != 0L) {
       output.writeInt64(10, sessionLastSeq_);
+    }
+    if (compactableThroughSeq_ != 0L) {
+      output.writeInt64(11, compactableThroughSeq_);
     }
     getUnknownFields().writeTo(output);
   }
@@ -384,6 +405,10 @@ private static final long serialVersionUID = 0L;
       size += com.google.protobuf.CodedOutputStream
         .computeInt64Size(10, sessionLastSeq_);
     }
+    if (compactableThroughSeq_ != 0L) {
+      size += com.google.protobuf.CodedOutputStream
+        .computeInt64Size(11, compactableThroughSeq_);
+    }
     size += getUnknownFields().getSerializedSize();
     memoizedSize = size;
     return size;
@@ -425,6 +450,8 @@ private static final long serialVersionUID = 0L;
         != other.getWindowVersion()) return false;
     if (getSessionLastSeq()
         != other.getSessionLastSeq()) return false;
+    if (getCompactableThroughSeq()
+        != other.getCompactableThroughSeq()) return false;
     if (!getUnknownFields().equals(other.getUnknownFields())) return false;
     return true;
   }
@@ -469,6 +496,9 @@ private static final long serialVersionUID = 0L;
     hash = (37 * hash) + SESSION_LAST_SEQ_FIELD_NUMBER;
     hash = (53 * hash) + com.google.protobuf.Internal.hashLong(
         getSessionLastSeq());
+    hash = (37 * hash) + COMPACTABLE_THROUGH_SEQ_FIELD_NUMBER;
+    hash = (53 * hash) + com.google.protobuf.Internal.hashLong(
+        getCompactableThroughSeq());
     hash = (29 * hash) + getUnknownFields().hashCode();
     memoizedHashCode = hash;
     return hash;
@@ -636,6 +666,7 @@ private static final long serialVersionUID = 0L;
       logVersion_ = 0L;
       windowVersion_ = 0L;
       sessionLastSeq_ = 0L;
+      compactableThroughSeq_ = 0L;
       return this;
     }
 
@@ -716,6 +747,9 @@ private static final long serialVersionUID = 0L;
       if (((from_bitField0_ & 0x00000200) != 0)) {
         result.sessionLastSeq_ = sessionLastSeq_;
       }
+      if (((from_bitField0_ & 0x00000400) != 0)) {
+        result.compactableThroughSeq_ = compactableThroughSeq_;
+      }
       result.bitField0_ |= to_bitField0_;
     }
 
@@ -783,6 +817,9 @@ private static final long serialVersionUID = 0L;
       }
       if (other.getSessionLastSeq() != 0L) {
         setSessionLastSeq(other.getSessionLastSeq());
+      }
+      if (other.getCompactableThroughSeq() != 0L) {
+        setCompactableThroughSeq(other.getCompactableThroughSeq());
       }
       this.mergeUnknownFields(other.getUnknownFields());
       onChanged();
@@ -872,6 +909,11 @@ private static final long serialVersionUID = 0L;
               bitField0_ |= 0x00000200;
               break;
             } // case 80
+            case 88: {
+              compactableThroughSeq_ = input.readInt64();
+              bitField0_ |= 0x00000400;
+              break;
+            } // case 88
             default: {
               if (!super.parseUnknownField(input, extensionRegistry, tag)) {
                 done = true; // was an endgroup tag
@@ -1782,7 +1824,7 @@ private static final long serialVersionUID = 0L;
     private long sessionLastSeq_ ;
     /**
      * <pre>
-     * The session's last seq: what ApplyCompaction may archive through.
+     * The session's last seq at the time of reading. It says nothing about what this context holds; see compactable_through_seq.
      * </pre>
      *
      * <code>int64 session_last_seq = 10 [json_name = "sessionLastSeq"];</code>
@@ -1794,7 +1836,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The session's last seq: what ApplyCompaction may archive through.
+     * The session's last seq at the time of reading. It says nothing about what this context holds; see compactable_through_seq.
      * </pre>
      *
      * <code>int64 session_last_seq = 10 [json_name = "sessionLastSeq"];</code>
@@ -1810,7 +1852,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The session's last seq: what ApplyCompaction may archive through.
+     * The session's last seq at the time of reading. It says nothing about what this context holds; see compactable_through_seq.
      * </pre>
      *
      * <code>int64 session_last_seq = 10 [json_name = "sessionLastSeq"];</code>
@@ -1819,6 +1861,59 @@ private static final long serialVersionUID = 0L;
     public Builder clearSessionLastSeq() {
       bitField0_ = (bitField0_ & ~0x00000200);
       sessionLastSeq_ = 0L;
+      onChanged();
+      return this;
+    }
+
+    private long compactableThroughSeq_ ;
+    /**
+     * <pre>
+     * The last seq that a summary of this context may replace: pass it to ApplyCompaction as through_seq, with first_seq as
+     * from_seq. From first_seq to it, in window order, this context holds every active event but superseded SYSTEM events; it
+     * also holds every active summary up to it. Lower than session_last_seq where the spec's filters or branch hide a newer
+     * event. 0 if nothing may be replaced.
+     * </pre>
+     *
+     * <code>int64 compactable_through_seq = 11 [json_name = "compactableThroughSeq"];</code>
+     * @return The compactableThroughSeq.
+     */
+    @java.lang.Override
+    public long getCompactableThroughSeq() {
+      return compactableThroughSeq_;
+    }
+    /**
+     * <pre>
+     * The last seq that a summary of this context may replace: pass it to ApplyCompaction as through_seq, with first_seq as
+     * from_seq. From first_seq to it, in window order, this context holds every active event but superseded SYSTEM events; it
+     * also holds every active summary up to it. Lower than session_last_seq where the spec's filters or branch hide a newer
+     * event. 0 if nothing may be replaced.
+     * </pre>
+     *
+     * <code>int64 compactable_through_seq = 11 [json_name = "compactableThroughSeq"];</code>
+     * @param value The compactableThroughSeq to set.
+     * @return This builder for chaining.
+     */
+    public Builder setCompactableThroughSeq(long value) {
+
+      compactableThroughSeq_ = value;
+      bitField0_ |= 0x00000400;
+      onChanged();
+      return this;
+    }
+    /**
+     * <pre>
+     * The last seq that a summary of this context may replace: pass it to ApplyCompaction as through_seq, with first_seq as
+     * from_seq. From first_seq to it, in window order, this context holds every active event but superseded SYSTEM events; it
+     * also holds every active summary up to it. Lower than session_last_seq where the spec's filters or branch hide a newer
+     * event. 0 if nothing may be replaced.
+     * </pre>
+     *
+     * <code>int64 compactable_through_seq = 11 [json_name = "compactableThroughSeq"];</code>
+     * @return This builder for chaining.
+     */
+    public Builder clearCompactableThroughSeq() {
+      bitField0_ = (bitField0_ & ~0x00000400);
+      compactableThroughSeq_ = 0L;
       onChanged();
       return this;
     }

@@ -170,11 +170,24 @@ public interface GetContextResponseOrBuilder extends
 
   /**
    * <pre>
-   * The session's last seq: what ApplyCompaction may archive through.
+   * The session's last seq at the time of reading. It says nothing about what this context holds; see compactable_through_seq.
    * </pre>
    *
    * <code>int64 session_last_seq = 10 [json_name = "sessionLastSeq"];</code>
    * @return The sessionLastSeq.
    */
   long getSessionLastSeq();
+
+  /**
+   * <pre>
+   * The last seq that a summary of this context may replace: pass it to ApplyCompaction as through_seq, with first_seq as
+   * from_seq. From first_seq to it, in window order, this context holds every active event but superseded SYSTEM events; it
+   * also holds every active summary up to it. Lower than session_last_seq where the spec's filters or branch hide a newer
+   * event. 0 if nothing may be replaced.
+   * </pre>
+   *
+   * <code>int64 compactable_through_seq = 11 [json_name = "compactableThroughSeq"];</code>
+   * @return The compactableThroughSeq.
+   */
+  long getCompactableThroughSeq();
 }

@@ -447,7 +447,7 @@ private static final long serialVersionUID = 0L;
   private double score_ = 0D;
   /**
    * <pre>
-   * OUTPUT_ONLY, of SearchMemory. As SearchHit.score.
+   * OUTPUT_ONLY, of SearchMemory. As SearchHit.score; nothing stands beside a memory.
    * </pre>
    *
    * <code>double score = 10 [json_name = "score"];</code>
@@ -2266,7 +2266,7 @@ private static final long serialVersionUID = 0L;
     private double score_ ;
     /**
      * <pre>
-     * OUTPUT_ONLY, of SearchMemory. As SearchHit.score.
+     * OUTPUT_ONLY, of SearchMemory. As SearchHit.score; nothing stands beside a memory.
      * </pre>
      *
      * <code>double score = 10 [json_name = "score"];</code>
@@ -2278,7 +2278,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * OUTPUT_ONLY, of SearchMemory. As SearchHit.score.
+     * OUTPUT_ONLY, of SearchMemory. As SearchHit.score; nothing stands beside a memory.
      * </pre>
      *
      * <code>double score = 10 [json_name = "score"];</code>
@@ -2294,7 +2294,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * OUTPUT_ONLY, of SearchMemory. As SearchHit.score.
+     * OUTPUT_ONLY, of SearchMemory. As SearchHit.score; nothing stands beside a memory.
      * </pre>
      *
      * <code>double score = 10 [json_name = "score"];</code>

@@ -222,7 +222,7 @@ public interface MemoryEntryOrBuilder extends
 
   /**
    * <pre>
-   * OUTPUT_ONLY, of SearchMemory. As SearchHit.score.
+   * OUTPUT_ONLY, of SearchMemory. As SearchHit.score; nothing stands beside a memory.
    * </pre>
    *
    * <code>double score = 10 [json_name = "score"];</code>

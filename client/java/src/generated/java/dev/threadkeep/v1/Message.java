@@ -37,11 +37,6 @@ public final class Message {
     com.google.protobuf.GeneratedMessage.FieldAccessorTable
       internal_static_threadkeep_v1_Part_fieldAccessorTable;
   static final com.google.protobuf.Descriptors.Descriptor
-    internal_static_threadkeep_v1_TextPart_descriptor;
-  static final 
-    com.google.protobuf.GeneratedMessage.FieldAccessorTable
-      internal_static_threadkeep_v1_TextPart_fieldAccessorTable;
-  static final com.google.protobuf.Descriptors.Descriptor
     internal_static_threadkeep_v1_ReasoningPart_descriptor;
   static final 
     com.google.protobuf.GeneratedMessage.FieldAccessorTable
@@ -78,36 +73,35 @@ public final class Message {
       "\n\033threadkeep/v1/message.proto\022\rthreadkee" +
       "p.v1\"a\n\013ChatMessage\022\'\n\004role\030\001 \001(\0162\023.thre" +
       "adkeep.v1.RoleR\004role\022)\n\005parts\030\002 \003(\0132\023.th" +
-      "readkeep.v1.PartR\005parts\"\335\002\n\004Part\022-\n\004text" +
-      "\030\001 \001(\0132\027.threadkeep.v1.TextPartH\000R\004text\022" +
-      "<\n\treasoning\030\002 \001(\0132\034.threadkeep.v1.Reaso" +
-      "ningPartH\000R\treasoning\022:\n\ttool_call\030\003 \001(\013" +
-      "2\033.threadkeep.v1.ToolCallPartH\000R\010toolCal" +
-      "l\022@\n\013tool_result\030\004 \001(\0132\035.threadkeep.v1.T" +
-      "oolResultPartH\000R\ntoolResult\0220\n\005media\030\005 \001" +
-      "(\0132\030.threadkeep.v1.MediaPartH\000R\005media\022-\n" +
-      "\004data\030\006 \001(\0132\027.threadkeep.v1.DataPartH\000R\004" +
-      "dataB\t\n\007content\"\036\n\010TextPart\022\022\n\004text\030\001 \001(" +
-      "\tR\004text\"_\n\rReasoningPart\022\022\n\004text\030\001 \001(\tR\004" +
-      "text\022\034\n\tsignature\030\002 \001(\014R\tsignature\022\034\n\ten" +
-      "crypted\030\003 \001(\014R\tencrypted\"m\n\014ToolCallPart" +
-      "\022\016\n\002id\030\001 \001(\tR\002id\022\022\n\004name\030\002 \001(\tR\004name\022\022\n\004" +
-      "kind\030\003 \001(\tR\004kind\022%\n\016arguments_json\030\004 \001(\t" +
-      "R\rargumentsJson\"\254\001\n\016ToolResultPart\022\027\n\007ca" +
-      "ll_id\030\001 \001(\tR\006callId\022\022\n\004name\030\002 \001(\tR\004name\022" +
-      ")\n\005parts\030\003 \003(\0132\023.threadkeep.v1.PartR\005par" +
-      "ts\022\'\n\017structured_json\030\004 \001(\tR\016structuredJ" +
-      "son\022\031\n\010is_error\030\005 \001(\010R\007isError\"\243\001\n\tMedia" +
-      "Part\022\033\n\tmime_type\030\001 \001(\tR\010mimeType\022\024\n\004dat" +
-      "a\030\002 \001(\014H\000R\004data\022\022\n\003uri\030\003 \001(\tH\000R\003uri\022\031\n\007f" +
-      "ile_id\030\004 \001(\tH\000R\006fileId\022\022\n\004name\030\005 \001(\tR\004na" +
-      "me\022\026\n\006detail\030\006 \001(\tR\006detailB\010\n\006source\"2\n\010" +
-      "DataPart\022\022\n\004type\030\001 \001(\tR\004type\022\022\n\004json\030\002 \001" +
-      "(\tR\004json*_\n\004Role\022\024\n\020ROLE_UNSPECIFIED\020\000\022\r" +
-      "\n\tROLE_USER\020\001\022\022\n\016ROLE_ASSISTANT\020\002\022\017\n\013ROL" +
-      "E_SYSTEM\020\003\022\r\n\tROLE_TOOL\020\004BU\n\021dev.threadk" +
-      "eep.v1P\001Z>github.com/threadkeep/threadke" +
-      "ep-go/threadkeep/v1;threadkeepv1b\006proto3"
+      "readkeep.v1.PartR\005parts\"\304\002\n\004Part\022\024\n\004text" +
+      "\030\001 \001(\tH\000R\004text\022<\n\treasoning\030\002 \001(\0132\034.thre" +
+      "adkeep.v1.ReasoningPartH\000R\treasoning\022:\n\t" +
+      "tool_call\030\003 \001(\0132\033.threadkeep.v1.ToolCall" +
+      "PartH\000R\010toolCall\022@\n\013tool_result\030\004 \001(\0132\035." +
+      "threadkeep.v1.ToolResultPartH\000R\ntoolResu" +
+      "lt\0220\n\005media\030\005 \001(\0132\030.threadkeep.v1.MediaP" +
+      "artH\000R\005media\022-\n\004data\030\006 \001(\0132\027.threadkeep." +
+      "v1.DataPartH\000R\004dataB\t\n\007content\"_\n\rReason" +
+      "ingPart\022\022\n\004text\030\001 \001(\tR\004text\022\034\n\tsignature" +
+      "\030\002 \001(\014R\tsignature\022\034\n\tencrypted\030\003 \001(\014R\ten" +
+      "crypted\"m\n\014ToolCallPart\022\016\n\002id\030\001 \001(\tR\002id\022" +
+      "\022\n\004name\030\002 \001(\tR\004name\022\022\n\004kind\030\003 \001(\tR\004kind\022" +
+      "%\n\016arguments_json\030\004 \001(\tR\rargumentsJson\"\254" +
+      "\001\n\016ToolResultPart\022\027\n\007call_id\030\001 \001(\tR\006call" +
+      "Id\022\022\n\004name\030\002 \001(\tR\004name\022)\n\005parts\030\003 \003(\0132\023." +
+      "threadkeep.v1.PartR\005parts\022\'\n\017structured_" +
+      "json\030\004 \001(\tR\016structuredJson\022\031\n\010is_error\030\005" +
+      " \001(\010R\007isError\"\243\001\n\tMediaPart\022\033\n\tmime_type" +
+      "\030\001 \001(\tR\010mimeType\022\024\n\004data\030\002 \001(\014H\000R\004data\022\022" +
+      "\n\003uri\030\003 \001(\tH\000R\003uri\022\031\n\007file_id\030\004 \001(\tH\000R\006f" +
+      "ileId\022\022\n\004name\030\005 \001(\tR\004name\022\026\n\006detail\030\006 \001(" +
+      "\tR\006detailB\010\n\006source\"2\n\010DataPart\022\022\n\004type\030" +
+      "\001 \001(\tR\004type\022\022\n\004json\030\002 \001(\tR\004json*_\n\004Role\022" +
+      "\024\n\020ROLE_UNSPECIFIED\020\000\022\r\n\tROLE_USER\020\001\022\022\n\016" +
+      "ROLE_ASSISTANT\020\002\022\017\n\013ROLE_SYSTEM\020\003\022\r\n\tROL" +
+      "E_TOOL\020\004BU\n\021dev.threadkeep.v1P\001Z>github." +
+      "com/threadkeep/threadkeep-go/threadkeep/" +
+      "v1;threadkeepv1b\006proto3"
     };
     descriptor = com.google.protobuf.Descriptors.FileDescriptor
       .internalBuildGeneratedFileFrom(descriptorData,
@@ -125,38 +119,32 @@ public final class Message {
       com.google.protobuf.GeneratedMessage.FieldAccessorTable(
         internal_static_threadkeep_v1_Part_descriptor,
         new java.lang.String[] { "Text", "Reasoning", "ToolCall", "ToolResult", "Media", "Data", "Content", });
-    internal_static_threadkeep_v1_TextPart_descriptor =
-      getDescriptor().getMessageTypes().get(2);
-    internal_static_threadkeep_v1_TextPart_fieldAccessorTable = new
-      com.google.protobuf.GeneratedMessage.FieldAccessorTable(
-        internal_static_threadkeep_v1_TextPart_descriptor,
-        new java.lang.String[] { "Text", });
     internal_static_threadkeep_v1_ReasoningPart_descriptor =
-      getDescriptor().getMessageTypes().get(3);
+      getDescriptor().getMessageTypes().get(2);
     internal_static_threadkeep_v1_ReasoningPart_fieldAccessorTable = new
       com.google.protobuf.GeneratedMessage.FieldAccessorTable(
         internal_static_threadkeep_v1_ReasoningPart_descriptor,
         new java.lang.String[] { "Text", "Signature", "Encrypted", });
     internal_static_threadkeep_v1_ToolCallPart_descriptor =
-      getDescriptor().getMessageTypes().get(4);
+      getDescriptor().getMessageTypes().get(3);
     internal_static_threadkeep_v1_ToolCallPart_fieldAccessorTable = new
       com.google.protobuf.GeneratedMessage.FieldAccessorTable(
         internal_static_threadkeep_v1_ToolCallPart_descriptor,
         new java.lang.String[] { "Id", "Name", "Kind", "ArgumentsJson", });
     internal_static_threadkeep_v1_ToolResultPart_descriptor =
-      getDescriptor().getMessageTypes().get(5);
+      getDescriptor().getMessageTypes().get(4);
     internal_static_threadkeep_v1_ToolResultPart_fieldAccessorTable = new
       com.google.protobuf.GeneratedMessage.FieldAccessorTable(
         internal_static_threadkeep_v1_ToolResultPart_descriptor,
         new java.lang.String[] { "CallId", "Name", "Parts", "StructuredJson", "IsError", });
     internal_static_threadkeep_v1_MediaPart_descriptor =
-      getDescriptor().getMessageTypes().get(6);
+      getDescriptor().getMessageTypes().get(5);
     internal_static_threadkeep_v1_MediaPart_fieldAccessorTable = new
       com.google.protobuf.GeneratedMessage.FieldAccessorTable(
         internal_static_threadkeep_v1_MediaPart_descriptor,
         new java.lang.String[] { "MimeType", "Data", "Uri", "FileId", "Name", "Detail", "Source", });
     internal_static_threadkeep_v1_DataPart_descriptor =
-      getDescriptor().getMessageTypes().get(7);
+      getDescriptor().getMessageTypes().get(6);
     internal_static_threadkeep_v1_DataPart_fieldAccessorTable = new
       com.google.protobuf.GeneratedMessage.FieldAccessorTable(
         internal_static_threadkeep_v1_DataPart_descriptor,

@@ -101,44 +101,68 @@ private static final long serialVersionUID = 0L;
   public static final int TEXT_FIELD_NUMBER = 1;
   /**
    * <pre>
-   * Plain text.
+   * Plain text, UTF-8. This, and only this, is what keyword filters and substring search look at. May be empty, which is
+   * not the same as no content; may hold U+0000.
    * </pre>
    *
-   * <code>.threadkeep.v1.TextPart text = 1 [json_name = "text"];</code>
+   * <code>string text = 1 [json_name = "text"];</code>
    * @return Whether the text field is set.
    */
-  @java.lang.Override
   public boolean hasText() {
     return contentCase_ == 1;
   }
   /**
    * <pre>
-   * Plain text.
+   * Plain text, UTF-8. This, and only this, is what keyword filters and substring search look at. May be empty, which is
+   * not the same as no content; may hold U+0000.
    * </pre>
    *
-   * <code>.threadkeep.v1.TextPart text = 1 [json_name = "text"];</code>
+   * <code>string text = 1 [json_name = "text"];</code>
    * @return The text.
    */
-  @java.lang.Override
-  public dev.threadkeep.v1.TextPart getText() {
+  public java.lang.String getText() {
+    java.lang.Object ref = "";
     if (contentCase_ == 1) {
-       return (dev.threadkeep.v1.TextPart) content_;
+      ref = content_;
     }
-    return dev.threadkeep.v1.TextPart.getDefaultInstance();
+    if (ref instanceof java.lang.String) {
+      return (java.lang.String) ref;
+    } else {
+      com.google.protobuf.ByteString bs = 
+          (com.google.protobuf.ByteString) ref;
+      java.lang.String s = bs.toStringUtf8();
+      if (contentCase_ == 1) {
+        content_ = s;
+      }
+      return s;
+    }
   }
   /**
    * <pre>
-   * Plain text.
+   * Plain text, UTF-8. This, and only this, is what keyword filters and substring search look at. May be empty, which is
+   * not the same as no content; may hold U+0000.
    * </pre>
    *
-   * <code>.threadkeep.v1.TextPart text = 1 [json_name = "text"];</code>
+   * <code>string text = 1 [json_name = "text"];</code>
+   * @return The bytes for text.
    */
-  @java.lang.Override
-  public dev.threadkeep.v1.TextPartOrBuilder getTextOrBuilder() {
+  public com.google.protobuf.ByteString
+      getTextBytes() {
+    java.lang.Object ref = "";
     if (contentCase_ == 1) {
-       return (dev.threadkeep.v1.TextPart) content_;
+      ref = content_;
     }
-    return dev.threadkeep.v1.TextPart.getDefaultInstance();
+    if (ref instanceof java.lang.String) {
+      com.google.protobuf.ByteString b = 
+          com.google.protobuf.ByteString.copyFromUtf8(
+              (java.lang.String) ref);
+      if (contentCase_ == 1) {
+        content_ = b;
+      }
+      return b;
+    } else {
+      return (com.google.protobuf.ByteString) ref;
+    }
   }
 
   public static final int REASONING_FIELD_NUMBER = 2;
@@ -371,7 +395,7 @@ private static final long serialVersionUID = 0L;
   public void writeTo(com.google.protobuf.CodedOutputStream output)
                       throws java.io.IOException {
     if (contentCase_ == 1) {
-      output.writeMessage(1, (dev.threadkeep.v1.TextPart) content_);
+      com.google.protobuf.GeneratedMessage.writeString(output, 1, content_);
     }
     if (contentCase_ == 2) {
       output.writeMessage(2, (dev.threadkeep.v1.ReasoningPart) content_);
@@ -398,8 +422,7 @@ private static final long serialVersionUID = 0L;
 
     size = 0;
     if (contentCase_ == 1) {
-      size += com.google.protobuf.CodedOutputStream
-        .computeMessageSize(1, (dev.threadkeep.v1.TextPart) content_);
+      size += com.google.protobuf.GeneratedMessage.computeStringSize(1, content_);
     }
     if (contentCase_ == 2) {
       size += com.google.protobuf.CodedOutputStream
@@ -640,9 +663,6 @@ private static final long serialVersionUID = 0L;
     public Builder clear() {
       super.clear();
       bitField0_ = 0;
-      if (textBuilder_ != null) {
-        textBuilder_.clear();
-      }
       if (reasoningBuilder_ != null) {
         reasoningBuilder_.clear();
       }
@@ -699,10 +719,6 @@ private static final long serialVersionUID = 0L;
     private void buildPartialOneofs(dev.threadkeep.v1.Part result) {
       result.contentCase_ = contentCase_;
       result.content_ = this.content_;
-      if (contentCase_ == 1 &&
-          textBuilder_ != null) {
-        result.content_ = textBuilder_.build();
-      }
       if (contentCase_ == 2 &&
           reasoningBuilder_ != null) {
         result.content_ = reasoningBuilder_.build();
@@ -739,7 +755,9 @@ private static final long serialVersionUID = 0L;
       if (other == dev.threadkeep.v1.Part.getDefaultInstance()) return this;
       switch (other.getContentCase()) {
         case TEXT: {
-          mergeText(other.getText());
+          contentCase_ = 1;
+          content_ = other.content_;
+          onChanged();
           break;
         }
         case REASONING: {
@@ -793,10 +811,9 @@ private static final long serialVersionUID = 0L;
               done = true;
               break;
             case 10: {
-              input.readMessage(
-                  internalGetTextFieldBuilder().getBuilder(),
-                  extensionRegistry);
+              java.lang.String s = input.readStringRequireUtf8();
               contentCase_ = 1;
+              content_ = s;
               break;
             } // case 10
             case 18: {
@@ -866,14 +883,13 @@ private static final long serialVersionUID = 0L;
 
     private int bitField0_;
 
-    private com.google.protobuf.SingleFieldBuilder<
-        dev.threadkeep.v1.TextPart, dev.threadkeep.v1.TextPart.Builder, dev.threadkeep.v1.TextPartOrBuilder> textBuilder_;
     /**
      * <pre>
-     * Plain text.
+     * Plain text, UTF-8. This, and only this, is what keyword filters and substring search look at. May be empty, which is
+     * not the same as no content; may hold U+0000.
      * </pre>
      *
-     * <code>.threadkeep.v1.TextPart text = 1 [json_name = "text"];</code>
+     * <code>string text = 1 [json_name = "text"];</code>
      * @return Whether the text field is set.
      */
     @java.lang.Override
@@ -882,166 +898,112 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Plain text.
+     * Plain text, UTF-8. This, and only this, is what keyword filters and substring search look at. May be empty, which is
+     * not the same as no content; may hold U+0000.
      * </pre>
      *
-     * <code>.threadkeep.v1.TextPart text = 1 [json_name = "text"];</code>
+     * <code>string text = 1 [json_name = "text"];</code>
      * @return The text.
      */
     @java.lang.Override
-    public dev.threadkeep.v1.TextPart getText() {
-      if (textBuilder_ == null) {
+    public java.lang.String getText() {
+      java.lang.Object ref = "";
+      if (contentCase_ == 1) {
+        ref = content_;
+      }
+      if (!(ref instanceof java.lang.String)) {
+        com.google.protobuf.ByteString bs =
+            (com.google.protobuf.ByteString) ref;
+        java.lang.String s = bs.toStringUtf8();
         if (contentCase_ == 1) {
-          return (dev.threadkeep.v1.TextPart) content_;
+          content_ = s;
         }
-        return dev.threadkeep.v1.TextPart.getDefaultInstance();
+        return s;
       } else {
-        if (contentCase_ == 1) {
-          return textBuilder_.getMessage();
-        }
-        return dev.threadkeep.v1.TextPart.getDefaultInstance();
+        return (java.lang.String) ref;
       }
     }
     /**
      * <pre>
-     * Plain text.
+     * Plain text, UTF-8. This, and only this, is what keyword filters and substring search look at. May be empty, which is
+     * not the same as no content; may hold U+0000.
      * </pre>
      *
-     * <code>.threadkeep.v1.TextPart text = 1 [json_name = "text"];</code>
-     */
-    public Builder setText(dev.threadkeep.v1.TextPart value) {
-      if (textBuilder_ == null) {
-        if (value == null) {
-          throw new NullPointerException();
-        }
-        content_ = value;
-        onChanged();
-      } else {
-        textBuilder_.setMessage(value);
-      }
-      contentCase_ = 1;
-      return this;
-    }
-    /**
-     * <pre>
-     * Plain text.
-     * </pre>
-     *
-     * <code>.threadkeep.v1.TextPart text = 1 [json_name = "text"];</code>
-     */
-    public Builder setText(
-        dev.threadkeep.v1.TextPart.Builder builderForValue) {
-      if (textBuilder_ == null) {
-        content_ = builderForValue.build();
-        onChanged();
-      } else {
-        textBuilder_.setMessage(builderForValue.build());
-      }
-      contentCase_ = 1;
-      return this;
-    }
-    /**
-     * <pre>
-     * Plain text.
-     * </pre>
-     *
-     * <code>.threadkeep.v1.TextPart text = 1 [json_name = "text"];</code>
-     */
-    public Builder mergeText(dev.threadkeep.v1.TextPart value) {
-      if (textBuilder_ == null) {
-        if (contentCase_ == 1 &&
-            content_ != dev.threadkeep.v1.TextPart.getDefaultInstance()) {
-          content_ = dev.threadkeep.v1.TextPart.newBuilder((dev.threadkeep.v1.TextPart) content_)
-              .mergeFrom(value).buildPartial();
-        } else {
-          content_ = value;
-        }
-        onChanged();
-      } else {
-        if (contentCase_ == 1) {
-          textBuilder_.mergeFrom(value);
-        } else {
-          textBuilder_.setMessage(value);
-        }
-      }
-      contentCase_ = 1;
-      return this;
-    }
-    /**
-     * <pre>
-     * Plain text.
-     * </pre>
-     *
-     * <code>.threadkeep.v1.TextPart text = 1 [json_name = "text"];</code>
-     */
-    public Builder clearText() {
-      if (textBuilder_ == null) {
-        if (contentCase_ == 1) {
-          contentCase_ = 0;
-          content_ = null;
-          onChanged();
-        }
-      } else {
-        if (contentCase_ == 1) {
-          contentCase_ = 0;
-          content_ = null;
-        }
-        textBuilder_.clear();
-      }
-      return this;
-    }
-    /**
-     * <pre>
-     * Plain text.
-     * </pre>
-     *
-     * <code>.threadkeep.v1.TextPart text = 1 [json_name = "text"];</code>
-     */
-    public dev.threadkeep.v1.TextPart.Builder getTextBuilder() {
-      return internalGetTextFieldBuilder().getBuilder();
-    }
-    /**
-     * <pre>
-     * Plain text.
-     * </pre>
-     *
-     * <code>.threadkeep.v1.TextPart text = 1 [json_name = "text"];</code>
+     * <code>string text = 1 [json_name = "text"];</code>
+     * @return The bytes for text.
      */
     @java.lang.Override
-    public dev.threadkeep.v1.TextPartOrBuilder getTextOrBuilder() {
-      if ((contentCase_ == 1) && (textBuilder_ != null)) {
-        return textBuilder_.getMessageOrBuilder();
-      } else {
+    public com.google.protobuf.ByteString
+        getTextBytes() {
+      java.lang.Object ref = "";
+      if (contentCase_ == 1) {
+        ref = content_;
+      }
+      if (ref instanceof String) {
+        com.google.protobuf.ByteString b = 
+            com.google.protobuf.ByteString.copyFromUtf8(
+                (java.lang.String) ref);
         if (contentCase_ == 1) {
-          return (dev.threadkeep.v1.TextPart) content_;
+          content_ = b;
         }
-        return dev.threadkeep.v1.TextPart.getDefaultInstance();
+        return b;
+      } else {
+        return (com.google.protobuf.ByteString) ref;
       }
     }
     /**
      * <pre>
-     * Plain text.
+     * Plain text, UTF-8. This, and only this, is what keyword filters and substring search look at. May be empty, which is
+     * not the same as no content; may hold U+0000.
      * </pre>
      *
-     * <code>.threadkeep.v1.TextPart text = 1 [json_name = "text"];</code>
+     * <code>string text = 1 [json_name = "text"];</code>
+     * @param value The text to set.
+     * @return This builder for chaining.
      */
-    private com.google.protobuf.SingleFieldBuilder<
-        dev.threadkeep.v1.TextPart, dev.threadkeep.v1.TextPart.Builder, dev.threadkeep.v1.TextPartOrBuilder> 
-        internalGetTextFieldBuilder() {
-      if (textBuilder_ == null) {
-        if (!(contentCase_ == 1)) {
-          content_ = dev.threadkeep.v1.TextPart.getDefaultInstance();
-        }
-        textBuilder_ = new com.google.protobuf.SingleFieldBuilder<
-            dev.threadkeep.v1.TextPart, dev.threadkeep.v1.TextPart.Builder, dev.threadkeep.v1.TextPartOrBuilder>(
-                (dev.threadkeep.v1.TextPart) content_,
-                getParentForChildren(),
-                isClean());
-        content_ = null;
-      }
+    public Builder setText(
+        java.lang.String value) {
+      if (value == null) { throw new NullPointerException(); }
       contentCase_ = 1;
+      content_ = value;
       onChanged();
-      return textBuilder_;
+      return this;
+    }
+    /**
+     * <pre>
+     * Plain text, UTF-8. This, and only this, is what keyword filters and substring search look at. May be empty, which is
+     * not the same as no content; may hold U+0000.
+     * </pre>
+     *
+     * <code>string text = 1 [json_name = "text"];</code>
+     * @return This builder for chaining.
+     */
+    public Builder clearText() {
+      if (contentCase_ == 1) {
+        contentCase_ = 0;
+        content_ = null;
+        onChanged();
+      }
+      return this;
+    }
+    /**
+     * <pre>
+     * Plain text, UTF-8. This, and only this, is what keyword filters and substring search look at. May be empty, which is
+     * not the same as no content; may hold U+0000.
+     * </pre>
+     *
+     * <code>string text = 1 [json_name = "text"];</code>
+     * @param value The bytes for text to set.
+     * @return This builder for chaining.
+     */
+    public Builder setTextBytes(
+        com.google.protobuf.ByteString value) {
+      if (value == null) { throw new NullPointerException(); }
+      checkByteStringIsUtf8(value);
+      contentCase_ = 1;
+      content_ = value;
+      onChanged();
+      return this;
     }
 
     private com.google.protobuf.SingleFieldBuilder<

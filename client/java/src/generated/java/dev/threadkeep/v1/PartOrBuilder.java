@@ -12,30 +12,35 @@ public interface PartOrBuilder extends
 
   /**
    * <pre>
-   * Plain text.
+   * Plain text, UTF-8. This, and only this, is what keyword filters and substring search look at. May be empty, which is
+   * not the same as no content; may hold U+0000.
    * </pre>
    *
-   * <code>.threadkeep.v1.TextPart text = 1 [json_name = "text"];</code>
+   * <code>string text = 1 [json_name = "text"];</code>
    * @return Whether the text field is set.
    */
   boolean hasText();
   /**
    * <pre>
-   * Plain text.
+   * Plain text, UTF-8. This, and only this, is what keyword filters and substring search look at. May be empty, which is
+   * not the same as no content; may hold U+0000.
    * </pre>
    *
-   * <code>.threadkeep.v1.TextPart text = 1 [json_name = "text"];</code>
+   * <code>string text = 1 [json_name = "text"];</code>
    * @return The text.
    */
-  dev.threadkeep.v1.TextPart getText();
+  java.lang.String getText();
   /**
    * <pre>
-   * Plain text.
+   * Plain text, UTF-8. This, and only this, is what keyword filters and substring search look at. May be empty, which is
+   * not the same as no content; may hold U+0000.
    * </pre>
    *
-   * <code>.threadkeep.v1.TextPart text = 1 [json_name = "text"];</code>
+   * <code>string text = 1 [json_name = "text"];</code>
+   * @return The bytes for text.
    */
-  dev.threadkeep.v1.TextPartOrBuilder getTextOrBuilder();
+  com.google.protobuf.ByteString
+      getTextBytes();
 
   /**
    * <pre>

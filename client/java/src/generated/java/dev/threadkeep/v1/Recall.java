@@ -51,17 +51,18 @@ public final class Recall {
       "SearchFieldR\005field\022\024\n\005start\030\002 \001(\005R\005start" +
       "\022\020\n\003end\030\003 \001(\005R\003end\"Y\n\007Recency\0226\n\thalf_li" +
       "fe\030\001 \001(\0132\031.google.protobuf.DurationR\010hal" +
-      "fLife\022\026\n\006weight\030\002 \001(\001R\006weight*\216\001\n\nSearch" +
+      "fLife\022\026\n\006weight\030\002 \001(\001R\006weight*\244\001\n\nSearch" +
       "Mode\022\033\n\027SEARCH_MODE_UNSPECIFIED\020\000\022\031\n\025SEA" +
       "RCH_MODE_SUBSTRING\020\001\022\026\n\022SEARCH_MODE_RANK" +
       "ED\020\002\022\030\n\024SEARCH_MODE_SEMANTIC\020\003\022\026\n\022SEARCH" +
-      "_MODE_HYBRID\020\004*\226\001\n\013SearchField\022\034\n\030SEARCH" +
-      "_FIELD_UNSPECIFIED\020\000\022\025\n\021SEARCH_FIELD_TEX" +
-      "T\020\001\022\033\n\027SEARCH_FIELD_TOOL_CALLS\020\002\022\035\n\031SEAR" +
-      "CH_FIELD_TOOL_RESULTS\020\003\022\026\n\022SEARCH_FIELD_" +
-      "MEDIA\020\004BU\n\021dev.threadkeep.v1P\001Z>github.c" +
-      "om/threadkeep/threadkeep-go/threadkeep/v" +
-      "1;threadkeepv1b\006proto3"
+      "_MODE_HYBRID\020\004\022\024\n\020SEARCH_MODE_AUTO\020\005*\226\001\n" +
+      "\013SearchField\022\034\n\030SEARCH_FIELD_UNSPECIFIED" +
+      "\020\000\022\025\n\021SEARCH_FIELD_TEXT\020\001\022\033\n\027SEARCH_FIEL" +
+      "D_TOOL_CALLS\020\002\022\035\n\031SEARCH_FIELD_TOOL_RESU" +
+      "LTS\020\003\022\026\n\022SEARCH_FIELD_MEDIA\020\004BU\n\021dev.thr" +
+      "eadkeep.v1P\001Z>github.com/threadkeep/thre" +
+      "adkeep-go/threadkeep/v1;threadkeepv1b\006pr" +
+      "oto3"
     };
     descriptor = com.google.protobuf.Descriptors.FileDescriptor
       .internalBuildGeneratedFileFrom(descriptorData,

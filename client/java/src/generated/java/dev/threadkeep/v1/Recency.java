@@ -7,7 +7,7 @@ package dev.threadkeep.v1;
 
 /**
  * <pre>
- * Lifts what is newer: a score is multiplied by 1 + weight * 2^(-age / half_life).
+ * Lifts what is newer: what hits are ordered by is multiplied by 1 + weight * 2^(-age / half_life). Scores stay as they are.
  * </pre>
  *
  * Protobuf type {@code threadkeep.v1.Recency}
@@ -278,7 +278,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Lifts what is newer: a score is multiplied by 1 + weight * 2^(-age / half_life).
+   * Lifts what is newer: what hits are ordered by is multiplied by 1 + weight * 2^(-age / half_life). Scores stay as they are.
    * </pre>
    *
    * Protobuf type {@code threadkeep.v1.Recency}

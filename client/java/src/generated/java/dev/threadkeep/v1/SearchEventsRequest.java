@@ -231,8 +231,8 @@ private static final long serialVersionUID = 0L;
   private volatile java.lang.Object query_ = "";
   /**
    * <pre>
-   * What to look for; at most 1,024 characters. REQUIRED and not blank, unless mode is SUBSTRING and filter has a keyword or
-   * keywords.
+   * What to look for; at most 1,024 characters. REQUIRED and not blank, unless mode is SUBSTRING or AUTO and filter has a
+   * keyword or keywords.
    * </pre>
    *
    * <code>string query = 3 [json_name = "query"];</code>
@@ -253,8 +253,8 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * What to look for; at most 1,024 characters. REQUIRED and not blank, unless mode is SUBSTRING and filter has a keyword or
-   * keywords.
+   * What to look for; at most 1,024 characters. REQUIRED and not blank, unless mode is SUBSTRING or AUTO and filter has a
+   * keyword or keywords.
    * </pre>
    *
    * <code>string query = 3 [json_name = "query"];</code>
@@ -279,7 +279,7 @@ private static final long serialVersionUID = 0L;
   private int mode_ = 0;
   /**
    * <pre>
-   * How the query is understood. Default: SUBSTRING.
+   * How the query is understood. Default: AUTO; SUBSTRING where the query is empty and the filter has a keyword or keywords.
    * </pre>
    *
    * <code>.threadkeep.v1.SearchMode mode = 4 [json_name = "mode"];</code>
@@ -290,7 +290,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * How the query is understood. Default: SUBSTRING.
+   * How the query is understood. Default: AUTO; SUBSTRING where the query is empty and the filter has a keyword or keywords.
    * </pre>
    *
    * <code>.threadkeep.v1.SearchMode mode = 4 [json_name = "mode"];</code>
@@ -306,7 +306,7 @@ private static final long serialVersionUID = 0L;
   /**
    * <pre>
    * Further conditions, all to hold beside the query. last_n is refused; a numbered page may stand in for page_size and
-   * page_token with SUBSTRING, and is refused with the other modes.
+   * page_token with SUBSTRING, which AUTO then is, and is refused with the modes that rank.
    * </pre>
    *
    * <code>.threadkeep.v1.EventFilter filter = 5 [json_name = "filter"];</code>
@@ -319,7 +319,7 @@ private static final long serialVersionUID = 0L;
   /**
    * <pre>
    * Further conditions, all to hold beside the query. last_n is refused; a numbered page may stand in for page_size and
-   * page_token with SUBSTRING, and is refused with the other modes.
+   * page_token with SUBSTRING, which AUTO then is, and is refused with the modes that rank.
    * </pre>
    *
    * <code>.threadkeep.v1.EventFilter filter = 5 [json_name = "filter"];</code>
@@ -332,7 +332,7 @@ private static final long serialVersionUID = 0L;
   /**
    * <pre>
    * Further conditions, all to hold beside the query. last_n is refused; a numbered page may stand in for page_size and
-   * page_token with SUBSTRING, and is refused with the other modes.
+   * page_token with SUBSTRING, which AUTO then is, and is refused with the modes that rank.
    * </pre>
    *
    * <code>.threadkeep.v1.EventFilter filter = 5 [json_name = "filter"];</code>
@@ -572,7 +572,9 @@ private static final long serialVersionUID = 0L;
   private double minScore_ = 0D;
   /**
    * <pre>
-   * SEMANTIC only: the least cosine of a hit, from -1 to 1. Default: none.
+   * The least score of a hit, from 0 to 1; with SEMANTIC from -1. 0 leaves out none (SEMANTIC: -1). Default: with RANKED and
+   * HYBRID an answer whose best hit scores below 0.1 is empty, for then the query has nothing to do with what is there; of
+   * another what scores less than a fiftieth of the best is left out. With SEMANTIC and SUBSTRING none.
    * </pre>
    *
    * <code>optional double min_score = 13 [json_name = "minScore"];</code>
@@ -584,7 +586,9 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * SEMANTIC only: the least cosine of a hit, from -1 to 1. Default: none.
+   * The least score of a hit, from 0 to 1; with SEMANTIC from -1. 0 leaves out none (SEMANTIC: -1). Default: with RANKED and
+   * HYBRID an answer whose best hit scores below 0.1 is empty, for then the query has nothing to do with what is there; of
+   * another what scores less than a fiftieth of the best is left out. With SEMANTIC and SUBSTRING none.
    * </pre>
    *
    * <code>optional double min_score = 13 [json_name = "minScore"];</code>
@@ -1966,8 +1970,8 @@ private static final long serialVersionUID = 0L;
     private java.lang.Object query_ = "";
     /**
      * <pre>
-     * What to look for; at most 1,024 characters. REQUIRED and not blank, unless mode is SUBSTRING and filter has a keyword or
-     * keywords.
+     * What to look for; at most 1,024 characters. REQUIRED and not blank, unless mode is SUBSTRING or AUTO and filter has a
+     * keyword or keywords.
      * </pre>
      *
      * <code>string query = 3 [json_name = "query"];</code>
@@ -1987,8 +1991,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * What to look for; at most 1,024 characters. REQUIRED and not blank, unless mode is SUBSTRING and filter has a keyword or
-     * keywords.
+     * What to look for; at most 1,024 characters. REQUIRED and not blank, unless mode is SUBSTRING or AUTO and filter has a
+     * keyword or keywords.
      * </pre>
      *
      * <code>string query = 3 [json_name = "query"];</code>
@@ -2009,8 +2013,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * What to look for; at most 1,024 characters. REQUIRED and not blank, unless mode is SUBSTRING and filter has a keyword or
-     * keywords.
+     * What to look for; at most 1,024 characters. REQUIRED and not blank, unless mode is SUBSTRING or AUTO and filter has a
+     * keyword or keywords.
      * </pre>
      *
      * <code>string query = 3 [json_name = "query"];</code>
@@ -2027,8 +2031,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * What to look for; at most 1,024 characters. REQUIRED and not blank, unless mode is SUBSTRING and filter has a keyword or
-     * keywords.
+     * What to look for; at most 1,024 characters. REQUIRED and not blank, unless mode is SUBSTRING or AUTO and filter has a
+     * keyword or keywords.
      * </pre>
      *
      * <code>string query = 3 [json_name = "query"];</code>
@@ -2042,8 +2046,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * What to look for; at most 1,024 characters. REQUIRED and not blank, unless mode is SUBSTRING and filter has a keyword or
-     * keywords.
+     * What to look for; at most 1,024 characters. REQUIRED and not blank, unless mode is SUBSTRING or AUTO and filter has a
+     * keyword or keywords.
      * </pre>
      *
      * <code>string query = 3 [json_name = "query"];</code>
@@ -2063,7 +2067,7 @@ private static final long serialVersionUID = 0L;
     private int mode_ = 0;
     /**
      * <pre>
-     * How the query is understood. Default: SUBSTRING.
+     * How the query is understood. Default: AUTO; SUBSTRING where the query is empty and the filter has a keyword or keywords.
      * </pre>
      *
      * <code>.threadkeep.v1.SearchMode mode = 4 [json_name = "mode"];</code>
@@ -2074,7 +2078,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * How the query is understood. Default: SUBSTRING.
+     * How the query is understood. Default: AUTO; SUBSTRING where the query is empty and the filter has a keyword or keywords.
      * </pre>
      *
      * <code>.threadkeep.v1.SearchMode mode = 4 [json_name = "mode"];</code>
@@ -2089,7 +2093,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * How the query is understood. Default: SUBSTRING.
+     * How the query is understood. Default: AUTO; SUBSTRING where the query is empty and the filter has a keyword or keywords.
      * </pre>
      *
      * <code>.threadkeep.v1.SearchMode mode = 4 [json_name = "mode"];</code>
@@ -2102,7 +2106,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * How the query is understood. Default: SUBSTRING.
+     * How the query is understood. Default: AUTO; SUBSTRING where the query is empty and the filter has a keyword or keywords.
      * </pre>
      *
      * <code>.threadkeep.v1.SearchMode mode = 4 [json_name = "mode"];</code>
@@ -2118,7 +2122,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * How the query is understood. Default: SUBSTRING.
+     * How the query is understood. Default: AUTO; SUBSTRING where the query is empty and the filter has a keyword or keywords.
      * </pre>
      *
      * <code>.threadkeep.v1.SearchMode mode = 4 [json_name = "mode"];</code>
@@ -2137,7 +2141,7 @@ private static final long serialVersionUID = 0L;
     /**
      * <pre>
      * Further conditions, all to hold beside the query. last_n is refused; a numbered page may stand in for page_size and
-     * page_token with SUBSTRING, and is refused with the other modes.
+     * page_token with SUBSTRING, which AUTO then is, and is refused with the modes that rank.
      * </pre>
      *
      * <code>.threadkeep.v1.EventFilter filter = 5 [json_name = "filter"];</code>
@@ -2149,7 +2153,7 @@ private static final long serialVersionUID = 0L;
     /**
      * <pre>
      * Further conditions, all to hold beside the query. last_n is refused; a numbered page may stand in for page_size and
-     * page_token with SUBSTRING, and is refused with the other modes.
+     * page_token with SUBSTRING, which AUTO then is, and is refused with the modes that rank.
      * </pre>
      *
      * <code>.threadkeep.v1.EventFilter filter = 5 [json_name = "filter"];</code>
@@ -2165,7 +2169,7 @@ private static final long serialVersionUID = 0L;
     /**
      * <pre>
      * Further conditions, all to hold beside the query. last_n is refused; a numbered page may stand in for page_size and
-     * page_token with SUBSTRING, and is refused with the other modes.
+     * page_token with SUBSTRING, which AUTO then is, and is refused with the modes that rank.
      * </pre>
      *
      * <code>.threadkeep.v1.EventFilter filter = 5 [json_name = "filter"];</code>
@@ -2186,7 +2190,7 @@ private static final long serialVersionUID = 0L;
     /**
      * <pre>
      * Further conditions, all to hold beside the query. last_n is refused; a numbered page may stand in for page_size and
-     * page_token with SUBSTRING, and is refused with the other modes.
+     * page_token with SUBSTRING, which AUTO then is, and is refused with the modes that rank.
      * </pre>
      *
      * <code>.threadkeep.v1.EventFilter filter = 5 [json_name = "filter"];</code>
@@ -2205,7 +2209,7 @@ private static final long serialVersionUID = 0L;
     /**
      * <pre>
      * Further conditions, all to hold beside the query. last_n is refused; a numbered page may stand in for page_size and
-     * page_token with SUBSTRING, and is refused with the other modes.
+     * page_token with SUBSTRING, which AUTO then is, and is refused with the modes that rank.
      * </pre>
      *
      * <code>.threadkeep.v1.EventFilter filter = 5 [json_name = "filter"];</code>
@@ -2231,7 +2235,7 @@ private static final long serialVersionUID = 0L;
     /**
      * <pre>
      * Further conditions, all to hold beside the query. last_n is refused; a numbered page may stand in for page_size and
-     * page_token with SUBSTRING, and is refused with the other modes.
+     * page_token with SUBSTRING, which AUTO then is, and is refused with the modes that rank.
      * </pre>
      *
      * <code>.threadkeep.v1.EventFilter filter = 5 [json_name = "filter"];</code>
@@ -2249,7 +2253,7 @@ private static final long serialVersionUID = 0L;
     /**
      * <pre>
      * Further conditions, all to hold beside the query. last_n is refused; a numbered page may stand in for page_size and
-     * page_token with SUBSTRING, and is refused with the other modes.
+     * page_token with SUBSTRING, which AUTO then is, and is refused with the modes that rank.
      * </pre>
      *
      * <code>.threadkeep.v1.EventFilter filter = 5 [json_name = "filter"];</code>
@@ -2262,7 +2266,7 @@ private static final long serialVersionUID = 0L;
     /**
      * <pre>
      * Further conditions, all to hold beside the query. last_n is refused; a numbered page may stand in for page_size and
-     * page_token with SUBSTRING, and is refused with the other modes.
+     * page_token with SUBSTRING, which AUTO then is, and is refused with the modes that rank.
      * </pre>
      *
      * <code>.threadkeep.v1.EventFilter filter = 5 [json_name = "filter"];</code>
@@ -2278,7 +2282,7 @@ private static final long serialVersionUID = 0L;
     /**
      * <pre>
      * Further conditions, all to hold beside the query. last_n is refused; a numbered page may stand in for page_size and
-     * page_token with SUBSTRING, and is refused with the other modes.
+     * page_token with SUBSTRING, which AUTO then is, and is refused with the modes that rank.
      * </pre>
      *
      * <code>.threadkeep.v1.EventFilter filter = 5 [json_name = "filter"];</code>
@@ -2907,7 +2911,9 @@ private static final long serialVersionUID = 0L;
     private double minScore_ ;
     /**
      * <pre>
-     * SEMANTIC only: the least cosine of a hit, from -1 to 1. Default: none.
+     * The least score of a hit, from 0 to 1; with SEMANTIC from -1. 0 leaves out none (SEMANTIC: -1). Default: with RANKED and
+     * HYBRID an answer whose best hit scores below 0.1 is empty, for then the query has nothing to do with what is there; of
+     * another what scores less than a fiftieth of the best is left out. With SEMANTIC and SUBSTRING none.
      * </pre>
      *
      * <code>optional double min_score = 13 [json_name = "minScore"];</code>
@@ -2919,7 +2925,9 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * SEMANTIC only: the least cosine of a hit, from -1 to 1. Default: none.
+     * The least score of a hit, from 0 to 1; with SEMANTIC from -1. 0 leaves out none (SEMANTIC: -1). Default: with RANKED and
+     * HYBRID an answer whose best hit scores below 0.1 is empty, for then the query has nothing to do with what is there; of
+     * another what scores less than a fiftieth of the best is left out. With SEMANTIC and SUBSTRING none.
      * </pre>
      *
      * <code>optional double min_score = 13 [json_name = "minScore"];</code>
@@ -2931,7 +2939,9 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * SEMANTIC only: the least cosine of a hit, from -1 to 1. Default: none.
+     * The least score of a hit, from 0 to 1; with SEMANTIC from -1. 0 leaves out none (SEMANTIC: -1). Default: with RANKED and
+     * HYBRID an answer whose best hit scores below 0.1 is empty, for then the query has nothing to do with what is there; of
+     * another what scores less than a fiftieth of the best is left out. With SEMANTIC and SUBSTRING none.
      * </pre>
      *
      * <code>optional double min_score = 13 [json_name = "minScore"];</code>
@@ -2947,7 +2957,9 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * SEMANTIC only: the least cosine of a hit, from -1 to 1. Default: none.
+     * The least score of a hit, from 0 to 1; with SEMANTIC from -1. 0 leaves out none (SEMANTIC: -1). Default: with RANKED and
+     * HYBRID an answer whose best hit scores below 0.1 is empty, for then the query has nothing to do with what is there; of
+     * another what scores less than a fiftieth of the best is left out. With SEMANTIC and SUBSTRING none.
      * </pre>
      *
      * <code>optional double min_score = 13 [json_name = "minScore"];</code>

@@ -93,8 +93,8 @@ public interface SearchEventsRequestOrBuilder extends
 
   /**
    * <pre>
-   * What to look for; at most 1,024 characters. REQUIRED and not blank, unless mode is SUBSTRING and filter has a keyword or
-   * keywords.
+   * What to look for; at most 1,024 characters. REQUIRED and not blank, unless mode is SUBSTRING or AUTO and filter has a
+   * keyword or keywords.
    * </pre>
    *
    * <code>string query = 3 [json_name = "query"];</code>
@@ -103,8 +103,8 @@ public interface SearchEventsRequestOrBuilder extends
   java.lang.String getQuery();
   /**
    * <pre>
-   * What to look for; at most 1,024 characters. REQUIRED and not blank, unless mode is SUBSTRING and filter has a keyword or
-   * keywords.
+   * What to look for; at most 1,024 characters. REQUIRED and not blank, unless mode is SUBSTRING or AUTO and filter has a
+   * keyword or keywords.
    * </pre>
    *
    * <code>string query = 3 [json_name = "query"];</code>
@@ -115,7 +115,7 @@ public interface SearchEventsRequestOrBuilder extends
 
   /**
    * <pre>
-   * How the query is understood. Default: SUBSTRING.
+   * How the query is understood. Default: AUTO; SUBSTRING where the query is empty and the filter has a keyword or keywords.
    * </pre>
    *
    * <code>.threadkeep.v1.SearchMode mode = 4 [json_name = "mode"];</code>
@@ -124,7 +124,7 @@ public interface SearchEventsRequestOrBuilder extends
   int getModeValue();
   /**
    * <pre>
-   * How the query is understood. Default: SUBSTRING.
+   * How the query is understood. Default: AUTO; SUBSTRING where the query is empty and the filter has a keyword or keywords.
    * </pre>
    *
    * <code>.threadkeep.v1.SearchMode mode = 4 [json_name = "mode"];</code>
@@ -135,7 +135,7 @@ public interface SearchEventsRequestOrBuilder extends
   /**
    * <pre>
    * Further conditions, all to hold beside the query. last_n is refused; a numbered page may stand in for page_size and
-   * page_token with SUBSTRING, and is refused with the other modes.
+   * page_token with SUBSTRING, which AUTO then is, and is refused with the modes that rank.
    * </pre>
    *
    * <code>.threadkeep.v1.EventFilter filter = 5 [json_name = "filter"];</code>
@@ -145,7 +145,7 @@ public interface SearchEventsRequestOrBuilder extends
   /**
    * <pre>
    * Further conditions, all to hold beside the query. last_n is refused; a numbered page may stand in for page_size and
-   * page_token with SUBSTRING, and is refused with the other modes.
+   * page_token with SUBSTRING, which AUTO then is, and is refused with the modes that rank.
    * </pre>
    *
    * <code>.threadkeep.v1.EventFilter filter = 5 [json_name = "filter"];</code>
@@ -155,7 +155,7 @@ public interface SearchEventsRequestOrBuilder extends
   /**
    * <pre>
    * Further conditions, all to hold beside the query. last_n is refused; a numbered page may stand in for page_size and
-   * page_token with SUBSTRING, and is refused with the other modes.
+   * page_token with SUBSTRING, which AUTO then is, and is refused with the modes that rank.
    * </pre>
    *
    * <code>.threadkeep.v1.EventFilter filter = 5 [json_name = "filter"];</code>
@@ -305,7 +305,9 @@ public interface SearchEventsRequestOrBuilder extends
 
   /**
    * <pre>
-   * SEMANTIC only: the least cosine of a hit, from -1 to 1. Default: none.
+   * The least score of a hit, from 0 to 1; with SEMANTIC from -1. 0 leaves out none (SEMANTIC: -1). Default: with RANKED and
+   * HYBRID an answer whose best hit scores below 0.1 is empty, for then the query has nothing to do with what is there; of
+   * another what scores less than a fiftieth of the best is left out. With SEMANTIC and SUBSTRING none.
    * </pre>
    *
    * <code>optional double min_score = 13 [json_name = "minScore"];</code>
@@ -314,7 +316,9 @@ public interface SearchEventsRequestOrBuilder extends
   boolean hasMinScore();
   /**
    * <pre>
-   * SEMANTIC only: the least cosine of a hit, from -1 to 1. Default: none.
+   * The least score of a hit, from 0 to 1; with SEMANTIC from -1. 0 leaves out none (SEMANTIC: -1). Default: with RANKED and
+   * HYBRID an answer whose best hit scores below 0.1 is empty, for then the query has nothing to do with what is there; of
+   * another what scores less than a fiftieth of the best is left out. With SEMANTIC and SUBSTRING none.
    * </pre>
    *
    * <code>optional double min_score = 13 [json_name = "minScore"];</code>

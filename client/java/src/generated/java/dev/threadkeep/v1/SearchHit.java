@@ -131,8 +131,10 @@ private static final long serialVersionUID = 0L;
   private double score_ = 0D;
   /**
    * <pre>
-   * How well it answers: greater is better. Comparable within one answer only, but for SEMANTIC, where it is the cosine. 0 with
-   * SUBSTRING.
+   * How much it has to do with the query, from 0 to 1, as min_score takes it; comparable between queries. RANKED: the share of
+   * the query's words that the event holds, rare ones counting more, or half of the share that one right beside it holds.
+   * SEMANTIC: the cosine, from -1 to 1. HYBRID: the share of words, or where the cosine is between those of unrelated texts
+   * (up to 0.1) and 1, whichever is greater. SUBSTRING: 1. Hits are in the order of the ranking, which knows more than that.
    * </pre>
    *
    * <code>double score = 3 [json_name = "score"];</code>
@@ -1274,8 +1276,10 @@ private static final long serialVersionUID = 0L;
     private double score_ ;
     /**
      * <pre>
-     * How well it answers: greater is better. Comparable within one answer only, but for SEMANTIC, where it is the cosine. 0 with
-     * SUBSTRING.
+     * How much it has to do with the query, from 0 to 1, as min_score takes it; comparable between queries. RANKED: the share of
+     * the query's words that the event holds, rare ones counting more, or half of the share that one right beside it holds.
+     * SEMANTIC: the cosine, from -1 to 1. HYBRID: the share of words, or where the cosine is between those of unrelated texts
+     * (up to 0.1) and 1, whichever is greater. SUBSTRING: 1. Hits are in the order of the ranking, which knows more than that.
      * </pre>
      *
      * <code>double score = 3 [json_name = "score"];</code>
@@ -1287,8 +1291,10 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * How well it answers: greater is better. Comparable within one answer only, but for SEMANTIC, where it is the cosine. 0 with
-     * SUBSTRING.
+     * How much it has to do with the query, from 0 to 1, as min_score takes it; comparable between queries. RANKED: the share of
+     * the query's words that the event holds, rare ones counting more, or half of the share that one right beside it holds.
+     * SEMANTIC: the cosine, from -1 to 1. HYBRID: the share of words, or where the cosine is between those of unrelated texts
+     * (up to 0.1) and 1, whichever is greater. SUBSTRING: 1. Hits are in the order of the ranking, which knows more than that.
      * </pre>
      *
      * <code>double score = 3 [json_name = "score"];</code>
@@ -1304,8 +1310,10 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * How well it answers: greater is better. Comparable within one answer only, but for SEMANTIC, where it is the cosine. 0 with
-     * SUBSTRING.
+     * How much it has to do with the query, from 0 to 1, as min_score takes it; comparable between queries. RANKED: the share of
+     * the query's words that the event holds, rare ones counting more, or half of the share that one right beside it holds.
+     * SEMANTIC: the cosine, from -1 to 1. HYBRID: the share of words, or where the cosine is between those of unrelated texts
+     * (up to 0.1) and 1, whichever is greater. SUBSTRING: 1. Hits are in the order of the ranking, which knows more than that.
      * </pre>
      *
      * <code>double score = 3 [json_name = "score"];</code>

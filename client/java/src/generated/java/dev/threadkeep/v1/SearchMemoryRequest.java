@@ -139,7 +139,7 @@ private static final long serialVersionUID = 0L;
   private int mode_ = 0;
   /**
    * <pre>
-   * How it is understood. Default: HYBRID where the server has an embedder, else RANKED.
+   * How it is understood. Default: AUTO.
    * </pre>
    *
    * <code>.threadkeep.v1.SearchMode mode = 3 [json_name = "mode"];</code>
@@ -150,7 +150,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * How it is understood. Default: HYBRID where the server has an embedder, else RANKED.
+   * How it is understood. Default: AUTO.
    * </pre>
    *
    * <code>.threadkeep.v1.SearchMode mode = 3 [json_name = "mode"];</code>
@@ -181,7 +181,9 @@ private static final long serialVersionUID = 0L;
   private double minScore_ = 0D;
   /**
    * <pre>
-   * SEMANTIC only: the least cosine of an entry, from -1 to 1. Default: none.
+   * The least score of an entry, from 0 to 1; with SEMANTIC from -1. 0 leaves out none (SEMANTIC: -1). Default: with RANKED and
+   * HYBRID an answer whose best entry scores below 0.1 is empty, for then the query has nothing to do with what is there; of
+   * another what scores less than a fiftieth of the best is left out. With SEMANTIC and SUBSTRING none.
    * </pre>
    *
    * <code>optional double min_score = 5 [json_name = "minScore"];</code>
@@ -193,7 +195,9 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * SEMANTIC only: the least cosine of an entry, from -1 to 1. Default: none.
+   * The least score of an entry, from 0 to 1; with SEMANTIC from -1. 0 leaves out none (SEMANTIC: -1). Default: with RANKED and
+   * HYBRID an answer whose best entry scores below 0.1 is empty, for then the query has nothing to do with what is there; of
+   * another what scores less than a fiftieth of the best is left out. With SEMANTIC and SUBSTRING none.
    * </pre>
    *
    * <code>optional double min_score = 5 [json_name = "minScore"];</code>
@@ -1103,7 +1107,7 @@ private static final long serialVersionUID = 0L;
     private int mode_ = 0;
     /**
      * <pre>
-     * How it is understood. Default: HYBRID where the server has an embedder, else RANKED.
+     * How it is understood. Default: AUTO.
      * </pre>
      *
      * <code>.threadkeep.v1.SearchMode mode = 3 [json_name = "mode"];</code>
@@ -1114,7 +1118,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * How it is understood. Default: HYBRID where the server has an embedder, else RANKED.
+     * How it is understood. Default: AUTO.
      * </pre>
      *
      * <code>.threadkeep.v1.SearchMode mode = 3 [json_name = "mode"];</code>
@@ -1129,7 +1133,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * How it is understood. Default: HYBRID where the server has an embedder, else RANKED.
+     * How it is understood. Default: AUTO.
      * </pre>
      *
      * <code>.threadkeep.v1.SearchMode mode = 3 [json_name = "mode"];</code>
@@ -1142,7 +1146,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * How it is understood. Default: HYBRID where the server has an embedder, else RANKED.
+     * How it is understood. Default: AUTO.
      * </pre>
      *
      * <code>.threadkeep.v1.SearchMode mode = 3 [json_name = "mode"];</code>
@@ -1158,7 +1162,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * How it is understood. Default: HYBRID where the server has an embedder, else RANKED.
+     * How it is understood. Default: AUTO.
      * </pre>
      *
      * <code>.threadkeep.v1.SearchMode mode = 3 [json_name = "mode"];</code>
@@ -1221,7 +1225,9 @@ private static final long serialVersionUID = 0L;
     private double minScore_ ;
     /**
      * <pre>
-     * SEMANTIC only: the least cosine of an entry, from -1 to 1. Default: none.
+     * The least score of an entry, from 0 to 1; with SEMANTIC from -1. 0 leaves out none (SEMANTIC: -1). Default: with RANKED and
+     * HYBRID an answer whose best entry scores below 0.1 is empty, for then the query has nothing to do with what is there; of
+     * another what scores less than a fiftieth of the best is left out. With SEMANTIC and SUBSTRING none.
      * </pre>
      *
      * <code>optional double min_score = 5 [json_name = "minScore"];</code>
@@ -1233,7 +1239,9 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * SEMANTIC only: the least cosine of an entry, from -1 to 1. Default: none.
+     * The least score of an entry, from 0 to 1; with SEMANTIC from -1. 0 leaves out none (SEMANTIC: -1). Default: with RANKED and
+     * HYBRID an answer whose best entry scores below 0.1 is empty, for then the query has nothing to do with what is there; of
+     * another what scores less than a fiftieth of the best is left out. With SEMANTIC and SUBSTRING none.
      * </pre>
      *
      * <code>optional double min_score = 5 [json_name = "minScore"];</code>
@@ -1245,7 +1253,9 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * SEMANTIC only: the least cosine of an entry, from -1 to 1. Default: none.
+     * The least score of an entry, from 0 to 1; with SEMANTIC from -1. 0 leaves out none (SEMANTIC: -1). Default: with RANKED and
+     * HYBRID an answer whose best entry scores below 0.1 is empty, for then the query has nothing to do with what is there; of
+     * another what scores less than a fiftieth of the best is left out. With SEMANTIC and SUBSTRING none.
      * </pre>
      *
      * <code>optional double min_score = 5 [json_name = "minScore"];</code>
@@ -1261,7 +1271,9 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * SEMANTIC only: the least cosine of an entry, from -1 to 1. Default: none.
+     * The least score of an entry, from 0 to 1; with SEMANTIC from -1. 0 leaves out none (SEMANTIC: -1). Default: with RANKED and
+     * HYBRID an answer whose best entry scores below 0.1 is empty, for then the query has nothing to do with what is there; of
+     * another what scores less than a fiftieth of the best is left out. With SEMANTIC and SUBSTRING none.
      * </pre>
      *
      * <code>optional double min_score = 5 [json_name = "minScore"];</code>

@@ -59,7 +59,7 @@ public interface SearchMemoryRequestOrBuilder extends
 
   /**
    * <pre>
-   * How it is understood. Default: HYBRID where the server has an embedder, else RANKED.
+   * How it is understood. Default: AUTO.
    * </pre>
    *
    * <code>.threadkeep.v1.SearchMode mode = 3 [json_name = "mode"];</code>
@@ -68,7 +68,7 @@ public interface SearchMemoryRequestOrBuilder extends
   int getModeValue();
   /**
    * <pre>
-   * How it is understood. Default: HYBRID where the server has an embedder, else RANKED.
+   * How it is understood. Default: AUTO.
    * </pre>
    *
    * <code>.threadkeep.v1.SearchMode mode = 3 [json_name = "mode"];</code>
@@ -89,7 +89,9 @@ public interface SearchMemoryRequestOrBuilder extends
 
   /**
    * <pre>
-   * SEMANTIC only: the least cosine of an entry, from -1 to 1. Default: none.
+   * The least score of an entry, from 0 to 1; with SEMANTIC from -1. 0 leaves out none (SEMANTIC: -1). Default: with RANKED and
+   * HYBRID an answer whose best entry scores below 0.1 is empty, for then the query has nothing to do with what is there; of
+   * another what scores less than a fiftieth of the best is left out. With SEMANTIC and SUBSTRING none.
    * </pre>
    *
    * <code>optional double min_score = 5 [json_name = "minScore"];</code>
@@ -98,7 +100,9 @@ public interface SearchMemoryRequestOrBuilder extends
   boolean hasMinScore();
   /**
    * <pre>
-   * SEMANTIC only: the least cosine of an entry, from -1 to 1. Default: none.
+   * The least score of an entry, from 0 to 1; with SEMANTIC from -1. 0 leaves out none (SEMANTIC: -1). Default: with RANKED and
+   * HYBRID an answer whose best entry scores below 0.1 is empty, for then the query has nothing to do with what is there; of
+   * another what scores less than a fiftieth of the best is left out. With SEMANTIC and SUBSTRING none.
    * </pre>
    *
    * <code>optional double min_score = 5 [json_name = "minScore"];</code>

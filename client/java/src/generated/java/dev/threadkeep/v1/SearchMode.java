@@ -17,8 +17,7 @@ public enum SearchMode
     implements com.google.protobuf.ProtocolMessageEnum {
   /**
    * <pre>
-   * The call's default: of events SEARCH_MODE_SUBSTRING; of memories SEARCH_MODE_HYBRID where the server has an embedder,
-   * else SEARCH_MODE_RANKED.
+   * The same as SEARCH_MODE_AUTO.
    * </pre>
    *
    * <code>SEARCH_MODE_UNSPECIFIED = 0;</code>
@@ -60,6 +59,16 @@ public enum SearchMode
    * <code>SEARCH_MODE_HYBRID = 4;</code>
    */
   SEARCH_MODE_HYBRID(4),
+  /**
+   * <pre>
+   * The server chooses: SUBSTRING where the whole query is in double quotes (which are removed) or has no letter and no digit,
+   * else HYBRID where the server has an embedder, else RANKED. A numbered page makes it SUBSTRING; recency, reference_time,
+   * grouping and fields other than the text make it one that ranks, quoted or not. The response says which.
+   * </pre>
+   *
+   * <code>SEARCH_MODE_AUTO = 5;</code>
+   */
+  SEARCH_MODE_AUTO(5),
   UNRECOGNIZED(-1),
   ;
 
@@ -74,8 +83,7 @@ public enum SearchMode
   }
   /**
    * <pre>
-   * The call's default: of events SEARCH_MODE_SUBSTRING; of memories SEARCH_MODE_HYBRID where the server has an embedder,
-   * else SEARCH_MODE_RANKED.
+   * The same as SEARCH_MODE_AUTO.
    * </pre>
    *
    * <code>SEARCH_MODE_UNSPECIFIED = 0;</code>
@@ -117,6 +125,16 @@ public enum SearchMode
    * <code>SEARCH_MODE_HYBRID = 4;</code>
    */
   public static final int SEARCH_MODE_HYBRID_VALUE = 4;
+  /**
+   * <pre>
+   * The server chooses: SUBSTRING where the whole query is in double quotes (which are removed) or has no letter and no digit,
+   * else HYBRID where the server has an embedder, else RANKED. A numbered page makes it SUBSTRING; recency, reference_time,
+   * grouping and fields other than the text make it one that ranks, quoted or not. The response says which.
+   * </pre>
+   *
+   * <code>SEARCH_MODE_AUTO = 5;</code>
+   */
+  public static final int SEARCH_MODE_AUTO_VALUE = 5;
 
 
   public final int getNumber() {
@@ -148,6 +166,7 @@ public enum SearchMode
       case 2: return SEARCH_MODE_RANKED;
       case 3: return SEARCH_MODE_SEMANTIC;
       case 4: return SEARCH_MODE_HYBRID;
+      case 5: return SEARCH_MODE_AUTO;
       default: return null;
     }
   }

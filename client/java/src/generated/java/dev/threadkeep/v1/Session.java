@@ -151,7 +151,7 @@ private static final long serialVersionUID = 0L;
   private com.google.protobuf.Timestamp createTime_;
   /**
    * <pre>
-   * OUTPUT_ONLY. When it was created.
+   * OUTPUT_ONLY. When it was created, or the time that CreateSession gave for when the conversation began.
    * </pre>
    *
    * <code>.google.protobuf.Timestamp create_time = 3 [json_name = "createTime"];</code>
@@ -163,7 +163,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * OUTPUT_ONLY. When it was created.
+   * OUTPUT_ONLY. When it was created, or the time that CreateSession gave for when the conversation began.
    * </pre>
    *
    * <code>.google.protobuf.Timestamp create_time = 3 [json_name = "createTime"];</code>
@@ -175,7 +175,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * OUTPUT_ONLY. When it was created.
+   * OUTPUT_ONLY. When it was created, or the time that CreateSession gave for when the conversation began.
    * </pre>
    *
    * <code>.google.protobuf.Timestamp create_time = 3 [json_name = "createTime"];</code>
@@ -1583,7 +1583,7 @@ java.lang.String defaultValue) {
         com.google.protobuf.Timestamp, com.google.protobuf.Timestamp.Builder, com.google.protobuf.TimestampOrBuilder> createTimeBuilder_;
     /**
      * <pre>
-     * OUTPUT_ONLY. When it was created.
+     * OUTPUT_ONLY. When it was created, or the time that CreateSession gave for when the conversation began.
      * </pre>
      *
      * <code>.google.protobuf.Timestamp create_time = 3 [json_name = "createTime"];</code>
@@ -1594,7 +1594,7 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * OUTPUT_ONLY. When it was created.
+     * OUTPUT_ONLY. When it was created, or the time that CreateSession gave for when the conversation began.
      * </pre>
      *
      * <code>.google.protobuf.Timestamp create_time = 3 [json_name = "createTime"];</code>
@@ -1609,7 +1609,7 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * OUTPUT_ONLY. When it was created.
+     * OUTPUT_ONLY. When it was created, or the time that CreateSession gave for when the conversation began.
      * </pre>
      *
      * <code>.google.protobuf.Timestamp create_time = 3 [json_name = "createTime"];</code>
@@ -1629,7 +1629,7 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * OUTPUT_ONLY. When it was created.
+     * OUTPUT_ONLY. When it was created, or the time that CreateSession gave for when the conversation began.
      * </pre>
      *
      * <code>.google.protobuf.Timestamp create_time = 3 [json_name = "createTime"];</code>
@@ -1647,7 +1647,7 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * OUTPUT_ONLY. When it was created.
+     * OUTPUT_ONLY. When it was created, or the time that CreateSession gave for when the conversation began.
      * </pre>
      *
      * <code>.google.protobuf.Timestamp create_time = 3 [json_name = "createTime"];</code>
@@ -1672,7 +1672,7 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * OUTPUT_ONLY. When it was created.
+     * OUTPUT_ONLY. When it was created, or the time that CreateSession gave for when the conversation began.
      * </pre>
      *
      * <code>.google.protobuf.Timestamp create_time = 3 [json_name = "createTime"];</code>
@@ -1689,7 +1689,7 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * OUTPUT_ONLY. When it was created.
+     * OUTPUT_ONLY. When it was created, or the time that CreateSession gave for when the conversation began.
      * </pre>
      *
      * <code>.google.protobuf.Timestamp create_time = 3 [json_name = "createTime"];</code>
@@ -1701,7 +1701,7 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * OUTPUT_ONLY. When it was created.
+     * OUTPUT_ONLY. When it was created, or the time that CreateSession gave for when the conversation began.
      * </pre>
      *
      * <code>.google.protobuf.Timestamp create_time = 3 [json_name = "createTime"];</code>
@@ -1716,7 +1716,7 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * OUTPUT_ONLY. When it was created.
+     * OUTPUT_ONLY. When it was created, or the time that CreateSession gave for when the conversation began.
      * </pre>
      *
      * <code>.google.protobuf.Timestamp create_time = 3 [json_name = "createTime"];</code>

@@ -59,7 +59,7 @@ public interface SessionOrBuilder extends
 
   /**
    * <pre>
-   * OUTPUT_ONLY. When it was created.
+   * OUTPUT_ONLY. When it was created, or the time that CreateSession gave for when the conversation began.
    * </pre>
    *
    * <code>.google.protobuf.Timestamp create_time = 3 [json_name = "createTime"];</code>
@@ -68,7 +68,7 @@ public interface SessionOrBuilder extends
   boolean hasCreateTime();
   /**
    * <pre>
-   * OUTPUT_ONLY. When it was created.
+   * OUTPUT_ONLY. When it was created, or the time that CreateSession gave for when the conversation began.
    * </pre>
    *
    * <code>.google.protobuf.Timestamp create_time = 3 [json_name = "createTime"];</code>
@@ -77,7 +77,7 @@ public interface SessionOrBuilder extends
   com.google.protobuf.Timestamp getCreateTime();
   /**
    * <pre>
-   * OUTPUT_ONLY. When it was created.
+   * OUTPUT_ONLY. When it was created, or the time that CreateSession gave for when the conversation began.
    * </pre>
    *
    * <code>.google.protobuf.Timestamp create_time = 3 [json_name = "createTime"];</code>

@@ -294,7 +294,7 @@ public final class SessionServiceGrpc {
 
     /**
      * <pre>
-     * Lists sessions, newest created first. The cost of a page does not grow with the number of sessions.
+     * Lists sessions by create_time, newest first. The cost of a page does not grow with the number of sessions.
      * Errors: INVALID_FIELD, INVALID_PAGE_TOKEN.
      * </pre>
      */
@@ -325,7 +325,8 @@ public final class SessionServiceGrpc {
 
     /**
      * <pre>
-     * Deletes sessions whose expire_time has passed, at most 1,000 a call. The server does it by itself too.
+     * Deletes sessions whose expire_time has passed, at most 1,000 per call. The server also deletes them by itself.
+     * Errors: INVALID_FIELD, PERMISSION_DENIED.
      * </pre>
      */
     default void deleteExpiredSessions(dev.threadkeep.v1.DeleteExpiredSessionsRequest request,
@@ -391,7 +392,7 @@ public final class SessionServiceGrpc {
 
     /**
      * <pre>
-     * Lists sessions, newest created first. The cost of a page does not grow with the number of sessions.
+     * Lists sessions by create_time, newest first. The cost of a page does not grow with the number of sessions.
      * Errors: INVALID_FIELD, INVALID_PAGE_TOKEN.
      * </pre>
      */
@@ -425,7 +426,8 @@ public final class SessionServiceGrpc {
 
     /**
      * <pre>
-     * Deletes sessions whose expire_time has passed, at most 1,000 a call. The server does it by itself too.
+     * Deletes sessions whose expire_time has passed, at most 1,000 per call. The server also deletes them by itself.
+     * Errors: INVALID_FIELD, PERMISSION_DENIED.
      * </pre>
      */
     public void deleteExpiredSessions(dev.threadkeep.v1.DeleteExpiredSessionsRequest request,
@@ -476,7 +478,7 @@ public final class SessionServiceGrpc {
 
     /**
      * <pre>
-     * Lists sessions, newest created first. The cost of a page does not grow with the number of sessions.
+     * Lists sessions by create_time, newest first. The cost of a page does not grow with the number of sessions.
      * Errors: INVALID_FIELD, INVALID_PAGE_TOKEN.
      * </pre>
      */
@@ -507,7 +509,8 @@ public final class SessionServiceGrpc {
 
     /**
      * <pre>
-     * Deletes sessions whose expire_time has passed, at most 1,000 a call. The server does it by itself too.
+     * Deletes sessions whose expire_time has passed, at most 1,000 per call. The server also deletes them by itself.
+     * Errors: INVALID_FIELD, PERMISSION_DENIED.
      * </pre>
      */
     public dev.threadkeep.v1.DeleteExpiredSessionsResponse deleteExpiredSessions(dev.threadkeep.v1.DeleteExpiredSessionsRequest request) throws io.grpc.StatusException {
@@ -557,7 +560,7 @@ public final class SessionServiceGrpc {
 
     /**
      * <pre>
-     * Lists sessions, newest created first. The cost of a page does not grow with the number of sessions.
+     * Lists sessions by create_time, newest first. The cost of a page does not grow with the number of sessions.
      * Errors: INVALID_FIELD, INVALID_PAGE_TOKEN.
      * </pre>
      */
@@ -588,7 +591,8 @@ public final class SessionServiceGrpc {
 
     /**
      * <pre>
-     * Deletes sessions whose expire_time has passed, at most 1,000 a call. The server does it by itself too.
+     * Deletes sessions whose expire_time has passed, at most 1,000 per call. The server also deletes them by itself.
+     * Errors: INVALID_FIELD, PERMISSION_DENIED.
      * </pre>
      */
     public dev.threadkeep.v1.DeleteExpiredSessionsResponse deleteExpiredSessions(dev.threadkeep.v1.DeleteExpiredSessionsRequest request) {
@@ -640,7 +644,7 @@ public final class SessionServiceGrpc {
 
     /**
      * <pre>
-     * Lists sessions, newest created first. The cost of a page does not grow with the number of sessions.
+     * Lists sessions by create_time, newest first. The cost of a page does not grow with the number of sessions.
      * Errors: INVALID_FIELD, INVALID_PAGE_TOKEN.
      * </pre>
      */
@@ -674,7 +678,8 @@ public final class SessionServiceGrpc {
 
     /**
      * <pre>
-     * Deletes sessions whose expire_time has passed, at most 1,000 a call. The server does it by itself too.
+     * Deletes sessions whose expire_time has passed, at most 1,000 per call. The server also deletes them by itself.
+     * Errors: INVALID_FIELD, PERMISSION_DENIED.
      * </pre>
      */
     public com.google.common.util.concurrent.ListenableFuture<dev.threadkeep.v1.DeleteExpiredSessionsResponse> deleteExpiredSessions(

@@ -123,7 +123,7 @@ public final class SessionServiceOuterClass {
       " \001(\0132\031.google.protobuf.DurationH\000R\003ttl\022=" +
       "\n\013expire_time\030\002 \001(\0132\032.google.protobuf.Ti" +
       "mestampH\000R\nexpireTime\022%\n\rnever_expires\030\003" +
-      " \001(\010H\000R\014neverExpiresB\006\n\004kind\"\361\002\n\024CreateS" +
+      " \001(\010H\000R\014neverExpiresB\006\n\004kind\"\256\003\n\024CreateS" +
       "essionRequest\0223\n\007session\030\001 \001(\0132\031.threadk" +
       "eep.v1.SessionRefR\007session\022-\n\006expiry\030\002 \001" +
       "(\0132\025.threadkeep.v1.ExpiryR\006expiry\022#\n\rmet" +
@@ -131,61 +131,65 @@ public final class SessionServiceOuterClass {
       "\030\004 \003(\0132/.threadkeep.v1.CreateSessionRequ" +
       "est.LabelsEntryR\006labels\022\'\n\017return_existi" +
       "ng\030\005 \001(\010R\016returnExisting\022#\n\rcontext_byte" +
-      "s\030\006 \001(\003R\014contextBytes\0329\n\013LabelsEntry\022\020\n\003" +
-      "key\030\001 \001(\tR\003key\022\024\n\005value\030\002 \001(\tR\005value:\0028\001" +
-      "\"c\n\025CreateSessionResponse\0220\n\007session\030\001 \001" +
-      "(\0132\026.threadkeep.v1.SessionR\007session\022\030\n\007c" +
-      "reated\030\002 \001(\010R\007created\"H\n\021GetSessionReque" +
-      "st\0223\n\007session\030\001 \001(\0132\031.threadkeep.v1.Sess" +
-      "ionRefR\007session\"F\n\022GetSessionResponse\0220\n" +
-      "\007session\030\001 \001(\0132\026.threadkeep.v1.SessionR\007" +
-      "session\"\214\002\n\023ListSessionsRequest\022\025\n\003app\030\001" +
-      " \001(\tH\000R\003app\210\001\001\022\027\n\007user_id\030\002 \001(\tR\006userId\022" +
-      "F\n\006labels\030\003 \003(\0132..threadkeep.v1.ListSess" +
-      "ionsRequest.LabelsEntryR\006labels\022\033\n\tpage_" +
-      "size\030\004 \001(\005R\010pageSize\022\035\n\npage_token\030\005 \001(\t" +
-      "R\tpageToken\0329\n\013LabelsEntry\022\020\n\003key\030\001 \001(\tR" +
-      "\003key\022\024\n\005value\030\002 \001(\tR\005value:\0028\001B\006\n\004_app\"r" +
-      "\n\024ListSessionsResponse\0222\n\010sessions\030\001 \003(\013" +
-      "2\026.threadkeep.v1.SessionR\010sessions\022&\n\017ne" +
-      "xt_page_token\030\002 \001(\tR\rnextPageToken\"\205\003\n\024U" +
-      "pdateSessionRequest\0223\n\007session\030\001 \001(\0132\031.t" +
-      "hreadkeep.v1.SessionRefR\007session\022;\n\013upda" +
-      "te_mask\030\002 \001(\0132\032.google.protobuf.FieldMas" +
-      "kR\nupdateMask\022-\n\006expiry\030\003 \001(\0132\025.threadke" +
-      "ep.v1.ExpiryR\006expiry\022#\n\rmetadata_json\030\004 " +
-      "\001(\tR\014metadataJson\022G\n\006labels\030\005 \003(\0132/.thre" +
-      "adkeep.v1.UpdateSessionRequest.LabelsEnt" +
-      "ryR\006labels\022#\n\rcontext_bytes\030\006 \001(\003R\014conte" +
-      "xtBytes\0329\n\013LabelsEntry\022\020\n\003key\030\001 \001(\tR\003key" +
-      "\022\024\n\005value\030\002 \001(\tR\005value:\0028\001\"I\n\025UpdateSess" +
-      "ionResponse\0220\n\007session\030\001 \001(\0132\026.threadkee" +
-      "p.v1.SessionR\007session\"K\n\024DeleteSessionRe" +
-      "quest\0223\n\007session\030\001 \001(\0132\031.threadkeep.v1.S" +
-      "essionRefR\007session\"X\n\025DeleteSessionRespo" +
-      "nse\022\030\n\007deleted\030\001 \001(\010R\007deleted\022%\n\016deleted" +
-      "_events\030\002 \001(\003R\rdeletedEvents\"\036\n\034DeleteEx" +
-      "piredSessionsRequest\"^\n\035DeleteExpiredSes" +
-      "sionsResponse\022)\n\020deleted_sessions\030\001 \001(\003R" +
-      "\017deletedSessions\022\022\n\004more\030\002 \001(\010R\004more2\342\004\n" +
-      "\016SessionService\022_\n\rCreateSession\022#.threa" +
-      "dkeep.v1.CreateSessionRequest\032$.threadke" +
-      "ep.v1.CreateSessionResponse\"\003\220\002\000\022V\n\nGetS" +
-      "ession\022 .threadkeep.v1.GetSessionRequest" +
-      "\032!.threadkeep.v1.GetSessionResponse\"\003\220\002\001" +
-      "\022\\\n\014ListSessions\022\".threadkeep.v1.ListSes" +
-      "sionsRequest\032#.threadkeep.v1.ListSession" +
-      "sResponse\"\003\220\002\001\022_\n\rUpdateSession\022#.thread" +
-      "keep.v1.UpdateSessionRequest\032$.threadkee" +
-      "p.v1.UpdateSessionResponse\"\003\220\002\002\022_\n\rDelet" +
-      "eSession\022#.threadkeep.v1.DeleteSessionRe" +
-      "quest\032$.threadkeep.v1.DeleteSessionRespo" +
-      "nse\"\003\220\002\002\022w\n\025DeleteExpiredSessions\022+.thre" +
-      "adkeep.v1.DeleteExpiredSessionsRequest\032," +
-      ".threadkeep.v1.DeleteExpiredSessionsResp" +
-      "onse\"\003\220\002\002BU\n\021dev.threadkeep.v1P\001Z>github" +
-      ".com/threadkeep/threadkeep-go/threadkeep" +
-      "/v1;threadkeepv1b\006proto3"
+      "s\030\006 \001(\003R\014contextBytes\022;\n\013create_time\030\007 \001" +
+      "(\0132\032.google.protobuf.TimestampR\ncreateTi" +
+      "me\0329\n\013LabelsEntry\022\020\n\003key\030\001 \001(\tR\003key\022\024\n\005v" +
+      "alue\030\002 \001(\tR\005value:\0028\001\"c\n\025CreateSessionRe" +
+      "sponse\0220\n\007session\030\001 \001(\0132\026.threadkeep.v1." +
+      "SessionR\007session\022\030\n\007created\030\002 \001(\010R\007creat" +
+      "ed\"H\n\021GetSessionRequest\0223\n\007session\030\001 \001(\013" +
+      "2\031.threadkeep.v1.SessionRefR\007session\"F\n\022" +
+      "GetSessionResponse\0220\n\007session\030\001 \001(\0132\026.th" +
+      "readkeep.v1.SessionR\007session\"\214\002\n\023ListSes" +
+      "sionsRequest\022\025\n\003app\030\001 \001(\tH\000R\003app\210\001\001\022\027\n\007u" +
+      "ser_id\030\002 \001(\tR\006userId\022F\n\006labels\030\003 \003(\0132..t" +
+      "hreadkeep.v1.ListSessionsRequest.LabelsE" +
+      "ntryR\006labels\022\033\n\tpage_size\030\004 \001(\005R\010pageSiz" +
+      "e\022\035\n\npage_token\030\005 \001(\tR\tpageToken\0329\n\013Labe" +
+      "lsEntry\022\020\n\003key\030\001 \001(\tR\003key\022\024\n\005value\030\002 \001(\t" +
+      "R\005value:\0028\001B\006\n\004_app\"r\n\024ListSessionsRespo" +
+      "nse\0222\n\010sessions\030\001 \003(\0132\026.threadkeep.v1.Se" +
+      "ssionR\010sessions\022&\n\017next_page_token\030\002 \001(\t" +
+      "R\rnextPageToken\"\205\003\n\024UpdateSessionRequest" +
+      "\0223\n\007session\030\001 \001(\0132\031.threadkeep.v1.Sessio" +
+      "nRefR\007session\022;\n\013update_mask\030\002 \001(\0132\032.goo" +
+      "gle.protobuf.FieldMaskR\nupdateMask\022-\n\006ex" +
+      "piry\030\003 \001(\0132\025.threadkeep.v1.ExpiryR\006expir" +
+      "y\022#\n\rmetadata_json\030\004 \001(\tR\014metadataJson\022G" +
+      "\n\006labels\030\005 \003(\0132/.threadkeep.v1.UpdateSes" +
+      "sionRequest.LabelsEntryR\006labels\022#\n\rconte" +
+      "xt_bytes\030\006 \001(\003R\014contextBytes\0329\n\013LabelsEn" +
+      "try\022\020\n\003key\030\001 \001(\tR\003key\022\024\n\005value\030\002 \001(\tR\005va" +
+      "lue:\0028\001\"I\n\025UpdateSessionResponse\0220\n\007sess" +
+      "ion\030\001 \001(\0132\026.threadkeep.v1.SessionR\007sessi" +
+      "on\"K\n\024DeleteSessionRequest\0223\n\007session\030\001 " +
+      "\001(\0132\031.threadkeep.v1.SessionRefR\007session\"" +
+      "X\n\025DeleteSessionResponse\022\030\n\007deleted\030\001 \001(" +
+      "\010R\007deleted\022%\n\016deleted_events\030\002 \001(\003R\rdele" +
+      "tedEvents\"\212\001\n\034DeleteExpiredSessionsReque" +
+      "st\0222\n\006before\030\001 \001(\0132\032.google.protobuf.Tim" +
+      "estampR\006before\022\025\n\003app\030\002 \001(\tH\000R\003app\210\001\001\022\027\n" +
+      "\007user_id\030\003 \001(\tR\006userIdB\006\n\004_app\"^\n\035Delete" +
+      "ExpiredSessionsResponse\022)\n\020deleted_sessi" +
+      "ons\030\001 \001(\003R\017deletedSessions\022\022\n\004more\030\002 \001(\010" +
+      "R\004more2\342\004\n\016SessionService\022_\n\rCreateSessi" +
+      "on\022#.threadkeep.v1.CreateSessionRequest\032" +
+      "$.threadkeep.v1.CreateSessionResponse\"\003\220" +
+      "\002\000\022V\n\nGetSession\022 .threadkeep.v1.GetSess" +
+      "ionRequest\032!.threadkeep.v1.GetSessionRes" +
+      "ponse\"\003\220\002\001\022\\\n\014ListSessions\022\".threadkeep." +
+      "v1.ListSessionsRequest\032#.threadkeep.v1.L" +
+      "istSessionsResponse\"\003\220\002\001\022_\n\rUpdateSessio" +
+      "n\022#.threadkeep.v1.UpdateSessionRequest\032$" +
+      ".threadkeep.v1.UpdateSessionResponse\"\003\220\002" +
+      "\002\022_\n\rDeleteSession\022#.threadkeep.v1.Delet" +
+      "eSessionRequest\032$.threadkeep.v1.DeleteSe" +
+      "ssionResponse\"\003\220\002\002\022w\n\025DeleteExpiredSessi" +
+      "ons\022+.threadkeep.v1.DeleteExpiredSession" +
+      "sRequest\032,.threadkeep.v1.DeleteExpiredSe" +
+      "ssionsResponse\"\003\220\002\002BU\n\021dev.threadkeep.v1" +
+      "P\001Z>github.com/threadkeep/threadkeep-go/" +
+      "threadkeep/v1;threadkeepv1b\006proto3"
     };
     descriptor = com.google.protobuf.Descriptors.FileDescriptor
       .internalBuildGeneratedFileFrom(descriptorData,
@@ -206,7 +210,7 @@ public final class SessionServiceOuterClass {
     internal_static_threadkeep_v1_CreateSessionRequest_fieldAccessorTable = new
       com.google.protobuf.GeneratedMessage.FieldAccessorTable(
         internal_static_threadkeep_v1_CreateSessionRequest_descriptor,
-        new java.lang.String[] { "Session", "Expiry", "MetadataJson", "Labels", "ReturnExisting", "ContextBytes", });
+        new java.lang.String[] { "Session", "Expiry", "MetadataJson", "Labels", "ReturnExisting", "ContextBytes", "CreateTime", });
     internal_static_threadkeep_v1_CreateSessionRequest_LabelsEntry_descriptor =
       internal_static_threadkeep_v1_CreateSessionRequest_descriptor.getNestedTypes().get(0);
     internal_static_threadkeep_v1_CreateSessionRequest_LabelsEntry_fieldAccessorTable = new
@@ -284,7 +288,7 @@ public final class SessionServiceOuterClass {
     internal_static_threadkeep_v1_DeleteExpiredSessionsRequest_fieldAccessorTable = new
       com.google.protobuf.GeneratedMessage.FieldAccessorTable(
         internal_static_threadkeep_v1_DeleteExpiredSessionsRequest_descriptor,
-        new java.lang.String[] { });
+        new java.lang.String[] { "Before", "App", "UserId", });
     internal_static_threadkeep_v1_DeleteExpiredSessionsResponse_descriptor =
       getDescriptor().getMessageTypes().get(12);
     internal_static_threadkeep_v1_DeleteExpiredSessionsResponse_fieldAccessorTable = new

@@ -7,7 +7,8 @@ package dev.threadkeep.v1;
 
 /**
  * <pre>
- * Replaces old tool results in the window by stubs that name the original event, which is archived.
+ * Replaces old tool results in the window by stubs that name the original event, which is archived. An event that also calls a tool is
+ * left alone.
  * </pre>
  *
  * Protobuf type {@code threadkeep.v1.TrimToolResults}
@@ -265,7 +266,8 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Replaces old tool results in the window by stubs that name the original event, which is archived.
+   * Replaces old tool results in the window by stubs that name the original event, which is archived. An event that also calls a tool is
+   * left alone.
    * </pre>
    *
    * Protobuf type {@code threadkeep.v1.TrimToolResults}

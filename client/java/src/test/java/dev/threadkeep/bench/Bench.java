@@ -2,7 +2,7 @@ package dev.threadkeep.bench;
 
 import dev.threadkeep.AppendOptions;
 import dev.threadkeep.Events;
-import dev.threadkeep.Threadkeep;
+import dev.threadkeep.ThreadkeepClient;
 import dev.threadkeep.WatchOptions;
 import dev.threadkeep.v1.AppendEventsRequest;
 import dev.threadkeep.v1.CreateIfMissing;
@@ -36,11 +36,11 @@ public final class Bench {
 
   private final String run = UUID.randomUUID().toString();
   private final ManagedChannel channel;
-  private final Threadkeep client;
+  private final ThreadkeepClient client;
 
   private Bench(String address) {
     channel = Grpc.newChannelBuilder(address, InsecureChannelCredentials.create()).maxInboundMessageSize(64 << 20).keepAliveTime(30, TimeUnit.SECONDS).keepAliveTimeout(10, TimeUnit.SECONDS).build();
-    client = Threadkeep.builder().address(address).app("bench").userId(run).timeout(Duration.ofSeconds(30)).build();
+    client = ThreadkeepClient.builder().address(address).app("bench").userId(run).timeout(Duration.ofSeconds(30)).build();
   }
 
   /** Runs it. */

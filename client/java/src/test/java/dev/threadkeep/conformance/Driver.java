@@ -16,7 +16,7 @@ import java.util.stream.Stream;
 public final class Driver {
   private static final PrintStream OUT = new PrintStream(System.out, true, StandardCharsets.UTF_8);
   private static final ExecutorService WORKERS = Executors.newCachedThreadPool();
-  private static final Map<String, Threadkeep> CLIENTS = new ConcurrentHashMap<>();
+  private static final Map<String, ThreadkeepClient> CLIENTS = new ConcurrentHashMap<>();
   /** The watches by their ids; one may be cancelled before it is opened. */
   private static final Map<JsonElement, CompletableFuture<Changes>> WATCHES = new ConcurrentHashMap<>();
 
@@ -35,7 +35,7 @@ public final class Driver {
     }
   }
 
-  private static Map<String, Object> answer(JsonObject p, Threadkeep own) throws IOException {
+  private static Map<String, Object> answer(JsonObject p, ThreadkeepClient own) throws IOException {
     var timeout = p.has("timeout_ms") ? Duration.ofMillis(p.get("timeout_ms").getAsLong()) : null;
     var client = own == null || timeout == null ? own : own.withTimeout(timeout);
     var method = p.has("rpc") ? method("threadkeep.v1." + text(p, "rpc")) : null;
@@ -45,8 +45,8 @@ public final class Driver {
     var how = p.has("strategy") ? CompactionStrategy.parseFrom(bytes(p, "strategy")) : null;
     var ok = new HashMap<String, Object>();
     switch (text(p, "op")) {
-      case "hello" -> ok.putAll(Map.of("language", "java", "version", Threadkeep.VERSION));
-      case "connect" -> CLIENTS.put(text(p, "client"), Threadkeep.builder().address(text(p, "address")).token(text(p, "token"))
+      case "hello" -> ok.putAll(Map.of("language", "java", "version", ThreadkeepClient.VERSION));
+      case "connect" -> CLIENTS.put(text(p, "client"), ThreadkeepClient.builder().address(text(p, "address")).token(text(p, "token"))
           .app(text(p, "app")).userId(text(p, "user_id")).timeout(timeout).build());
       case "close" -> client.close();
       case "call" -> ok.put("response", packed(client.call(method, request)));
@@ -55,6 +55,7 @@ public final class Driver {
       case "context" -> ok.put("response", packed(client.context(session, ContextSpec.parseFrom(bytes(p, "spec")))));
       case "compact" -> ok.put("response", packed(client.compact(session, how)));
       case "compact_with" -> ok.put("response", client.compactWith(session, asked -> text(p, "summary"), how).map(Driver::packed).orElse(""));
+      case "compact_context" -> ok.put("response", packed(compactContext(p, client, session)));
       case "build" -> ok.put("event", packed(build(text(p, "builder"), p.getAsJsonObject("args"))));
       case "watch" -> follow(p, client, request);
       case "cancel" -> WATCHES.computeIfAbsent(p.get("target"), id -> new CompletableFuture<>()).thenAccept(Changes::close);
@@ -73,7 +74,7 @@ public final class Driver {
     return (MethodDescriptor<Object, Object>) methods.filter(one -> one.getFullMethodName().equals(name)).findAny().get();
   }
 
-  private static AppendEventsResponse append(JsonObject p, Threadkeep client, SessionRef session) throws IOException {
+  private static AppendEventsResponse append(JsonObject p, ThreadkeepClient client, SessionRef session) throws IOException {
     var events = new ArrayList<SessionEvent>();
     for (var event : p.getAsJsonArray("events")) {
       events.add(SessionEvent.parseFrom(Base64.getDecoder().decode(event.getAsString())));
@@ -85,20 +86,33 @@ public final class Driver {
     return client.append(session, events, options);
   }
 
-  private static Stream<?> pages(JsonObject p, Threadkeep client, Object request) {
-    Pages<?> pages = request instanceof ListSessionsRequest sessions ? client.sessions(sessions)
+  private static ApplyCompactionResponse compactContext(JsonObject p, ThreadkeepClient client, SessionRef session) throws IOException {
+    var seen = GetContextResponse.parseFrom(bytes(p, "context"));
+    if (session.equals(client.ref(session.getSessionId()))) {
+      return client.compactContext(session.getSessionId(), seen, text(p, "summary"));
+    }
+    var insert = CompactionInsert.newBuilder().addEvents(Events.assistant(text(p, "summary")));
+    return client.compactContext(ApplyCompactionRequest.newBuilder().setSession(session).addInserts(insert).build(), seen);
+  }
+
+  private static All[] all(JsonObject p) {
+    return p.has("all_users") ? new All[] {All.USERS} : new All[0];
+  }
+
+  private static Stream<?> pages(JsonObject p, ThreadkeepClient client, Object request) {
+    Pages<?> pages = request instanceof ListSessionsRequest sessions ? client.sessions(sessions, all(p))
         : request instanceof ListEventsRequest events ? client.events(events)
-        : request instanceof SearchEventsRequest search ? client.search(search)
+        : request instanceof SearchEventsRequest search ? client.search(search, all(p))
         : request instanceof ListMemoriesRequest memories ? new UserMemory(client, memories.getScope()).list(memories)
         : client.compactions((ListCompactionsRequest) request);
     return pages.stream().limit(p.has("limit") ? p.get("limit").getAsLong() : Long.MAX_VALUE);
   }
 
-  private static void follow(JsonObject p, Threadkeep client, Object request) {
+  private static void follow(JsonObject p, ThreadkeepClient client, Object request) {
     var options = p.get("checkpoints").getAsBoolean() ? WatchOptions.DEFAULT.withCheckpoints() : WatchOptions.DEFAULT;
     options = p.has("max_retries") ? options.withMaxRetries(p.get("max_retries").getAsInt()) : options;
     var changes = request instanceof WatchSessionRequest session
-        ? client.watch(session, options) : client.watch((WatchAllRequest) request, options);
+        ? client.watch(session, options) : client.watch((WatchAllRequest) request, options, all(p));
     WATCHES.computeIfAbsent(p.get("id"), id -> new CompletableFuture<>()).complete(changes);
     changes.forEachRemaining(change -> say(p, "item", packed(change)));
   }

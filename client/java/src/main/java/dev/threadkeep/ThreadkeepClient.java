@@ -1,14 +1,16 @@
 package dev.threadkeep;
 
 import dev.threadkeep.v1.AppendEventsResponse;
+import dev.threadkeep.v1.ApplyCompactionRequest;
 import dev.threadkeep.v1.ApplyCompactionResponse;
-import dev.threadkeep.v1.ChangeScope;
 import dev.threadkeep.v1.CompactSessionRequest;
 import dev.threadkeep.v1.CompactSessionResponse;
 import dev.threadkeep.v1.Compaction;
 import dev.threadkeep.v1.CompactionServiceGrpc;
 import dev.threadkeep.v1.CompactionStrategy;
 import dev.threadkeep.v1.ContextSpec;
+import dev.threadkeep.v1.DeleteExpiredSessionsRequest;
+import dev.threadkeep.v1.DeleteExpiredSessionsResponse;
 import dev.threadkeep.v1.EventFilter;
 import dev.threadkeep.v1.EventServiceGrpc;
 import dev.threadkeep.v1.GetContextRequest;
@@ -31,41 +33,32 @@ import dev.threadkeep.v1.SessionRef;
 import dev.threadkeep.v1.SessionServiceGrpc;
 import dev.threadkeep.v1.SubscriptionServiceGrpc;
 import dev.threadkeep.v1.SummaryPrompt;
-import dev.threadkeep.v1.UserScope;
 import dev.threadkeep.v1.WatchAllRequest;
 import dev.threadkeep.v1.WatchAllResponse;
 import dev.threadkeep.v1.WatchSessionRequest;
 import dev.threadkeep.v1.WatchSessionResponse;
-import io.grpc.Channel;
-import io.grpc.MethodDescriptor;
 import java.time.Duration;
 import java.util.List;
 import java.util.Objects;
 import java.util.Optional;
-import java.util.concurrent.CompletableFuture;
 import java.util.function.Function;
 
 /**
  * A client of one server. Share one instance among threads, and close it.
  *
- * <p>A session is an id, which the client completes with its app and user, or a SessionRef, which is taken as it is. Calls that are
- * safe to repeat are repeated up to four times while the server is unavailable.
+ * <p>A session is an id, which the client completes with its app and user, or a SessionRef, which is taken as it is. The client's app
+ * and user also fill what a list, a watch or a search leaves empty, unless it is called with {@link All}. Calls that are safe to repeat
+ * are repeated up to four times while the server is unavailable.
  *
  * <p>Every call may fail with a {@link ThreadkeepException}. Arguments that no request could hold are an IllegalArgumentException or a
  * NullPointerException, calls on a closed client an IllegalStateException.
  */
-public final class Threadkeep implements AutoCloseable {
+public final class ThreadkeepClient extends Calls {
   /** The version of this SDK. */
   public static final String VERSION = "0.1.0";
 
-  private final Connection connection;
-  private final SessionRef whose;
-  private final Duration timeout;
-
-  Threadkeep(Connection connection, SessionRef whose, Duration timeout) {
-    this.connection = connection;
-    this.whose = whose;
-    this.timeout = timeout;
+  ThreadkeepClient(Connection connection, SessionRef whose, Duration timeout) {
+    super(connection, whose, timeout);
   }
 
   /**
@@ -73,14 +66,8 @@ public final class Threadkeep implements AutoCloseable {
    *
    * @return a new builder
    */
-  public static ThreadkeepBuilder builder() {
-    return new ThreadkeepBuilder(System.getenv());
-  }
-
-  /** Closes the connection; calls and watches under way fail with the code CANCELLED. Closing twice does nothing. */
-  @Override
-  public void close() {
-    connection.close();
+  public static ThreadkeepClientBuilder builder() {
+    return new ThreadkeepClientBuilder(System.getenv());
   }
 
   /**
@@ -89,64 +76,8 @@ public final class Threadkeep implements AutoCloseable {
    * @param limit how long a call may take, its retries included; zero is no limit
    * @return a client
    */
-  public Threadkeep withTimeout(Duration limit) {
-    return new Threadkeep(connection, whose, Objects.requireNonNull(limit, "limit"));
-  }
-
-  /**
-   * The session of this client's app and user.
-   *
-   * @param sessionId its id
-   * @return the whole reference
-   */
-  public SessionRef ref(String sessionId) {
-    return whose.toBuilder().setSessionId(sessionId).build();
-  }
-
-  /**
-   * The sessions of this client's app and user; of any app or user if it has none.
-   *
-   * @return what to watch
-   */
-  public ChangeScope scope() {
-    var scope = ChangeScope.newBuilder().setUserId(whose.getUserId());
-    return whose.getApp().isEmpty() ? scope.build() : scope.setApp(whose.getApp()).build();
-  }
-
-  /**
-   * The channel for generated stubs, with this client's credential and retries. Set deadlines yourself, and read errors with
-   * {@link ThreadkeepException#from}.
-   *
-   * @return the channel; it is this client's to close
-   */
-  public Channel channel() {
-    return connection.channel();
-  }
-
-  /**
-   * Calls any unary method of threadkeep.v1, for example {@code client.call(SessionServiceGrpc.getGetSessionMethod(), request)}.
-   *
-   * @param <Q> the request
-   * @param <R> the response
-   * @param method a method of a generated service class
-   * @param request the request, sent as it is
-   * @return the response
-   */
-  public <Q, R> R call(MethodDescriptor<Q, R> method, Q request) {
-    return connection.call(method, request, timeout);
-  }
-
-  /**
-   * The same without waiting. Give events that are appended their ids, with {@link Events#withIds(List)}.
-   *
-   * @param <Q> the request
-   * @param <R> the response
-   * @param method a method of a generated service class
-   * @param request the request, sent as it is
-   * @return the response to come, or a ThreadkeepException; cancelling it cancels the call
-   */
-  public <Q, R> CompletableFuture<R> callAsync(MethodDescriptor<Q, R> method, Q request) {
-    return connection.callAsync(method, request, timeout);
+  public ThreadkeepClient withTimeout(Duration limit) {
+    return new ThreadkeepClient(connection, whose, Objects.requireNonNull(limit, "limit"));
   }
 
   /**
@@ -210,23 +141,37 @@ public final class Threadkeep implements AutoCloseable {
   }
 
   /**
-   * All sessions of this client's user and app, newest first; of any user or app if it has none.
+   * All sessions of this client's user and app, newest first. See {@link #sessions(ListSessionsRequest, All...)}.
    *
    * @return the sessions, page after page
    */
   public Pages<Session> sessions() {
-    var request = ListSessionsRequest.newBuilder().setUserId(whose.getUserId());
-    return sessions(whose.getApp().isEmpty() ? request.build() : request.setApp(whose.getApp()).build());
+    return sessions(ListSessionsRequest.getDefaultInstance());
   }
 
   /**
-   * All sessions that a request finds.
+   * All sessions that a request finds, newest first. A user or app that it does not set is this client's; an app that is set to "" is the
+   * sessions without an app.
    *
-   * @param request whose sessions, with which labels, how many a page
+   * @param request with which labels, of whom, how many a page
+   * @param all {@link All#USERS} for every user, {@link All#APPS} for every app
    * @return the sessions, page after page
    */
-  public Pages<Session> sessions(ListSessionsRequest request) {
-    return Pages.of(this, SessionServiceGrpc.getListSessionsMethod(), request, ListSessionsResponse::getSessionsList);
+  public Pages<Session> sessions(ListSessionsRequest request, All... all) {
+    var own = Scopes.narrowed(request, whose, all);
+    return Pages.of(this, SessionServiceGrpc.getListSessionsMethod(), own, ListSessionsResponse::getSessionsList);
+  }
+
+  /**
+   * Deletes sessions that have expired, at most 1,000 a call. A user or app that the request does not set is this client's. The server
+   * also deletes them by itself.
+   *
+   * @param request expired when, of whom
+   * @param all {@link All#USERS} for every user, {@link All#APPS} for every app
+   * @return how many were deleted, and whether more are left
+   */
+  public DeleteExpiredSessionsResponse deleteExpiredSessions(DeleteExpiredSessionsRequest request, All... all) {
+    return call(SessionServiceGrpc.getDeleteExpiredSessionsMethod(), Scopes.narrowed(request, whose, all));
   }
 
   /**
@@ -251,28 +196,28 @@ public final class Threadkeep implements AutoCloseable {
   }
 
   /**
-   * The events of this client's user, in its app or in any if it has none, whose text holds the query, oldest first.
+   * The events of this client's user and app that answer a query. See {@link #search(SearchEventsRequest, All...)}.
    *
-   * @param query a literal text in any case, at most 1,024 characters
+   * @param query what to look for, at most 1,024 characters
    * @return the events and their sessions, page after page
    */
   public Pages<SearchHit> search(String query) {
-    var user = UserScope.newBuilder().setUserId(whose.getUserId());
-    if (!whose.getApp().isEmpty()) {
-      user.setApp(whose.getApp());
-    }
-    return search(SearchEventsRequest.newBuilder().setUser(user).setQuery(query).build());
+    return search(SearchEventsRequest.newBuilder().setQuery(query).build());
   }
 
   /**
-   * All hits that a request finds: by default literal text, oldest first; with SEARCH_MODE_RANKED what answers a question, best first,
-   * of which you take as many as are of use. Reasons to fail: SESSION_NOT_FOUND, EMBEDDER_NOT_CONFIGURED, EMBEDDER_FAILED.
+   * All hits that a request finds. Without a mode the server picks how to search (SEARCH_MODE_AUTO). Best first: take as many as are of
+   * use; with SEARCH_MODE_SUBSTRING oldest first. Without a scope it is of this client's user and app, and so is what a scope of a user
+   * leaves empty. Reasons to fail: SESSION_NOT_FOUND, EMBEDDER_NOT_CONFIGURED, EMBEDDER_FAILED.
    *
-   * @param request where to look, for what and how, how many a page
+   * @param request for what, where, how, how many a page
+   * @param all {@link All#USERS} for every user of the app, {@link All#APPS} for every app of the user; both are an
+   *     IllegalArgumentException
    * @return the events and their sessions, page after page
    */
-  public Pages<SearchHit> search(SearchEventsRequest request) {
-    return Pages.of(this, RecallServiceGrpc.getSearchEventsMethod(), request, SearchEventsResponse::getHitsList);
+  public Pages<SearchHit> search(SearchEventsRequest request, All... all) {
+    var own = Scopes.narrowed(request, whose, all);
+    return Pages.of(this, RecallServiceGrpc.getSearchEventsMethod(), own, SearchEventsResponse::getHitsList);
   }
 
   /**
@@ -281,7 +226,17 @@ public final class Threadkeep implements AutoCloseable {
    * @return what is remembered across sessions
    */
   public UserMemory memory() {
-    return new UserMemory(this, MemoryScope.newBuilder().setApp(whose.getApp()).setUserId(whose.getUserId()).build());
+    return memory(whose.getUserId());
+  }
+
+  /**
+   * The long-term memory of a user in this client's app. Makes no call.
+   *
+   * @param userId the user
+   * @return what is remembered across sessions
+   */
+  public UserMemory memory(String userId) {
+    return new UserMemory(this, MemoryScope.newBuilder().setApp(whose.getApp()).setUserId(userId).build());
   }
 
   /**
@@ -327,6 +282,46 @@ public final class Threadkeep implements AutoCloseable {
     var request = CompactSessionRequest.newBuilder().setSession(session);
     Optional.ofNullable(strategy).ifPresent(request::setStrategy);
     return call(CompactionServiceGrpc.getCompactSessionMethod(), request.build());
+  }
+
+  /**
+   * Replaces what a context held by a summary of it. See {@link #compactContext(ApplyCompactionRequest, GetContextResponse)}.
+   *
+   * @param session the session's id
+   * @param seen what {@link #context(String)} returned
+   * @param summary the text of the summary, which becomes a turn of two events, as the server's summaries are
+   * @return what was applied
+   * @throws IllegalArgumentException if the summary is blank
+   */
+  public ApplyCompactionResponse compactContext(String session, GetContextResponse seen, String summary) {
+    return compactContext(ApplyCompactionRequest.newBuilder().setSession(ref(session)).addInserts(Compactor.summary(summary)).build(), seen);
+  }
+
+  /**
+   * Replaces what a context held by the inserts of a request. Only what {@code seen} held is archived: what its size or filters left out
+   * and what was appended since stay in the window. Nothing is deleted. The context sets the request's expected_window_version, from_seq
+   * and through_seq. Reasons to fail: SESSION_NOT_FOUND, NOTHING_TO_COMPACT, and VERSION_MISMATCH after another compaction: read the
+   * context again.
+   *
+   * @param request the session, what takes the place, and the strategy for the record; inserted events are marked as synthetic
+   * @param seen what {@link #context(SessionRef, ContextSpec)} returned
+   * @return what was applied
+   * @throws ThreadkeepException NOTHING_TO_COMPACT, before anything is sent, if nothing of the context may be archived (its
+   *     compactable_through_seq is 0)
+   */
+  public ApplyCompactionResponse compactContext(ApplyCompactionRequest request, GetContextResponse seen) {
+    return call(CompactionServiceGrpc.getApplyCompactionMethod(), Compactor.ofContext(request, seen));
+  }
+
+  /**
+   * Compacts with a model of the caller's. See {@link #compactWith(SessionRef, Function, CompactionStrategy)}.
+   *
+   * @param session the session's id
+   * @param summarise gives the summary
+   * @return what was applied; empty if there was nothing to do
+   */
+  public Optional<ApplyCompactionResponse> compactWith(String session, Function<SummaryPrompt, String> summarise) {
+    return compactWith(ref(session), summarise, null);
   }
 
   /**
@@ -378,14 +373,17 @@ public final class Threadkeep implements AutoCloseable {
   }
 
   /**
-   * Follows every change of all sessions of a scope. See {@link #watch(WatchSessionRequest, WatchOptions)}.
+   * Follows every change of all sessions of a scope. A user or app that the request's scope does not set is this client's. See {@link
+   * #watch(WatchSessionRequest, WatchOptions)}.
    *
-   * @param request whose changes (see {@link #scope()}); where to start, by default with what is committed from now on; which events
+   * @param request whose changes; where to start, by default with what is committed from now on; which events
    * @param options what to hand out, and what to bear
+   * @param all {@link All#USERS} for every user, {@link All#APPS} for every app
    * @return the changes; close them
    */
-  public Changes watch(WatchAllRequest request, WatchOptions options) {
-    var source = new Changes.Source<>(SubscriptionServiceGrpc.getWatchAllMethod(), request, WatchAllResponse::getChangesList);
+  public Changes watch(WatchAllRequest request, WatchOptions options, All... all) {
+    var own = request.toBuilder().setScope(Scopes.narrowed(request.getScope(), whose, all)).build();
+    var source = new Changes.Source<>(SubscriptionServiceGrpc.getWatchAllMethod(), own, WatchAllResponse::getChangesList);
     return new Changes(connection, source, options, Changes.SILENCE);
   }
 }

@@ -1,0 +1,117 @@
+// The clients of these tests are of the app "shop" and the user "alice".
+
+import assert from "node:assert/strict";
+import { after, beforeEach, test } from "node:test";
+
+import { create, type Message } from "@bufbuild/protobuf";
+import { Code } from "@connectrpc/connect";
+
+import * as sdk from "../src/node.js";
+import { serve, serverError } from "./support.js";
+
+const asked: Message[] = [];
+const server = await serve((router) => {
+  router.service(sdk.SessionService, {
+    listSessions: (request) => (asked.push(request), {}),
+    deleteExpiredSessions: (request) => (asked.push(request), { deletedSessions: 2n }),
+  });
+  router.service(sdk.RecallService, { searchEvents: (request) => (asked.push(request), {}) });
+  router.service(sdk.MemoryService, { searchMemory: (request) => (asked.push(request), {}) });
+  router.service(sdk.SubscriptionService, {
+    async *watchAll(request) {
+      asked.push(request);
+      throw serverError(Code.InvalidArgument); // which no watch repeats
+    },
+  });
+});
+const client = sdk.connect({ address: server.address, app: "shop", userId: "alice" });
+after(() => (client.close(), server.close()));
+beforeEach(() => (asked.length = 0));
+
+/** Takes all there is; then what the server was asked last. */
+async function last<M extends Message>(items: AsyncIterable<unknown>): Promise<M> {
+  for await (const _ of items);
+  return asked.at(-1) as M;
+}
+const listed = (options?: sdk.SessionsOptions) => last<sdk.ListSessionsRequest>(client.sessions(options));
+const searched = async (options?: sdk.SearchOptions) => (await last<sdk.SearchEventsRequest>(client.search("hit", options))).scope;
+
+async function followed(...given: Parameters<sdk.Client["watch"]>) {
+  await assert.rejects(last(client.watch(...given)), { code: Code.InvalidArgument });
+  return (asked.at(-1) as sdk.WatchAllRequest).scope!;
+}
+
+test("a list by labels alone is of the client's user and app", async () => {
+  const { userId, app, labels } = await listed({ labels: { team: "red" } });
+  assert.deepEqual([userId, app, labels], ["alice", "shop", { team: "red" }]);
+});
+
+test("a list of all users or all apps is of those", async () => {
+  const [users, apps, all] = [await listed({ allUsers: true }), await listed({ allApps: true }), await listed({ allUsers: true, allApps: true })];
+  assert.deepEqual([users.userId, users.app], ["", "shop"]);
+  assert.deepEqual([apps.userId, apps.app], ["alice", undefined]);
+  assert.deepEqual([all.userId, all.app], ["", undefined]);
+});
+
+test("a list that names a user or an app keeps them, and an app that is empty is none", async () => {
+  const [named, without] = [await listed({ userId: "bob", app: "bank" }), await listed({ userId: "", app: "" })];
+  assert.deepEqual([named.userId, named.app], ["bob", "bank"]);
+  assert.deepEqual([without.userId, without.app], ["alice", ""]);
+});
+
+test("a client without user and app fills nothing in", async () => {
+  const bare = sdk.connect({ address: server.address });
+  const { userId, app } = await last<sdk.ListSessionsRequest>(bare.sessions());
+  assert.deepEqual([userId, app], ["", undefined]);
+  bare.close();
+});
+
+test("a deletion of expired sessions is of the client's user and app, unless it says all", async () => {
+  assert.equal((await client.deleteExpiredSessions({ before: { seconds: 7n } })).deletedSessions, 2n);
+  await client.deleteExpiredSessions({ allUsers: true, allApps: true });
+  const [own, all] = asked as sdk.DeleteExpiredSessionsRequest[];
+  assert.deepEqual([own!.userId, own!.app, own!.before!.seconds], ["alice", "shop", 7n]);
+  assert.deepEqual([all!.userId, all!.app], ["", undefined]);
+});
+
+test("a watch by labels alone follows the client's user and app", async () => {
+  const scope = { labels: { team: "red" } };
+  const [own, users, all] = [await followed({ scope }), await followed({ scope, allUsers: true }), await followed({ scope, allUsers: true, allApps: true })];
+  assert.deepEqual([own.userId, own.app, own.labels], ["alice", "shop", { team: "red" }]);
+  assert.deepEqual([users.userId, users.app, users.labels], ["", "shop", { team: "red" }]);
+  assert.deepEqual([all.userId, all.app], ["", undefined]);
+  const message = create(sdk.ChangeScopeSchema, { app: "", userId: "bob" });
+  const named = await followed({ scope: message });
+  assert.deepEqual([named.userId, named.app], ["bob", ""]);
+});
+
+test("a search that names no scope is of the client's user and app", async () => {
+  const scopes = [await searched(), await searched({ scope: { case: "user", value: {} } }), await searched({ scope: { case: "user", value: { userId: "bob" } } })];
+  assert.deepEqual(scopes.map((scope) => [scope.case, (scope.value as sdk.UserScope).userId, (scope.value as sdk.UserScope).app]), [
+    ["user", "alice", "shop"],
+    ["user", "alice", "shop"],
+    ["user", "bob", "shop"],
+  ]);
+  const apps = await searched({ allApps: true });
+  assert.deepEqual([(apps.value as sdk.UserScope).userId, (apps.value as sdk.UserScope).app], ["alice", undefined]);
+});
+
+test("a search of all users is of one app, and one of a session or an app keeps its scope", async () => {
+  const all = await searched({ allUsers: true });
+  assert.deepEqual([all.case, (all.value as sdk.AppScope).app], ["app", "shop"]);
+  assert.throws(() => client.search("hit", { allUsers: true, allApps: true }), TypeError);
+  const session = await searched({ session: "s1" });
+  assert.deepEqual([session.case, (session.value as sdk.SessionRef).userId], ["session", "alice"]);
+  const app = await searched({ scope: { case: "app", value: { app: "" } } });
+  assert.deepEqual([app.case, (app.value as sdk.AppScope).app], ["app", ""]);
+});
+
+test("a search without a mode leaves it to the server", async () => {
+  const { mode } = await last<sdk.SearchEventsRequest>(client.search("hit"));
+  assert.equal(mode, sdk.SearchMode.UNSPECIFIED);
+});
+
+test("a memory's scope is filled where it says nothing, and an app that is empty is none", async () => {
+  const scopes = [client.memory(), client.memory({ userId: "bob" }), client.memory({ app: "" })].map(({ scope }) => [scope.userId, scope.app]);
+  assert.deepEqual(scopes, [["alice", "shop"], ["bob", "shop"], ["alice", ""]]);
+});

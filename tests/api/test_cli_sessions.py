@@ -1,0 +1,123 @@
+"""Making and changing sessions from the command line, and what of their events was archived."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import pytest
+
+import threadkeep
+from tests.api.conftest import Tell
+from threadkeep import Client
+
+TRIP = ("trip", "--user", "alice", "--app", "shop")
+
+
+def created(tell: Tell, *arguments: str) -> dict[str, Any]:
+    code, out, err = tell("sessions", "create", *arguments, "--json")
+    assert code == 0, err
+    return dict(json.loads(out))
+
+
+def test_sessions_create_makes_the_session_that_it_names(tell: Tell, address: str) -> None:
+    options = ("--metadata", '{"tier": "gold"}', "--label", "team=blue", "--label", "kind=demo", "--context-bytes", "9000")
+    made = created(tell, *TRIP, "--ttl", "7d", *options)
+    assert (made["session_id"], made["user_id"], made["app"]) == ("trip", "alice", "shop")
+    assert (made["labels"], made["metadata_json"]) == ({"team": "blue", "kind": "demo"}, '{"tier": "gold"}')
+    assert made["context_bytes"] == 9000
+    expires = datetime.fromisoformat(made["expire_time"])
+    assert timedelta(days=6, hours=23) < expires - datetime.now(UTC) <= timedelta(days=7)
+    with Client(address, user_id="alice", app="shop") as client:
+        assert client.get_session("trip").uid == made["uid"]
+    code, _, err = tell("sessions", "create", *TRIP)
+    assert (code, "trip" in err) == (1, True)
+    assert created(tell, *TRIP, "--return-existing")["uid"] == made["uid"]
+    assert "trip" in tell("sessions", "create", *TRIP, "--return-existing")[1]
+
+
+def test_sessions_create_without_an_id_lets_the_server_make_one(tell: Tell) -> None:
+    assert created(tell, "--user", "alice", "--never-expires")["session_id"]
+    assert created(tell, "--user", "alice", "--never-expires")["expire_time"] is None
+
+
+def test_sessions_update_replaces_what_is_given_and_leaves_the_rest(tell: Tell) -> None:
+    created(tell, *TRIP, "--metadata", '{"n": 1}', "--label", "team=blue")
+
+    def updated(*arguments: str) -> tuple[Any, Any, Any]:
+        code, out, err = tell("sessions", "update", *TRIP, *arguments, "--json")
+        assert code == 0, err
+        found = json.loads(out)
+        return found["labels"], found["metadata_json"], found["expire_time"]
+
+    assert updated("--label", "team=red", "--never-expires") == ({"team": "red"}, '{"n": 1}', None)
+    assert updated("--metadata", "") == ({"team": "red"}, "", None)
+    assert updated("--clear-labels", "--expire-time", "2040-01-02T03:04:05")[2].startswith("2040-01-0")
+    assert tell("sessions", "update", "nope", "--user", "alice", "--never-expires")[0] == 3
+
+
+@pytest.mark.parametrize(
+    ("arguments", "says"),
+    [
+        (("update", "trip"), "update what? give --ttl"),
+        (("update", "trip", "--clear-labels", "--label", "a=b"), "either --label or --clear-labels"),
+        (("create", "trip", "--user", "alice", "--ttl", "soon"), "--ttl takes a duration as in 12h, 7d or 1h30m, not 'soon'"),
+        (("create", "trip", "--user", "alice", "--ttl", "7d", "--never-expires"), "at most one of ttl"),
+        (("list", "--user", "alice", "--all-users"), "either --user or --all-users"),
+    ],
+)
+def test_wrong_usage_of_sessions_says_what_to_give(tell: Tell, arguments: tuple[str, ...], says: str) -> None:
+    code, _, err = tell("sessions", *arguments)
+    assert (code, says in err) == (2, True), err
+
+
+def test_a_missing_user_is_told_by_the_option_that_gives_it(tell: Tell) -> None:
+    for command in (("sessions", "create", "trip"), ("events", "append", "trip", "hi", "--create")):
+        code, _, err = tell(*command)
+        assert (code, err.count("\n")) == (1, 1)
+        assert err.rstrip().endswith("; give --user"), err
+
+
+def test_events_list_marks_what_is_archived_and_explains_its_order(tell: Tell, address: str) -> None:
+    with Client(address, user_id="alice") as client:
+        for number in range(3):
+            client.append("s", threadkeep.user(f"q{number}"), threadkeep.assistant(f"a{number}"), create=True)
+        code, out, err = tell("events", "list", "s", "--user", "alice")
+        assert (code, err, "archived" in out) == (0, "", False)
+        context = client.get_context("s")
+        client.apply_compaction("s", context=context, summary="They talked.", through_seq=4)
+    code, out, err = tell("events", "list", "s", "--user", "alice")
+    rows = [line.split()[:2] for line in out.splitlines()[1:]]
+    assert (code, rows[:6]) == (0, [["1", "archived"], ["2", "archived"], ["3", "archived"], ["4", "archived"], *rows[4:6]])
+    assert rows[4:6] == [["7", "summary"], ["8", "summary"]]
+    assert [row[0] for row in rows[6:]] == ["5", "6"]
+    assert err.startswith("note: seqs do not ascend: a summary is newer")
+    assert "note" not in tell("events", "list", "s", "--user", "alice", "--json")[2]
+
+
+def test_a_server_that_is_down_is_one_line(capfd: pytest.CaptureFixture[str]) -> None:
+    done = subprocess.run(
+        [sys.executable, "-m", "threadkeep.cli", "info", "--address", "http://127.0.0.1:1"],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    told = "error: no server at 127.0.0.1:1 (Connection refused); start one with `threadkeep serve`, or give --address\n"
+    assert (done.returncode, done.stderr) == (4, told)
+
+
+def test_the_http_port_as_address_is_answered_with_what_it_is(server: Any, capfd: pytest.CaptureFixture[str]) -> None:
+    from threadkeep.cli import main
+
+    assert main(["info", "--address", f"http://127.0.0.1:{server.http_port}"]) == 4
+    assert "speaks HTTP, not gRPC: give the server's gRPC port, by default 7443" in capfd.readouterr().err
+
+
+def test_a_token_to_another_machine_needs_tls_or_leave(capfd: pytest.CaptureFixture[str]) -> None:
+    from threadkeep.cli import main
+
+    assert main(["info", "--address", "192.0.2.1:1", "--token", "hush"]) == 2
+    assert "can be read on its way" in capfd.readouterr().err

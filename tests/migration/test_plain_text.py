@@ -1,0 +1,212 @@
+"""Schema 5: what was stored in the old form of a text part is what a client of today would have stored."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+import sqlalchemy as sa
+from hypothesis import given
+from hypothesis import strategies as st
+from sqlalchemy import Connection
+
+from tests.migration.old_form import field, old_event, old_message
+from tests.support.clock import NOW
+from tests.support.codec import CODEC, as_draft, draft, event
+from tests.support.memories import memory, remember
+from tests.support.sessions import append, compact, placed, ref, session_with
+from threadkeep.v1 import event_pb2, message_pb2
+from threadkeep_server.domain.model import EventDraft, Role
+from threadkeep_server.store.sql import admin
+from threadkeep_server.store.sql.engine import SqlOptions
+from threadkeep_server.store.sql.migrations import plain_text, rewriting
+from threadkeep_server.store.sql.open import open_engine
+from threadkeep_server.store.sql.schema import changes, compactions, events, memories, sessions
+from threadkeep_server.store.sql.store import SqlStore, open_store
+
+# Fields that no version knows, as a newer writer might add: a number, bytes, and a group with a field 1 inside.
+_UNKNOWN = st.sampled_from([b"", field(77, b"x"), b"\xf8\x06\x05", b"\xfb\x06" + field(1, field(1, b"no")) + b"\xfc\x06"])
+_TEXTS = st.text(max_size=200) | st.just("\n\x05hello") | st.text(alphabet="ab", min_size=120, max_size=135)
+
+
+def _with(message: Any, unknown: bytes) -> Any:
+    message.MergeFromString(unknown)
+    return message
+
+
+def _result(parts: list[message_pb2.Part], text: str) -> message_pb2.Part:
+    result = message_pb2.ToolResultPart(call_id="c1", name="f", parts=parts, structured_json=text, is_error=bool(text))
+    return message_pb2.Part(tool_result=result)
+
+
+_PLAIN = (
+    st.builds(lambda text, more: _with(message_pb2.Part(text=text), more), _TEXTS, _UNKNOWN)
+    | st.builds(lambda text: message_pb2.Part(reasoning=message_pb2.ReasoningPart(text=text, signature=b"\x0a\x03abc")), _TEXTS)
+    | st.builds(lambda text: message_pb2.Part(tool_call=message_pb2.ToolCallPart(id="c1", arguments_json=text)), _TEXTS)
+    | st.builds(lambda text: message_pb2.Part(data=message_pb2.DataPart(type="t", json=text)), _TEXTS)
+    | st.builds(lambda more: _with(message_pb2.Part(), more), _UNKNOWN)
+)
+_PARTS = st.recursive(_PLAIN, lambda inner: st.builds(_result, st.lists(inner, max_size=4), _TEXTS), max_leaves=8)
+_MESSAGES = st.builds(
+    lambda parts, more: _with(message_pb2.ChatMessage(role=message_pb2.ROLE_USER, parts=parts), more),
+    st.lists(_PARTS, max_size=5),
+    _UNKNOWN,
+)
+
+
+@st.composite
+def _events(draw: st.DrawFn) -> event_pb2.SessionEvent:
+    made = event_pb2.SessionEvent(event_id=draw(st.text(min_size=1, max_size=20)), message=draw(_MESSAGES))
+    made.author, made.metadata_json = draw(st.sampled_from(["", "me"])), draw(st.sampled_from(["", '{"a": 1.0}']))
+    if draw(st.booleans()):
+        made.native.format, made.native.content = "f/1", field(1, field(1, b"native stays"))
+    return _with(made, draw(_UNKNOWN))
+
+
+def _sealed(body: bytes, *, seq: int) -> bytes:
+    return CODEC.seal(EventDraft("e", body, Role.USER, token_estimate=7), seq, NOW)
+
+
+@given(_events(), st.integers(1, 1 << 40))
+def test_an_event_in_the_old_form_becomes_what_a_client_sends_today(event: event_pb2.SessionEvent, seq: int) -> None:
+    old, new = old_event(event), event.SerializeToString()
+    assert plain_text.event(_sealed(old, seq=seq), len(old)) == (_sealed(new, seq=seq), len(new))
+
+
+@given(_MESSAGES)
+def test_a_message_in_the_old_form_becomes_what_a_client_sends_today(message: message_pb2.ChatMessage) -> None:
+    assert plain_text.message(old_message(message)) == message.SerializeToString()
+
+
+@pytest.mark.parametrize("bad", [b"\x0a", b"\x12\x05ab", b"\x12\x02\x0a\x09", b"\x0f", b"\xff" * 11])
+def test_an_encoding_that_is_none_is_refused(bad: bytes) -> None:
+    with pytest.raises(ValueError, match=r"ends inside|wire type"):
+        plain_text.message(bad)
+
+
+# --- whole databases
+
+
+def _events_of(number: int) -> list[EventDraft]:
+    """An event of each kind; the numbered one is long enough for its lengths to need fewer bytes than before."""
+    inner = message_pb2.Part(tool_result=message_pb2.ToolResultPart(call_id="c1", parts=[message_pb2.Part(text="found")]))
+    return [
+        draft("x" * (60 + number), event_id=f"u{number}"),
+        draft("", event_id=f"empty{number}"),
+        draft(None, event_id=f"t{number}", role=Role.TOOL, parts=[inner]),
+        draft(None, event_id=f"none{number}", role=Role.ASSISTANT),
+    ]
+
+
+def _aged(body: EventDraft, *, old: bool) -> EventDraft:
+    if old:
+        made = as_draft(event_pb2.SessionEvent.FromString(body.body))
+        made.body = old_event(event_pb2.SessionEvent.FromString(body.body))
+        return made
+    return body
+
+
+async def _fill(store: SqlStore, *, old: bool) -> None:
+    """The same story, told by clients of then or of now."""
+    for session in ("s1", "s2"):
+        await session_with(store, session_id=session)
+    for number in range(20):
+        await append(store, *(_aged(each, old=old) for each in _events_of(number)), to=ref(f"s{number % 2 + 1}"))
+    summary = event("sum", event_id="sum", role=Role.ASSISTANT, synthetic=True)
+    inserted = placed("u2", _aged(as_draft(summary), old=old))
+    await compact(store, ["u0", "t0"], inserted, compaction_id="c1")
+    for number in range(20, 24):
+        await append(store, *(_aged(each, old=old) for each in _events_of(number)), to=ref("s1"))
+    await remember(store, memory("tea", id="m1"), memory("é" * 70, id="m2"))
+
+
+async def _rows(store: SqlStore) -> dict[str, list[dict[str, Any]]]:
+    """All that schema 5 rewrites, but for what is of the moment or of the past."""
+    kept = {
+        sessions: (sessions.c.session_id, sessions.c.window_bytes),
+        events: (events.c.id, events.c.event_id, events.c.archived, events.c.size, events.c.body),
+        changes: (changes.c.id, changes.c.kind, changes.c.size, changes.c.window_version, changes.c.window_bytes),
+        memories: (memories.c.memory_id, memories.c.content, memories.c.text),
+    }
+
+    def read(connection: Connection) -> dict[str, list[dict[str, Any]]]:
+        return {
+            table.name: [dict(row._mapping) for row in connection.execute(sa.select(*columns).order_by(columns[0]))]
+            for table, columns in kept.items()
+        }
+
+    return await store._engine.read(read)
+
+
+def _make_old(connection: Connection) -> None:
+    """Memories are made of messages by the service; here they are put back into the form of schema 4."""
+    for row in connection.execute(sa.select(memories.c.id, memories.c.content)).all():
+        content = old_message(message_pb2.ChatMessage.FromString(row.content))
+        connection.execute(memories.update().where(memories.c.id == row.id).values(content=content))
+
+
+def _downgrade(connection: Connection) -> None:
+    for name, columns in {"sessions_user": "tenant, user_id, id", "sessions_app": "tenant, app, id"}.items():
+        connection.exec_driver_sql(f"DROP INDEX {name}")
+        connection.exec_driver_sql(f"CREATE INDEX {name} ON sessions ({columns})")
+    connection.exec_driver_sql("DROP INDEX sessions_created")
+    connection.exec_driver_sql("UPDATE alembic_version SET version_num = '0004'")
+    connection.exec_driver_sql("UPDATE threadkeep_meta SET value = '4' WHERE key = 'schema_version'")
+    connection.exec_driver_sql("UPDATE threadkeep_meta SET value = '3' WHERE key = 'oldest_code'")
+    _make_old(connection)
+
+
+@pytest.mark.parametrize("at_once", [3, 1000])
+async def test_a_database_of_schema_4_becomes_what_the_store_of_today_would_hold(
+    empty_url: str, tmp_path: Any, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture, at_once: int
+) -> None:
+    monkeypatch.setattr(rewriting, "ROWS_AT_ONCE", at_once)
+    monkeypatch.setattr(rewriting, "BYTES_AT_ONCE", at_once * 100)
+    monkeypatch.setattr(rewriting, "REPORT_EVERY_S", 0)
+    async with open_store(empty_url, CODEC) as store:
+        await _fill(store, old=True)
+        await store._engine.write(_downgrade)
+    async with open_store(f"sqlite:///{tmp_path}/today.db", CODEC) as store:
+        await _fill(store, old=False)
+        today = await _rows(store)
+    caplog.set_level("INFO")
+    async with open_store(empty_url, CODEC) as store:
+        migrated = await _rows(store)
+        replayed = await append(store, _events_of(3)[0], to=ref("s2"))
+    assert [event.replayed for event in replayed.events] == [True]
+    assert "migrating: rewriting events, row id" in caplog.text
+    for table in ("sessions", "events", "memories"):
+        assert migrated[table] == today[table]
+    _compare_changes(migrated["changes"], today["changes"])
+
+
+def _compare_changes(migrated: list[dict[str, Any]], today: list[dict[str, Any]]) -> None:
+    """The windows before a compaction stay as they were reported: nothing says which events they held."""
+    past = 0
+    for one, other in zip(migrated, today, strict=True):
+        if one["window_version"] == 0 and one["window_bytes"] > other["window_bytes"]:
+            past += 1
+            one["window_bytes"] = other["window_bytes"]
+        assert one == other
+    assert past == 10, "the appends to the session that was compacted"
+
+
+async def test_an_unreadable_row_stays_and_the_rest_is_migrated(empty_url: str, caplog: pytest.LogCaptureFixture) -> None:
+    async with open_store(empty_url, CODEC) as store:
+        await session_with(store, _aged(draft("hello", event_id="e1"), old=True), draft(None, event_id="bad"))
+
+        def spoil(connection: Connection) -> None:
+            _downgrade(connection)
+            connection.execute(events.update().where(events.c.event_id == "bad").values(body=b"\x1a\x05\x12", size=3))
+
+        await store._engine.write(spoil)
+    engine = open_engine(empty_url, SqlOptions())
+    try:
+        await admin.prepare(engine)
+        query = sa.select(events.c.body).order_by(events.c.id)
+        bodies = await engine.read(lambda connection: connection.execute(query).scalars().all())
+        assert await engine.read(lambda connection: connection.execute(sa.select(compactions)).all()) == []
+    finally:
+        await engine.aclose()
+    assert (CODEC.text(bodies[0]), bodies[1]) == ("hello", b"\x1a\x05\x12")
+    assert "row 2 is not valid and stays as it is" in caplog.text

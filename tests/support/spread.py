@@ -1,0 +1,76 @@
+"""Which tests pytest-xdist gives to one process: those that share a server, a build, or a file of the tree.
+
+Tests of a group run one after another; groups start in the order of PARTS, the slow ones first, so that none is left over when
+the others are through.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections import Counter
+
+import pytest
+from xdist.scheduler.loadscope import LoadScopeScheduling
+
+PARTS = ("sdk", "conformance", "faults", "scenarios", "feed", "chat", "api", "migration", "store", "unit")
+"""The folders of tests, those whose groups take longest first."""
+_ENGINE = re.compile(r"\b(sqlite|postgresql)\b")
+_STORY = re.compile(r"\bpostgresql-\w+-servers\b")
+_LANGUAGE = re.compile(r"\b(typescript|go|java|rust|python|browser)\b")
+# Tests of these parts share little: a group of them is some of a file's, so that the last groups are short.
+_CHUNK = {"store": 40, "unit": 100}
+
+
+def in_order(items: list[pytest.Item]) -> None:
+    """Sorts the tests by PARTS."""
+    items.sort(key=lambda item: _place(_part(item.nodeid)))
+
+
+class Spread(LoadScopeScheduling):
+    """Gives out tests by group; a group is found by the test's id, so that it is the same in every process."""
+
+    def __init__(self, config: pytest.Config, log: object = None) -> None:
+        super().__init__(config, log)
+        self._groups: dict[str, str] = {}
+        self._seen: Counter[str] = Counter()
+
+    def _split_scope(self, nodeid: str) -> str:
+        if nodeid not in self._groups:
+            self._groups[nodeid] = _group(nodeid, self._seen)
+        return self._groups[nodeid]
+
+
+def _part(nodeid: str) -> str:
+    folders = nodeid.partition("::")[0].split("/")
+    return folders[1] if len(folders) > 2 else ""
+
+
+def _place(part: str) -> int:
+    return PARTS.index(part) if part in PARTS else len(PARTS)
+
+
+def _group(nodeid: str, seen: Counter[str]) -> str:
+    part, (file, _, test) = _part(nodeid), nodeid.partition("::")
+    if part in _CHUNK:
+        seen[file] += 1
+        return f"{file}:{seen[file] // _CHUNK[part]}"
+    if part == "sdk":
+        return _first(_LANGUAGE, file.replace("test_", "")).replace("browser", "typescript")
+    if part == "conformance" and "test_case[" in test:
+        # The packages of a language are built in the tree: what builds them does not run beside what runs them.
+        language, engine = test.removeprefix("test_case[").split("-")[:2]
+        return language if language != "python" else f"{language} {engine}"
+    if part == "feed":  # their servers are those of a story, which takes long
+        return f"feed {_first(_STORY, test) or _first(_ENGINE, test)}"
+    return f"{file} {_first(_ENGINE, test)}"
+
+
+def _first(pattern: re.Pattern[str], text: str) -> str:
+    match = pattern.search(text)
+    return match[0] if match else ""
+
+
+def worker_number() -> int:
+    """The number of this test process, from 0; 0 without pytest-xdist."""
+    return int(os.environ.get("PYTEST_XDIST_WORKER", "gw0").removeprefix("gw"))

@@ -1,0 +1,54 @@
+"""Sending what a file holds, to a server that says what a test tells it to say."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import grpc
+import pytest
+
+import threadkeep
+from tests.unit.sdk.fake import Fail, FakeServer
+from threadkeep import AsyncClient, Session, SessionRef
+from threadkeep.cli.formats import EventItem, Item, Origin, SessionStart
+from threadkeep.cli.importing import Importer, Tally
+from threadkeep.v1.event_service_pb2 import AppendedEvent, AppendEventsResponse
+
+BEGAN_NS = 1_600_000_000_123_456_789
+
+
+@pytest.fixture
+def fake() -> Iterator[FakeServer]:
+    server = FakeServer()
+    yield server
+    server.stop()
+
+
+async def imported(fake: FakeServer, *items: Item) -> Tally:
+    async with AsyncClient(fake.address) as client:
+        return await Importer(client).run([items])
+
+
+def start() -> SessionStart:
+    session = Session(ref=SessionRef(app="shop", user_id="alice", session_id="s"))
+    session.create_time.FromNanoseconds(BEGAN_NS)
+    return SessionStart(Origin("f", 1), session, never_expires=True, restore=True)
+
+
+async def test_a_session_that_is_restored_gets_its_create_time(fake: FakeServer) -> None:
+    fake.answers["GetSession"] = [Fail(grpc.StatusCode.NOT_FOUND, "SESSION_NOT_FOUND", session_id="s")]
+    fake.answers["AppendEvents"] = [AppendEventsResponse(events=[AppendedEvent(event_id="e1", seq=1)])]
+    tally = await imported(fake, start(), EventItem(Origin("f", 2), threadkeep.user("hi", event_id="e1"), 1))
+    assert tally.problems == []
+    [created] = fake.requests("CreateSession")
+    assert (created.session, created.create_time.ToNanoseconds()) == (start().session.ref, BEGAN_NS)
+    assert created.expiry.never_expires
+    [appended] = fake.requests("AppendEvents")
+    assert not appended.HasField("create_if_missing"), "it would make the session with another create_time"
+    assert (tally.sessions_created, tally.sessions_found, tally.events_added) == (1, 0, 1)
+
+
+async def test_a_session_without_events_gets_its_create_time(fake: FakeServer) -> None:
+    tally = await imported(fake, start())
+    assert [each.create_time.ToNanoseconds() for each in fake.requests("CreateSession")] == [BEGAN_NS]
+    assert tally.sessions_created == 1
