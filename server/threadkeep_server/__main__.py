@@ -10,7 +10,7 @@ import sys
 
 import uvloop
 
-from .app import serve
+from .app.server import serve
 from .config import ConfigError, Settings, foreign_variables, load_settings
 from .domain.errors import StoreUnavailable, ThreadkeepError
 from .logs import setup_logging

@@ -21,7 +21,7 @@ from google.protobuf.message_factory import GetMessageClass
 
 from tests.support.http_gateway import frame, frames
 from threadkeep.v1 import consumer_service_pb2, subscription_pb2, subscription_service_pb2
-from threadkeep_server.app import Running
+from threadkeep_server.app.server import Running
 
 from .bad_input import Refusal, Wire, refusal_of
 from .conftest import running

@@ -13,7 +13,7 @@ import pytest
 
 from tests.support.scratch import scratch_folder
 from threadkeep.cli import main as command_line
-from threadkeep_server.app import Running, serve
+from threadkeep_server.app.server import Running, serve
 from threadkeep_server.config import load_settings
 
 Tell = Callable[..., tuple[int, str, str]]

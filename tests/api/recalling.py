@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from threadkeep import Client, SearchHit, assistant, media, system, text_of, tool_call, tool_result, user
-from threadkeep_server.app import Running
+from threadkeep_server.app.server import Running
 
 from .bad_input import eventually
 from .conftest import running

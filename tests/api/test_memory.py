@@ -28,7 +28,7 @@ from threadkeep import (
     tool_result,
     user,
 )
-from threadkeep_server.app import Running
+from threadkeep_server.app.server import Running
 
 from .bad_input import eventually
 from .conftest import ServerFactory

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from threadkeep import Client, SessionRef, user
-from threadkeep_server.app import Running
+from threadkeep_server.app.server import Running
 
 from .conftest import ServerFactory
 from .recalling import ENGINES, connected, serving

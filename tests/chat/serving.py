@@ -14,7 +14,7 @@ from tests.api.recalling import ENGINES, serving
 from threadkeep.chat import ChatClientRequest, Message, Role, Tool, ToolDefinition, ToolOptions, keys, user
 from threadkeep.chat.requests import ChatClientResponse
 from threadkeep.chat.wire import from_event
-from threadkeep_server.app import Running
+from threadkeep_server.app.server import Running
 
 from .kits import Kit, Way
 

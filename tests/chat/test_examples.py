@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from tests.api.recalling import ENGINES
-from threadkeep_server.app import Running
+from threadkeep_server.app.server import Running
 
 from .serving import server
 

@@ -16,7 +16,7 @@ from typing import Any
 import pytest
 
 from tests.support.model_endpoint import served
-from threadkeep_server.app import Running
+from threadkeep_server.app.server import Running
 
 from .thinking import Thinking, Thought, turn_of
 

@@ -25,42 +25,42 @@ from threadkeep.v1 import (
     tool_service_pb2,
 )
 
-from . import app_compaction as compaction
-from .app_feed import Feeding, feeding
-from .app_recall import Recalling, recalling
-from .config import Settings, split_address
-from .domain.model import SECOND_NS, Caller
-from .domain.recall import SearchMode
-from .domain.rules import Limits
-from .service.events import EventService
-from .service.server import ServerService
-from .service.sessions import SessionService
-from .store.base import Store, StoreInfo
-from .store.memory import MemoryStore
-from .store.sql.engine import SqlOptions
-from .store.sql.store import open_store
-from .token_counters import CHARACTER_ESTIMATE, TokenCounter
-from .transport.auth import DEFAULT_TENANT, Authenticator
-from .transport.codec import EventCodec
-from .transport.connect_adapter import ASGIApp
-from .transport.convert_event import DraftMaker
-from .transport.feed_renderer import delivery_change
-from .transport.http import http_app, serve_http
-from .transport.memory_route import MemoryRoute
-from .transport.metrics import Metrics
-from .transport.resume_tokens import ResumeTokens
-from .transport.rpc import Service
-from .transport.server import serve_grpc
-from .transport.servicers.compaction import CompactionServicer
-from .transport.servicers.consumers import ConsumerServicer
-from .transport.servicers.events import EventServicer
-from .transport.servicers.memory import MemoryServicer
-from .transport.servicers.recall import RecallServicer
-from .transport.servicers.server import About, ServerServicer
-from .transport.servicers.sessions import SessionServicer
-from .transport.servicers.subscriptions import SubscriptionServicer
-from .transport.servicers.tools import ToolServicer
-from .transport.tokens import PageTokens
+from ..config import Settings, split_address
+from ..domain.model import SECOND_NS, Caller
+from ..domain.recall import SearchMode
+from ..domain.rules import Limits
+from ..service.events import EventService
+from ..service.server import ServerService
+from ..service.sessions import SessionService
+from ..store.base import Store, StoreInfo
+from ..store.memory import MemoryStore
+from ..store.sql.engine import SqlOptions
+from ..store.sql.store import open_store
+from ..token_counters import CHARACTER_ESTIMATE, TokenCounter
+from ..transport.auth import DEFAULT_TENANT, Authenticator
+from ..transport.codec import EventCodec
+from ..transport.connect_adapter import ASGIApp
+from ..transport.convert_event import DraftMaker
+from ..transport.feed_renderer import delivery_change
+from ..transport.http import http_app, serve_http
+from ..transport.memory_route import MemoryRoute
+from ..transport.metrics import Metrics
+from ..transport.resume_tokens import ResumeTokens
+from ..transport.rpc import Service
+from ..transport.server import serve_grpc
+from ..transport.servicers.compaction import CompactionServicer
+from ..transport.servicers.consumers import ConsumerServicer
+from ..transport.servicers.events import EventServicer
+from ..transport.servicers.memory import MemoryServicer
+from ..transport.servicers.recall import RecallServicer
+from ..transport.servicers.server import About, ServerServicer
+from ..transport.servicers.sessions import SessionServicer
+from ..transport.servicers.subscriptions import SubscriptionServicer
+from ..transport.servicers.tools import ToolServicer
+from ..transport.tokens import PageTokens
+from . import compaction
+from .feed import Feeding, feeding
+from .search import Recalling, recalling
 
 _log = logging.getLogger(__name__)
 

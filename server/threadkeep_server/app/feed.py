@@ -11,16 +11,16 @@ from functools import partial
 
 from threadkeep.messages import new_event_id
 
-from .app_compaction import end
-from .config import Settings
-from .domain.model import SECOND_NS
-from .feed.tail import Tail
-from .service.consumers import ConsumerService
-from .service.feed_care import FeedCare
-from .service.subscriptions import Quota, SubscriptionService
-from .store.base import Store
-from .transport.auth import DEFAULT_TENANT
-from .transport.metrics import Sources
+from ..config import Settings
+from ..domain.model import SECOND_NS
+from ..feed.tail import Tail
+from ..service.consumers import ConsumerService
+from ..service.feed_care import FeedCare
+from ..service.subscriptions import Quota, SubscriptionService
+from ..store.base import Store
+from ..transport.auth import DEFAULT_TENANT
+from ..transport.metrics import Sources
+from .compaction import end
 
 
 @dataclass(frozen=True, slots=True)

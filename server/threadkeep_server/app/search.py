@@ -9,30 +9,30 @@ from collections.abc import AsyncIterator, Callable
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, replace
 
-from .app_compaction import end
-from .config import ConfigError, Settings
-from .domain.model import SECOND_NS
-from .domain.rules import Limits
-from .embedder.base import Embedder
-from .embedder.open import open_embedder
-from .embedder.options import EmbedderOptions
-from .recall.vectors import VectorCache
-from .service.embedding import EmbeddingWorker
-from .service.ingestion import AutoIngestion
-from .service.matrices import Matrices
-from .service.memory import MemoryService
-from .service.ranked import RankedSearch
-from .service.recall import RecallService
-from .service.semantic import VectorSearch
-from .service.server import EmbeddingFacts
-from .service.sessions import BeforeDelete
-from .service.tools import RecallTools
-from .service.vector_model import VectorModel
-from .service.waiting import WaitingCounts
-from .store.base import Codec, Store
-from .store.recall import Source
-from .transport.metrics import EmbeddingStats
-from .transport.remembering import WireReader
+from ..config import ConfigError, Settings
+from ..domain.model import SECOND_NS
+from ..domain.rules import Limits
+from ..embedder.base import Embedder
+from ..embedder.open import open_embedder
+from ..embedder.options import EmbedderOptions
+from ..recall.vectors import VectorCache
+from ..service.embedding import EmbeddingWorker
+from ..service.ingestion import AutoIngestion
+from ..service.matrices import Matrices
+from ..service.memory import MemoryService
+from ..service.ranked import RankedSearch
+from ..service.recall import RecallService
+from ..service.semantic import VectorSearch
+from ..service.server import EmbeddingFacts
+from ..service.sessions import BeforeDelete
+from ..service.tools import RecallTools
+from ..service.vector_model import VectorModel
+from ..service.waiting import WaitingCounts
+from ..store.base import Codec, Store
+from ..store.recall import Source
+from ..transport.metrics import EmbeddingStats
+from ..transport.remembering import WireReader
+from .compaction import end
 
 _QUESTION_S = 10.0
 # Events can be embedded once they are indexed, which nobody tells of.
