@@ -11,7 +11,7 @@ import sys
 import uvloop
 
 from .app.server import serve
-from .config import ConfigError, Settings, foreign_variables, load_settings
+from .config.settings import ConfigError, Settings, foreign_variables, load_settings
 from .domain.errors import StoreUnavailable, ThreadkeepError
 from .logs import setup_logging
 from .store.sql.admin import SchemaTooNew

@@ -14,7 +14,7 @@ import pytest
 from tests.support.scratch import scratch_folder
 from threadkeep.cli import main as command_line
 from threadkeep_server.app.server import Running, serve
-from threadkeep_server.config import load_settings
+from threadkeep_server.config.settings import load_settings
 
 Tell = Callable[..., tuple[int, str, str]]
 

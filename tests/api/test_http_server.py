@@ -10,7 +10,7 @@ from typing import Any
 
 from threadkeep.v1 import event_service_pb2
 from threadkeep_server.app.server import serve
-from threadkeep_server.config import Settings
+from threadkeep_server.config.settings import Settings
 
 _SERVICE = "/threadkeep.v1.EventService/"
 

@@ -12,7 +12,7 @@ import pytest
 from threadkeep import user
 from threadkeep.v1 import compaction_service_pb2, session_pb2
 from threadkeep_server.app.server import serve
-from threadkeep_server.config import ConfigError, Settings, load_settings
+from threadkeep_server.config.settings import ConfigError, Settings, load_settings
 
 from .bad_input import Wire, eventually, wire, wire_on
 from .test_bad_input_isolation import ACME, ALICE, BOB, OTHER, TOKENS, ref

@@ -15,7 +15,7 @@ from tests.support.serving import free_port
 from threadkeep import Client, SearchMode, errors, event_filter, recency, text_of, user
 from threadkeep.v1.filter_pb2 import EventFilter, PageWindow
 from threadkeep_server.app.server import Running
-from threadkeep_server.config import ConfigError
+from threadkeep_server.config.settings import ConfigError
 
 from .bad_input import eventually
 from .conftest import running

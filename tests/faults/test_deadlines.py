@@ -14,7 +14,7 @@ import pytest
 import threadkeep
 from threadkeep import errors
 from threadkeep_server.app.server import Running, serve
-from threadkeep_server.config import load_settings
+from threadkeep_server.config.settings import load_settings
 from threadkeep_server.store.sql.engine import Unit
 from threadkeep_server.store.sql.sqlite import SqliteEngine
 

@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 from pydantic import ValidationError
 
-from threadkeep_server.config import ENV_PREFIX, MASK, ConfigError, Settings, load_settings, split_address
-from threadkeep_server.config_forms import masked_url, shown_duration
+from threadkeep_server.config.settings import ENV_PREFIX, MASK, ConfigError, Settings, load_settings, split_address
+from threadkeep_server.config.types import masked_url, shown_duration
 
 _DOC = Path(__file__).parents[2] / "docs" / "configuration.md"
 

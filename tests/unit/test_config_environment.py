@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from threadkeep_server.config import ENV_PREFIX, ConfigError, foreign_variables, load_settings
+from threadkeep_server.config.settings import ENV_PREFIX, ConfigError, foreign_variables, load_settings
 
 
 @pytest.fixture(autouse=True)

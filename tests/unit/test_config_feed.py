@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from threadkeep_server.config import ENV_PREFIX, MASK, ConfigError, Settings, load_settings
-from threadkeep_server.config_feed import FeedSettings
+from threadkeep_server.config.feed import FeedSettings
+from threadkeep_server.config.settings import ENV_PREFIX, MASK, ConfigError, Settings, load_settings
 
 
 @pytest.fixture(autouse=True)

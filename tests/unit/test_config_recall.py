@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from threadkeep_server.config import ENV_PREFIX, MASK, ConfigError, Settings, load_settings
-from threadkeep_server.config_recall import RecallSettings
+from threadkeep_server.config.search import RecallSettings
+from threadkeep_server.config.settings import ENV_PREFIX, MASK, ConfigError, Settings, load_settings
 
 
 @pytest.fixture(autouse=True)

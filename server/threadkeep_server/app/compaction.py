@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from threadkeep.messages import new_event_id
 
-from ..config import ConfigError, Settings
+from ..config.settings import ConfigError, Settings
 from ..domain.errors import InvalidField
 from ..service.auto_compaction import AutoCompactor
 from ..service.compaction import CompactionService

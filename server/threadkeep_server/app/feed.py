@@ -11,7 +11,7 @@ from functools import partial
 
 from threadkeep.messages import new_event_id
 
-from ..config import Settings
+from ..config.settings import Settings
 from ..domain.model import SECOND_NS
 from ..feed.tail import Tail
 from ..service.consumers import ConsumerService

@@ -9,7 +9,7 @@ from collections.abc import AsyncIterator, Callable
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, replace
 
-from ..config import ConfigError, Settings
+from ..config.settings import ConfigError, Settings
 from ..domain.model import SECOND_NS
 from ..domain.rules import Limits
 from ..embedder.base import Embedder

@@ -25,7 +25,7 @@ from threadkeep.v1 import (
     tool_service_pb2,
 )
 
-from ..config import Settings, split_address
+from ..config.settings import Settings, split_address
 from ..domain.model import SECOND_NS, Caller
 from ..domain.recall import SearchMode
 from ..domain.rules import Limits

@@ -68,7 +68,7 @@ def config_table(
     """Print every setting of the server: its value, where that comes from, its environment variable and meaning."""
     as_json_ = cli_of(ctx, None, None, json).json
     settings = _settings(config, data_dir=data_dir, database_url=database_url)
-    part = _server_part("config")
+    part = _server_part("config.settings")
     fields = type(settings).model_fields
     rows = [
         {
@@ -190,7 +190,7 @@ def _tell_schema(found: tuple[int, int], *, as_json: bool) -> None:
 
 
 def _settings(config: Path | None, **flags: object) -> Any:
-    part = _server_part("config")
+    part = _server_part("config.settings")
     try:
         return part.load_settings(config, **flags)
     except part.ConfigError as error:

@@ -7,7 +7,7 @@ from datetime import timedelta
 from pydantic import Field, field_validator
 from pydantic_settings import BaseSettings
 
-from .config_forms import Duration, Interval, normalised_url
+from .types import Duration, Interval, normalised_url
 
 
 class FeedSettings(BaseSettings):

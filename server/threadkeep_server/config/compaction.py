@@ -8,7 +8,7 @@ from typing import Annotated, Literal
 from pydantic import BeforeValidator, Field
 from pydantic_settings import BaseSettings
 
-from .config_forms import Bytes, Interval, lower
+from .types import Bytes, Interval, lower
 
 
 class CompactionSettings(BaseSettings):

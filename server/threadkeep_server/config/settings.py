@@ -32,10 +32,11 @@ from pydantic_settings import (
     SettingsError,
 )
 
-from .config_compaction import CompactionSettings
-from .config_environment import ENV_PREFIX, unknown_variables
-from .config_feed import FeedSettings
-from .config_forms import (
+from .compaction import CompactionSettings
+from .environment import ENV_PREFIX, unknown_variables
+from .feed import FeedSettings
+from .search import RecallSettings
+from .types import (
     IN_MEMORY,
     MASK,
     Bytes,
@@ -49,7 +50,6 @@ from .config_forms import (
     split_address,
     upper,
 )
-from .config_recall import RecallSettings
 
 __all__ = [
     "DEFAULT_FILE",

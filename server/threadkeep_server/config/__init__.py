@@ -1,0 +1,1 @@
+"""Settings: read from flags, environment, file and defaults."""
