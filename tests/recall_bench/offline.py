@@ -18,7 +18,7 @@ from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
 
-from threadkeep_server.domain.recall import Candidate, Candidates, Texts
+from threadkeep_server.domain.search import Candidate, Candidates, Texts
 from threadkeep_server.recall.document import words_of
 from threadkeep_server.recall.query import Query, parse
 from threadkeep_server.recall.ranking import POSITION_STEP, Weights, rank

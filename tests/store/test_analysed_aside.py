@@ -12,7 +12,7 @@ from tests.support.codec import CODEC, draft
 from tests.support.memories import candidates, memory, remember
 from tests.support.sessions import TENANT, append, session_with
 from threadkeep_server.domain.feed import BEGINNING, ChangeKind
-from threadkeep_server.domain.recall import WordQuery, Words
+from threadkeep_server.domain.search import WordQuery, Words
 from threadkeep_server.store.base import UserScope
 from threadkeep_server.store.sql.engine import SqlOptions
 from threadkeep_server.store.sql.memories_store import SqlMemories

@@ -35,10 +35,10 @@ from threadkeep_server.compaction.strategies.sliding_window import SlidingWindow
 from threadkeep_server.compaction.strategies.token_budget import TokenBudget
 from threadkeep_server.compaction.strategies.trim_tool_results import TrimToolResults
 from threadkeep_server.compaction.strategies.turn_window import TurnWindow
+from threadkeep_server.domain.context import ContextSpec, is_lead
 from threadkeep_server.domain.filters import Authors, AuthorStep
 from threadkeep_server.domain.model import NO_COUNTERS, EventDraft, Role, SessionRef, Usage, WindowEvent
 from threadkeep_server.domain.text import estimate_tokens
-from threadkeep_server.domain.windows import ContextSpec, is_lead
 from threadkeep_server.service.compactor import Compactor, Job
 from threadkeep_server.store.base import Store
 from threadkeep_server.store.memory import MemoryStore

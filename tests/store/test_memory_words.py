@@ -15,7 +15,7 @@ from tests.support.memories import ALICE, candidates, forget, found, memory, rem
 from tests.support.sessions import TENANT
 from threadkeep_server.domain.errors import StoreUnavailable
 from threadkeep_server.domain.memories import Forgotten, MemoryScope
-from threadkeep_server.domain.recall import ALL_FIELDS, Words
+from threadkeep_server.domain.search import ALL_FIELDS, Words
 from threadkeep_server.store.sql import memory_units
 from threadkeep_server.store.sql.memories_store import WORDS_TABLE, SqlMemories
 from threadkeep_server.store.sql.memory_rows import marker_of

@@ -8,7 +8,7 @@ import pytest
 from sqlalchemy import Connection
 
 from tests.support.codec import CODEC
-from threadkeep_server.domain.recall import ALL_FIELDS
+from threadkeep_server.domain.search import ALL_FIELDS
 from threadkeep_server.store.sql.store import SqlStore, open_store
 from threadkeep_server.store.sql.word_index import Asked, NewestPage, WordIndex, WordRow
 

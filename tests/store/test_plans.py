@@ -15,10 +15,10 @@ from tests.support.candidates import terms
 from tests.support.clock import NOW
 from tests.support.codec import CODEC, draft
 from tests.support.sessions import append, compact, create, new_session, placed, ref
+from threadkeep_server.domain.context import ContextSpec
 from threadkeep_server.domain.filters import Authors, AuthorStep, EventFilter
 from threadkeep_server.domain.model import Role
-from threadkeep_server.domain.recall import WordQuery
-from threadkeep_server.domain.windows import ContextSpec
+from threadkeep_server.domain.search import WordQuery
 from threadkeep_server.store.base import Cursor, EventQuery, EventScope, SearchCursor, SearchQuery, UserScope
 from threadkeep_server.store.sql import compact_unit, prepared
 from threadkeep_server.store.sql.indexer import beyond

@@ -16,7 +16,7 @@ from tests.support.sessions import TENANT
 from tests.support.thoroughness import on_stores
 from threadkeep_server.domain.errors import MemoryIdConflict
 from threadkeep_server.domain.memories import MemoryFilter, MemoryScope
-from threadkeep_server.domain.recall import ALL_FIELDS, Field
+from threadkeep_server.domain.search import ALL_FIELDS, Field
 from threadkeep_server.store.base import Store
 
 EXAMPLES = on_stores(40)

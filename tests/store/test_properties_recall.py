@@ -19,7 +19,7 @@ from tests.support.codec import draft
 from tests.support.sessions import TENANT, append, compact, new_session, placed, ref
 from threadkeep.v1 import event_pb2
 from threadkeep_server.domain.filters import EventFilter
-from threadkeep_server.domain.recall import ALL_FIELDS, Candidate, Candidates, Field, WordQuery, Words
+from threadkeep_server.domain.search import ALL_FIELDS, Candidate, Candidates, Field, WordQuery, Words
 from threadkeep_server.store.base import AppScope, EventScope, Store, UserScope
 from threadkeep_server.store.memory import MemoryStore
 from threadkeep_server.store.recall import FoundEvent

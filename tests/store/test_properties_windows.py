@@ -16,9 +16,9 @@ from tests.support.clock import NOW
 from tests.support.codec import draft
 from tests.support.sessions import TENANT, append, new_session, read_in_pages, ref
 from threadkeep.v1 import message_pb2
+from threadkeep_server.domain.context import ContextMode, ContextSpec, is_lead, select_context
 from threadkeep_server.domain.filters import EventFilter, select
 from threadkeep_server.domain.model import EventDraft, SessionRef, WindowEvent
-from threadkeep_server.domain.windows import ContextMode, ContextSpec, is_lead, select_context
 from threadkeep_server.store.base import EventQuery, SearchQuery, UserScope
 from threadkeep_server.store.sql import context_unit
 from threadkeep_server.store.windows import CompactionRequest, ContextPage, Placed, WindowRead

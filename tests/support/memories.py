@@ -20,7 +20,7 @@ from threadkeep_server.domain.memories import (
     MemoryOutcome,
     MemoryScope,
 )
-from threadkeep_server.domain.recall import ALL_FIELDS, Candidates, Field, WordQuery
+from threadkeep_server.domain.search import ALL_FIELDS, Candidates, Field, WordQuery
 from threadkeep_server.store.base import Store
 
 ALICE = MemoryScope("shop", "alice")

@@ -7,7 +7,7 @@ from typing import Any, cast
 
 from sqlalchemy import Connection
 
-from threadkeep_server.domain.recall import Candidate, Candidates, WordQuery
+from threadkeep_server.domain.search import Candidate, Candidates, WordQuery
 from threadkeep_server.store.recall import most_counted
 from threadkeep_server.store.sql.engine import Engine
 from threadkeep_server.store.sql.word_choice import Choice, Unindexed

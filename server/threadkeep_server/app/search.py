@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 
 from ..config.settings import ConfigError, Settings
 from ..domain.model import SECOND_NS
-from ..domain.rules import Limits
+from ..domain.validation import Limits
 from ..embedder.base import Embedder
 from ..embedder.open import open_embedder
 from ..embedder.options import EmbedderOptions

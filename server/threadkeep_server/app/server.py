@@ -27,8 +27,8 @@ from threadkeep.v1 import (
 
 from ..config.settings import Settings, split_address
 from ..domain.model import SECOND_NS, Caller
-from ..domain.recall import SearchMode
-from ..domain.rules import Limits
+from ..domain.search import SearchMode
+from ..domain.validation import Limits
 from ..service.events import EventService
 from ..service.server import ServerService
 from ..service.sessions import SessionService

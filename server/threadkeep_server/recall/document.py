@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ..domain.recall import Texts, Words
+from ..domain.search import Texts, Words
 from .analysis import index_terms
 from .dates import document_dates
 

@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 
 from ..domain.errors import InvalidField
-from ..domain.recall import Scored
+from ..domain.search import Scored
 
 
 def fuse(rankings: Sequence[Sequence[Scored]], k: int = 60) -> list[Scored]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator
 
-from ..domain.recall import Span
+from ..domain.search import Span
 from ..domain.text import fold
 from .analysis import MOST_CHARACTERS, places
 

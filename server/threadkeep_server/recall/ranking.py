@@ -12,7 +12,7 @@ from operator import attrgetter
 
 import numpy as np
 
-from ..domain.recall import Candidate, Candidates, Scored
+from ..domain.search import Candidate, Candidates, Scored
 from . import features
 from .analysis import index_terms
 from .features import FIELDS, Floats, Hits, Ints, Tokens

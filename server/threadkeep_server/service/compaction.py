@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from ..compaction.checking import resulting, through, torn_pair
 from ..compaction.plan import Strategy, Window
 from ..compaction.triggers import Trigger
+from ..compaction.validation import resulting, through, torn_pair
 from ..domain.errors import (
     BrokenToolPair,
     EventIdConflict,

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, replace
 
+from ..domain.context import ContextSpec
 from ..domain.errors import BatchTooLarge, InvalidField
 from ..domain.model import Caller, EventDraft, NewSession, SessionRef, StoredEvent
-from ..domain.rules import Limits
-from ..domain.windows import ContextSpec
+from ..domain.validation import Limits
 from ..store.base import Appended, AppendRequest, EventPage, EventQuery, Store
 from ..store.windows import ContextPage
 from .access import own_ref

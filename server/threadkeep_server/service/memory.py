@@ -11,9 +11,9 @@ from typing import NamedTuple, Protocol
 from ..domain.errors import BatchTooLarge, EventTooLarge, InvalidField, MemoryNotConfigured, SessionNotFound
 from ..domain.memories import ALL_MEMORIES, Forget, Memory, MemoryDraft, MemoryFilter, MemoryOutcome, MemoryScope
 from ..domain.model import Caller, Role, Session, SessionRef, StoredEvent
-from ..domain.recall import ALL_FIELDS, Scored, SearchMode, Texts, WordQuery, understood
-from ..domain.rules import DEFAULT_HITS, Limits
+from ..domain.search import ALL_FIELDS, Scored, SearchMode, Texts, WordQuery, understood
 from ..domain.text import fold
+from ..domain.validation import DEFAULT_HITS, Limits
 from ..recall import query as questions
 from ..recall.fusion import recency
 from ..store.base import EventQuery, Store

@@ -10,8 +10,8 @@ from enum import IntEnum
 from ..domain.errors import InvalidField
 from ..domain.filters import ALL, EventFilter
 from ..domain.model import Caller
-from ..domain.recall import ALL_FIELDS, Candidate, Candidates, Field, Scored, SearchMode, WordQuery
-from ..domain.rules import DEFAULT_HITS, Limits
+from ..domain.search import ALL_FIELDS, Candidate, Candidates, Field, Scored, SearchMode, WordQuery
+from ..domain.validation import DEFAULT_HITS, Limits
 from ..recall import query as questions
 from ..recall.fusion import recency
 from ..recall.query import Query

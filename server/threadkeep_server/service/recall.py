@@ -7,8 +7,8 @@ from dataclasses import dataclass, replace
 
 from ..domain.errors import InvalidField
 from ..domain.model import Caller, SessionRef, StoredEvent
-from ..domain.recall import Field
-from ..domain.rules import Limits
+from ..domain.search import Field
+from ..domain.validation import Limits
 from ..store.base import SearchCursor, SearchHit, SearchQuery, Store
 from ..store.recall import beside
 from .access import own_scope

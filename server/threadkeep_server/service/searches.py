@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 from ..domain.errors import EmbedderFailed, EmbedderNotConfigured, InvalidField
 from ..domain.model import StoredEvent
-from ..domain.recall import FIELDS, Candidates, Field, Scored, SearchMode, Span, Texts
+from ..domain.search import FIELDS, Candidates, Field, Scored, SearchMode, Span, Texts
 from ..embedder.base import EmbedFailed
 from ..recall.fusion import fuse
 from ..recall.highlight import highlights, literal_highlights

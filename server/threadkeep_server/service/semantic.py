@@ -14,7 +14,7 @@ import numpy as np
 from ..domain.filters import EventFilter
 from ..domain.memories import Memory, MemoryFilter, MemoryScope
 from ..domain.model import Caller, SessionRef
-from ..domain.recall import SearchMode
+from ..domain.search import SearchMode
 from ..embedder.base import Vectors
 from ..recall.vectors import BestRows, top
 from ..store.base import EventScope, Store

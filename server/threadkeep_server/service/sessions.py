@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, replace
 
-from ..domain import rules
+from ..domain import validation
 from ..domain.errors import InvalidField
 from ..domain.model import Caller, NewSession, Session, SessionChange, SessionRef
-from ..domain.rules import Limits
+from ..domain.validation import Limits
 from ..store.base import SessionPage, SessionQuery, Store
 from ..store.upkeep import EXPIRED, Expired
 from .access import own_ref, own_user
@@ -77,7 +77,9 @@ class SessionService:
         now = self._clock()
         named = ref if ref.session_id else ref._replace(session_id=self._new_id())
         expire_time = self._expire_time(draft.expiry, now, within)
-        began = draft.create_time if draft.create_time is None else rules.passed_time("create_time", draft.create_time, now)
+        began = (
+            draft.create_time if draft.create_time is None else validation.passed_time("create_time", draft.create_time, now)
+        )
         told = (draft.metadata_json, draft.labels or {}, draft.context_bytes)
         return NewSession(named, self._new_id(), now, expire_time, *told, began=began)
 
@@ -112,7 +114,7 @@ class SessionService:
         """Deletes some of the expired sessions that the caller may reach; SWEEP_AT_MOST means there may be more. Raises
         InvalidField for a future `before`, PermissionDenied for another user's sessions."""
         if which.before is not None:
-            rules.passed_time("before", which.before, self._clock())
+            validation.passed_time("before", which.before, self._clock())
         return await self._delete_some(caller.tenant, replace(which, user_id=own_user(caller, which.user_id, "user_id")))
 
     async def _delete_some(self, tenant: str | None, which: Expired = EXPIRED) -> int:

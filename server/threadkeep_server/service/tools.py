@@ -13,7 +13,7 @@ from ..domain.errors import InvalidField, MemoryNotConfigured, SessionNotFound
 from ..domain.filters import EventFilter
 from ..domain.memories import MemoryScope
 from ..domain.model import Caller, Role, SessionRef, StoredEvent
-from ..domain.recall import SearchMode
+from ..domain.search import SearchMode
 from ..store.base import EventQuery, SearchQuery, Store, UserScope
 from .access import own_ref
 from .memory import EventReader, FoundMemory, MemoryQuery, MemoryService

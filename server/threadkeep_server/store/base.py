@@ -13,10 +13,10 @@ from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple, Protocol
 
+from ..domain.context import ContextSpec
 from ..domain.filters import ALL, EventFilter
 from ..domain.model import Compaction, Counters, EventDraft, NewSession, Session, SessionChange, SessionRef, StoredEvent
-from ..domain.recall import Texts, Words
-from ..domain.windows import ContextSpec
+from ..domain.search import Texts, Words
 from .consumers import ConsumerStore
 from .feed import FeedStore
 from .memories import MemoriesStore

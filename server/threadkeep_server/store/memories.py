@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Protocol
 
 from ..domain.memories import ALL_MEMORIES, Forget, Forgotten, Memory, MemoryDraft, MemoryFilter, MemoryOutcome, MemoryScope
-from ..domain.recall import Candidates, WordQuery
+from ..domain.search import Candidates, WordQuery
 
 
 @dataclass(frozen=True, slots=True)

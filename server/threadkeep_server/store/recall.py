@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from ..domain.filters import ALL, EventFilter
 from ..domain.memories import MemoryScope
 from ..domain.model import Caller, SessionRef, StoredEvent
-from ..domain.recall import Candidate, Candidates, Field, WordQuery
+from ..domain.search import Candidate, Candidates, Field, WordQuery
 
 if TYPE_CHECKING:
     from .base import EventScope

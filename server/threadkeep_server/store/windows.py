@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from enum import IntEnum
 from typing import NamedTuple
 
+from ..domain.context import Context, ContextSpec
 from ..domain.errors import NothingToCompact, VersionMismatch
 from ..domain.model import (
     NO_COUNTERS,
@@ -22,7 +23,6 @@ from ..domain.model import (
     Versions,
     WindowEvent,
 )
-from ..domain.windows import Context, ContextSpec
 
 
 @dataclass(frozen=True, slots=True)

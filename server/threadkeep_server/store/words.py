@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from collections.abc import Set as AbstractSet
 from dataclasses import replace
 
-from ..domain.recall import ALL_FIELDS, FIELDS, Candidate, Candidates, Field, WordQuery, Words
+from ..domain.search import ALL_FIELDS, FIELDS, Candidate, Candidates, Field, WordQuery, Words
 from .recall import most_counted, rarity
 
 

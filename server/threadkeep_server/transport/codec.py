@@ -10,7 +10,7 @@ from threadkeep.v1 import event_pb2, message_pb2
 
 from ..domain.feed import FeedEvent
 from ..domain.model import SECOND_NS, EventDraft, StoredEvent
-from ..domain.recall import Texts, Words
+from ..domain.search import Texts, Words
 from ..recall.analysis import ANALYZER_VERSION
 from ..recall.document import words_of
 from ..store.base import Reading

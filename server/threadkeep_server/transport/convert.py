@@ -9,7 +9,7 @@ from google.protobuf.timestamp_pb2 import Timestamp
 
 from threadkeep.v1 import filter_pb2, session_pb2, session_service_pb2
 
-from ..domain import rules
+from ..domain import validation
 from ..domain.errors import InvalidField
 from ..domain.filters import Authors, AuthorStep, EventFilter
 from ..domain.model import ROLES, SECOND_NS, Counters, Role, Session, SessionRef, Usage
@@ -39,9 +39,9 @@ def set_time(target: Timestamp, value: int) -> None:
 
 def ref_of(ref: session_pb2.SessionRef, *, creating: bool = False) -> SessionRef:
     app, user_id, session_id = ref.app, ref.user_id, ref.session_id
-    rules.identifier("session.session_id", session_id, required=not creating)
-    rules.identifier("session.app", app)
-    rules.identifier("session.user_id", user_id, required=False)
+    validation.identifier("session.session_id", session_id, required=not creating)
+    validation.identifier("session.app", app)
+    validation.identifier("session.user_id", user_id, required=False)
     if user_id and not user_id.strip():
         raise InvalidField("session.user_id", "must not be blank")
     return SessionRef(app, user_id, session_id)
@@ -80,8 +80,8 @@ def session_draft(
     return SessionDraft(
         create_time=create_time,
         expiry=expiry_of(request.expiry),
-        metadata_json=rules.json_object("metadata_json", request.metadata_json),
-        labels=rules.labels("labels", request.labels),
+        metadata_json=validation.json_object("metadata_json", request.metadata_json),
+        labels=validation.labels("labels", request.labels),
         context_bytes=_context_bytes(request.context_bytes),
     )
 
@@ -138,9 +138,9 @@ def _remembered_filter(raw: bytes) -> EventFilter:
 
 
 def _filter_of(wanted: filter_pb2.EventFilter) -> EventFilter:
-    keywords = [rules.term(f"filter.keywords[{i}]", term) for i, term in enumerate(wanted.keywords)]
-    if len(keywords) > rules.MAX_TERMS:
-        raise InvalidField("filter.keywords", f"must have at most {rules.MAX_TERMS} terms")
+    keywords = [validation.term(f"filter.keywords[{i}]", term) for i, term in enumerate(wanted.keywords)]
+    if len(keywords) > validation.MAX_TERMS:
+        raise InvalidField("filter.keywords", f"must have at most {validation.MAX_TERMS} terms")
     window = wanted.WhichOneof("window")
     return EventFilter(
         from_time=time_of("filter.from_time", wanted.from_time) if wanted.HasField("from_time") else None,
@@ -151,10 +151,10 @@ def _filter_of(wanted: filter_pb2.EventFilter) -> EventFilter:
         authors=tuple(author_step(f"filter.author_filters[{i}]", step) for i, step in enumerate(wanted.author_filters)),
         exclude_synthetic=wanted.exclude_synthetic,
         exclude_archived=_active_only(wanted.view),
-        keyword=rules.term("filter.keyword", wanted.keyword),
+        keyword=validation.term("filter.keyword", wanted.keyword),
         keywords=tuple(keywords),
         match_all=_match_all(wanted.keyword_match),
-        branch=rules.branch("filter.branch", wanted.branch),
+        branch=validation.branch("filter.branch", wanted.branch),
         last_n=wanted.last_n if window == "last_n" else None,
         page=wanted.page.page if window == "page" else None,
         page_size=wanted.page.page_size if window == "page" else None,
@@ -173,8 +173,8 @@ def author_step(field: str, step: filter_pb2.AuthorFilter) -> AuthorStep:
     if kind is None:
         raise InvalidField(field, "must be include or exclude")
     authors = step.include if kind == "include" else step.exclude
-    ids = frozenset(rules.identifier(f"{field}.{kind}.ids", id_, required=True) for id_ in authors.ids)
-    roles = frozenset(rules.identifier(f"{field}.{kind}.roles", role, required=True) for role in authors.roles)
+    ids = frozenset(validation.identifier(f"{field}.{kind}.ids", id_, required=True) for id_ in authors.ids)
+    roles = frozenset(validation.identifier(f"{field}.{kind}.roles", role, required=True) for role in authors.roles)
     if not ids and not roles:
         raise InvalidField(f"{field}.{kind}", "must name at least one id or role")
     return AuthorStep(kind == "include", Authors(ids, roles))

@@ -7,7 +7,7 @@ from contextlib import contextmanager
 
 from threadkeep.v1 import compaction_pb2, compaction_service_pb2, event_pb2
 
-from ..domain import rules
+from ..domain import validation
 from ..domain.errors import BatchTooLarge, EventIdConflict, EventTooLarge, InvalidField
 from ..domain.model import Compaction, EventDraft
 from ..service.compaction import Application, Replacement
@@ -64,7 +64,7 @@ def compaction_to(compaction: Compaction) -> compaction_pb2.Compaction:
 
 
 def application_of(
-    request: compaction_service_pb2.ApplyCompactionRequest, limits: rules.Limits, make_draft: DraftMaker
+    request: compaction_service_pb2.ApplyCompactionRequest, limits: validation.Limits, make_draft: DraftMaker
 ) -> Application:
     kind = request.WhichOneof("archive")
     if kind is None and not request.inserts:
@@ -83,15 +83,15 @@ def application_of(
         ref=ref_of(request.session),
         expected_window_version=request.expected_window_version,
         expected_log_version=request.expected_log_version if request.HasField("expected_log_version") else None,
-        compaction_id=rules.identifier("compaction_id", request.compaction_id),
+        compaction_id=validation.identifier("compaction_id", request.compaction_id),
         archive=_ids("event_ids.ids", request.event_ids.ids),
         through_seq=request.through_seq if kind == "through_seq" else None,
         from_seq=request.from_seq,
         inserts=_inserts(request, limits, make_draft),
         places=_places(request),
-        branch=rules.branch("branch", request.branch),
-        strategy=rules.identifier("strategy", request.strategy) or "custom",
-        actor=rules.identifier("actor", request.actor),
+        branch=validation.branch("branch", request.branch),
+        strategy=validation.identifier("strategy", request.strategy) or "custom",
+        actor=validation.identifier("actor", request.actor),
         dry_run=request.dry_run,
     )
 
@@ -101,7 +101,7 @@ def _ids(field: str, ids: Sequence[str]) -> Sequence[str]:
         raise InvalidField(field, f"must have at most {_MAX_NAMED} ids")
     seen: set[str] = set()
     for i, each in enumerate(ids):
-        rules.identifier(f"{field}[{i}]", each, required=True)
+        validation.identifier(f"{field}[{i}]", each, required=True)
         if each in seen:
             raise InvalidField(f"{field}[{i}]", "occurs twice")
         seen.add(each)
@@ -115,7 +115,7 @@ def _places(request: compaction_service_pb2.ApplyCompactionRequest) -> dict[str,
 
 
 def _inserts(
-    request: compaction_service_pb2.ApplyCompactionRequest, limits: rules.Limits, make_draft: DraftMaker
+    request: compaction_service_pb2.ApplyCompactionRequest, limits: validation.Limits, make_draft: DraftMaker
 ) -> dict[str | None, list[EventDraft]]:
     """By the event that they go before; inserts of one place follow each other."""
     placed: dict[str | None, list[EventDraft]] = {}
@@ -124,7 +124,7 @@ def _inserts(
     for i, insert in enumerate(request.inserts):
         if not insert.events:
             raise InvalidField(f"inserts[{i}].events", "must not be empty")
-        before = rules.identifier(f"inserts[{i}].before_event_id", insert.before_event_id) or None
+        before = validation.identifier(f"inserts[{i}].before_event_id", insert.before_event_id) or None
         for j, event in enumerate(insert.events):
             _check_synthetic(f"inserts[{i}].events[{j}]", event, request.branch)
         placed.setdefault(before, []).extend(_drafts(f"inserts[{i}].", insert.events, limits, make_draft, seen))
@@ -141,7 +141,7 @@ def _check_synthetic(field: str, event: event_pb2.SessionEvent, branch: str) -> 
 
 
 def _drafts(
-    prefix: str, events: Sequence[event_pb2.SessionEvent], limits: rules.Limits, make_draft: DraftMaker, seen: set[str]
+    prefix: str, events: Sequence[event_pb2.SessionEvent], limits: validation.Limits, make_draft: DraftMaker, seen: set[str]
 ) -> list[EventDraft]:
     try:
         drafts = drafts_of(events, limits, make_draft)
@@ -157,7 +157,7 @@ def _drafts(
     return drafts
 
 
-def _check_size(field: str, events: Sequence[event_pb2.SessionEvent], limits: rules.Limits) -> None:
+def _check_size(field: str, events: Sequence[event_pb2.SessionEvent], limits: validation.Limits) -> None:
     """What one transaction may insert is what one append may."""
     if len(events) > limits.max_batch_events:
         raise BatchTooLarge(field, len(events), limits.max_batch_events, "events")
@@ -188,15 +188,15 @@ def conflicts_named(
 
 
 def replacement_of(
-    request: compaction_service_pb2.ReplaceEventsRequest, limits: rules.Limits, make_draft: DraftMaker
+    request: compaction_service_pb2.ReplaceEventsRequest, limits: validation.Limits, make_draft: DraftMaker
 ) -> Replacement:
     _check_size("events", request.events, limits)
     return Replacement(
         ref=ref_of(request.session),
         drafts=_drafts("", request.events, limits, make_draft, set()),
         expected_log_version=request.expected_log_version,
-        strategy=rules.identifier("strategy", request.strategy) or "replace_events",
-        actor=rules.identifier("actor", request.actor),
+        strategy=validation.identifier("strategy", request.strategy) or "replace_events",
+        actor=validation.identifier("actor", request.actor),
         dry_run=request.dry_run,
     )
 
@@ -213,13 +213,13 @@ def key_of(scope: compaction_service_pb2.PolicyScope) -> PolicyKey:
         except InvalidField as error:
             raise InvalidField(f"scope.{error.metadata['field']}", error.metadata["problem"]) from None
     if kind == "user":
-        user_id = rules.identifier("scope.user.user_id", scope.user.user_id)
+        user_id = validation.identifier("scope.user.user_id", scope.user.user_id)
         if scope.user.HasField("app"):
-            app = rules.identifier("scope.user.app", scope.user.app)
+            app = validation.identifier("scope.user.app", scope.user.app)
             return PolicyKey("", PolicyScope.USER_OF_APP, app, user_id)
         return PolicyKey("", PolicyScope.USER, "", user_id)
     if kind == "app":
-        return PolicyKey("", PolicyScope.APP, rules.identifier("scope.app", scope.app, required=True))
+        return PolicyKey("", PolicyScope.APP, validation.identifier("scope.app", scope.app, required=True))
     if kind == "server":
         if not scope.server:
             raise InvalidField("scope.server", "must be true")

@@ -10,7 +10,7 @@ from google.protobuf.duration_pb2 import Duration
 from threadkeep.v1 import consumer_pb2, filter_pb2
 from threadkeep.v1 import consumer_service_pb2 as pb
 
-from ..domain import rules
+from ..domain import validation
 from ..domain.errors import InvalidField
 from ..domain.feed import Change, FeedEvent, FeedScope
 from ..domain.filters import EventFilter
@@ -44,11 +44,11 @@ _PARKED_CHANGES, _PARKED_CHANGE = delimited(1), delimited(2)
 def join_of(join: pb.JoinConsumer) -> Join:
     """The wish, checked, with defaults. Raises InvalidField naming the field of JoinConsumer."""
     return Join(
-        name=rules.identifier("name", join.name, required=True),
+        name=validation.identifier("name", join.name, required=True),
         scope=scope_of(join.scope),
         wanted=followed_filter_of(join.filter),
         filter=join.filter.SerializeToString(deterministic=True),
-        member_id=rules.identifier("member_id", join.member_id),
+        member_id=validation.identifier("member_id", join.member_id),
         max_outstanding=_count("max_outstanding", join.max_outstanding, _DEFAULT_OUTSTANDING, _MAX_OUTSTANDING),
         from_beginning=join.from_beginning,
         max_attempts=_count("max_attempts", join.max_attempts, _DEFAULT_ATTEMPTS, _MAX_ATTEMPTS),

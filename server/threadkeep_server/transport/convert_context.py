@@ -6,9 +6,9 @@ from functools import lru_cache
 
 from threadkeep.v1 import context_pb2
 
-from ..domain import rules
+from ..domain import validation
+from ..domain.context import ContextMode, ContextSpec
 from ..domain.errors import InvalidField
-from ..domain.windows import ContextMode, ContextSpec
 from .convert import author_step
 
 _MODES = {
@@ -40,7 +40,7 @@ def _spec_of(spec: context_pb2.ContextSpec) -> ContextSpec:
     if len(spec.author_roles) > _MAX_AUTHOR_ROLES:
         raise InvalidField("spec.author_roles", f"must have at most {_MAX_AUTHOR_ROLES} entries")
     roles = {
-        rules.identifier("spec.author_roles key", author, required=True): rules.identifier(
+        validation.identifier("spec.author_roles key", author, required=True): validation.identifier(
             f"spec.author_roles[{author!r}]", role
         )
         for author, role in spec.author_roles.items()
@@ -53,6 +53,6 @@ def _spec_of(spec: context_pb2.ContextSpec) -> ContextSpec:
         max_turns=spec.max_turns if spec.HasField("max_turns") else None,
         max_bytes=spec.max_bytes if spec.HasField("max_bytes") else None,
         max_tokens=spec.max_tokens if spec.HasField("max_tokens") else None,
-        branch=rules.branch("spec.branch", spec.branch),
+        branch=validation.branch("spec.branch", spec.branch),
         include_system=not spec.exclude_system,
     )

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Sequence
 
 from threadkeep.v1 import event_pb2, event_service_pb2, message_pb2, session_pb2
 
-from ..domain import rules
+from ..domain import validation
 from ..domain.errors import BatchTooLarge, EventTooLarge, InvalidField
 from ..domain.model import NO_USAGE, EventDraft, Tools, Usage
 from ..store.base import Appended
@@ -20,7 +20,7 @@ _NAMES = ("author", "author_role", "invocation_id", "compaction_source")
 _OUTPUT_ONLY = ("seq", "record_time", "archived", "token_estimate", "size_bytes", "token_counter")
 
 
-def drafts_of(events: Sequence[event_pb2.SessionEvent], limits: rules.Limits, make: DraftMaker) -> list[EventDraft]:
+def drafts_of(events: Sequence[event_pb2.SessionEvent], limits: validation.Limits, make: DraftMaker) -> list[EventDraft]:
     """Drafts in order. Clears OUTPUT_ONLY fields of the given messages and sets missing ids."""
     if len(events) > limits.max_batch_events:
         raise BatchTooLarge("events", len(events), limits.max_batch_events, "events")
@@ -76,26 +76,26 @@ class DraftMaker:
 def _check(event: event_pb2.SessionEvent, event_id: str, message: message_pb2.ChatMessage) -> None:
     if not event.HasField("message"):
         raise InvalidField("message", "is required")
-    if len(message.parts) > rules.MAX_PARTS:
-        raise InvalidField("message.parts", f"must have at most {rules.MAX_PARTS} parts")
-    rules.identifier("event_id", event_id, required=True)
+    if len(message.parts) > validation.MAX_PARTS:
+        raise InvalidField("message.parts", f"must have at most {validation.MAX_PARTS} parts")
+    validation.identifier("event_id", event_id, required=True)
     for name in _NAMES:
         if value := getattr(event, name):
-            rules.identifier(name, value)
+            validation.identifier(name, value)
     if event.branch:
-        rules.branch("branch", event.branch)
+        validation.branch("branch", event.branch)
     if event.metadata_json:
-        rules.json_object("metadata_json", event.metadata_json)
+        validation.json_object("metadata_json", event.metadata_json)
     if event.HasField("native"):
-        rules.identifier("native.format", event.native.format, required=True)
+        validation.identifier("native.format", event.native.format, required=True)
 
 
-def check_nesting(field: str, parts: Iterable[message_pb2.Part], left: int = rules.MAX_NESTING) -> None:
+def check_nesting(field: str, parts: Iterable[message_pb2.Part], left: int = validation.MAX_NESTING) -> None:
     """Raises InvalidField for tool results that nest too deep."""
     for part in parts:
         if part.HasField("tool_result"):
             if not left:
-                raise InvalidField(field, f"must nest tool results at most {rules.MAX_NESTING} deep")
+                raise InvalidField(field, f"must nest tool results at most {validation.MAX_NESTING} deep")
             check_nesting(field, part.tool_result.parts, left - 1)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from threadkeep.v1 import filter_pb2
 from threadkeep.v1 import subscription_service_pb2 as pb
 
-from ..domain import rules
+from ..domain import validation
 from ..domain.errors import InvalidField, InvalidResumeToken
 from ..domain.feed import FeedScope
 from ..domain.filters import EventFilter
@@ -18,14 +18,14 @@ MAX_FILTER_BYTES = 128 << 10
 
 def scope_of(scope: pb.ChangeScope, field: str = "scope") -> FeedScope:
     """The scope, without its tenant."""
-    user_id = rules.identifier(f"{field}.user_id", scope.user_id)
+    user_id = validation.identifier(f"{field}.user_id", scope.user_id)
     if user_id and not user_id.strip():
         raise InvalidField(f"{field}.user_id", "must not be blank")
     return FeedScope(
         tenant="",
-        app=rules.identifier(f"{field}.app", scope.app) if scope.HasField("app") else None,
+        app=validation.identifier(f"{field}.app", scope.app) if scope.HasField("app") else None,
         user_id=user_id or None,
-        labels=tuple(sorted(rules.labels(f"{field}.labels", scope.labels).items())),
+        labels=tuple(sorted(validation.labels(f"{field}.labels", scope.labels).items())),
     )
 
 

@@ -7,10 +7,10 @@ from collections.abc import Callable, Mapping, Sequence
 from threadkeep.v1 import memory_pb2
 from threadkeep.v1 import memory_service_pb2 as pb
 
-from ..domain import rules
+from ..domain import validation
 from ..domain.errors import BatchTooLarge, EventTooLarge, InvalidField
 from ..domain.memories import Forget, Memory, MemoryDraft, MemoryFilter, MemoryScope
-from ..domain.recall import SearchMode
+from ..domain.search import SearchMode
 from ..service.memory import FoundMemory, MemoryQuery, Remembering
 from .codec import message_text
 from .convert import role_of, set_time, time_of
@@ -32,8 +32,8 @@ def scope_of(
     if not request.HasField("scope"):
         raise InvalidField("scope", "is required")
     app, user_id = request.scope.app, request.scope.user_id
-    rules.identifier("scope.app", app)
-    rules.identifier("scope.user_id", user_id)
+    validation.identifier("scope.app", app)
+    validation.identifier("scope.user_id", user_id)
     if user_id and not user_id.strip():
         raise InvalidField("scope.user_id", "must not be blank")
     return MemoryScope(app, user_id)
@@ -45,11 +45,13 @@ def remembering_of(request: pb.AddSessionToMemoryRequest) -> Remembering:
         include_tools=request.include_tools,
         include_reasoning=request.include_reasoning,
         include_synthetic=request.include_synthetic,
-        metadata_json=rules.portable_object("metadata_json", request.metadata_json),
+        metadata_json=validation.portable_object("metadata_json", request.metadata_json),
     )
 
 
-def drafts_of(entries: Sequence[memory_pb2.MemoryEntry], limits: rules.Limits, new_id: Callable[[], str]) -> list[MemoryDraft]:
+def drafts_of(
+    entries: Sequence[memory_pb2.MemoryEntry], limits: validation.Limits, new_id: Callable[[], str]
+) -> list[MemoryDraft]:
     """Drafts in order. Raises InvalidField, BatchTooLarge, EventTooLarge."""
     if not entries:
         raise InvalidField("memories", "must not be empty")
@@ -79,20 +81,20 @@ def _draft(within: str, entry: memory_pb2.MemoryEntry, new_id: Callable[[], str]
         raise InvalidField(f"{within}.content", "is required")
     message = entry.content
     role_of(f"{within}.content.role", message.role)
-    if len(message.parts) > rules.MAX_PARTS:
-        raise InvalidField(f"{within}.content.parts", f"must have at most {rules.MAX_PARTS} parts")
+    if len(message.parts) > validation.MAX_PARTS:
+        raise InvalidField(f"{within}.content.parts", f"must have at most {validation.MAX_PARTS} parts")
     check_nesting(f"{within}.content.parts", message.parts)
     if not message_text(message).strip():
         raise InvalidField(f"{within}.content", "must have text that is not blank")
     return MemoryDraft(
-        id=rules.identifier(f"{within}.id", entry.id) or new_id(),
+        id=validation.identifier(f"{within}.id", entry.id) or new_id(),
         content=message.SerializeToString(),
         text=searched_text(message),
-        author=rules.identifier(f"{within}.author", entry.author),
+        author=validation.identifier(f"{within}.author", entry.author),
         event_time=time_of(f"{within}.event_time", entry.event_time) if entry.HasField("event_time") else None,
-        session_id=rules.identifier(f"{within}.session_id", entry.session_id),
-        event_id=rules.identifier(f"{within}.event_id", entry.event_id),
-        metadata_json=rules.portable_object(f"{within}.metadata_json", entry.metadata_json),
+        session_id=validation.identifier(f"{within}.session_id", entry.session_id),
+        event_id=validation.identifier(f"{within}.event_id", entry.event_id),
+        metadata_json=validation.portable_object(f"{within}.metadata_json", entry.metadata_json),
     )
 
 
@@ -104,7 +106,7 @@ def query_of(request: pb.SearchMemoryRequest) -> MemoryQuery:
         raise InvalidField("top_k", "must not be negative")
     return MemoryQuery(
         scope=scope_of(request),
-        text=rules.term("query", request.query),
+        text=validation.term("query", request.query),
         mode=mode,
         top_k=request.top_k,
         min_score=request.min_score if request.HasField("min_score") else None,
@@ -127,16 +129,16 @@ def memory_filter_of(wanted: memory_pb2.MemoryFilter) -> MemoryFilter:
 def _names(field: str, values: Sequence[str]) -> list[str]:
     if len(values) > _MOST_FILTER_VALUES:
         raise InvalidField(field, f"must have at most {_MOST_FILTER_VALUES:,} entries")
-    return [rules.identifier(f"{field}[{index}]", value) for index, value in enumerate(values)]
+    return [validation.identifier(f"{field}[{index}]", value) for index, value in enumerate(values)]
 
 
 def _conditions(metadata: Mapping[str, str]) -> dict[str, str]:
     if len(metadata) > MOST_CONDITIONS:
         raise InvalidField("filter.metadata", f"must have at most {MOST_CONDITIONS} entries")
     for key, value in metadata.items():
-        rules.identifier("filter.metadata key", key, required=True)
+        validation.identifier("filter.metadata key", key, required=True)
         field = f"filter.metadata[{key!r}]"
-        if "\0" in rules.term(field, value):
+        if "\0" in validation.term(field, value):
             raise InvalidField(field, "must not hold U+0000")
     return dict(metadata)
 
@@ -149,7 +151,7 @@ def forget_of(request: pb.DeleteMemoriesRequest) -> Forget:
             raise InvalidField("ids.ids", "must not be empty")
         return Forget(ids=_ids("ids.ids", request.ids.ids))
     if what == "session_id":
-        return Forget(session_id=rules.identifier("session_id", request.session_id, required=True))
+        return Forget(session_id=validation.identifier("session_id", request.session_id, required=True))
     if what == "all" and not request.all:
         raise InvalidField("all", "must be true; to delete some name ids or session_id")
     if what is None:
@@ -160,7 +162,7 @@ def forget_of(request: pb.DeleteMemoriesRequest) -> Forget:
 def _ids(field: str, ids: Sequence[str]) -> tuple[str, ...]:
     if len(ids) > MOST_IDS:
         raise InvalidField(field, f"must have at most {MOST_IDS:,} entries")
-    return tuple(rules.identifier(f"{field}[{index}]", each, required=True) for index, each in enumerate(ids))
+    return tuple(validation.identifier(f"{field}[{index}]", each, required=True) for index, each in enumerate(ids))
 
 
 # --- responses

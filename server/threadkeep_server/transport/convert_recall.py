@@ -10,11 +10,11 @@ from google.protobuf.duration_pb2 import Duration
 from threadkeep.v1 import memory_service_pb2, recall_pb2, session_pb2
 from threadkeep.v1 import recall_service_pb2 as pb
 
-from ..domain import rules
+from ..domain import validation
 from ..domain.errors import InvalidField
 from ..domain.filters import EventFilter
 from ..domain.model import SECOND_NS, SessionRef
-from ..domain.recall import ALL_FIELDS, FIELDS, Field, SearchMode, Understood, understood
+from ..domain.search import ALL_FIELDS, FIELDS, Field, SearchMode, Understood, understood
 from ..service.ranked import Grouping, RankedQuery
 from ..service.searches import MOST_WEIGHT, Highlights, Recency, check_min_score
 from ..store.base import AppScope, EventScope, UserScope
@@ -43,10 +43,10 @@ def scope_of(request: pb.SearchEventsRequest) -> EventScope:
     if scope == "session":
         return ref_of(request.session)
     if scope == "user":
-        app = rules.identifier("user.app", request.user.app) if request.user.HasField("app") else None
-        return UserScope(rules.identifier("user.user_id", request.user.user_id), app)
+        app = validation.identifier("user.app", request.user.app) if request.user.HasField("app") else None
+        return UserScope(validation.identifier("user.user_id", request.user.user_id), app)
     if scope == "app":
-        return AppScope(rules.identifier("app.app", request.app.app))
+        return AppScope(validation.identifier("app.app", request.app.app))
     raise InvalidField("scope", "is required: session, user or app")
 
 

@@ -6,7 +6,7 @@ import json
 from dataclasses import asdict
 from urllib.parse import unquote
 
-from ..domain import rules
+from ..domain import validation
 from ..domain.errors import InvalidField, ThreadkeepError
 from ..domain.model import SessionRef
 from ..service.memory import MemoryService
@@ -70,9 +70,9 @@ def _named(scope: Scope, body: bytes) -> SessionRef:
     """The session that path and body name. Raises InvalidField."""
     _, _, app, _, user, _ = _parts(scope)
     return SessionRef(
-        app=rules.identifier("app", _decoded("app", app)),
-        user_id=rules.identifier("user", _decoded("user", user), required=True),
-        session_id=rules.identifier("sessionId", _session_id(body), required=True),
+        app=validation.identifier("app", _decoded("app", app)),
+        user_id=validation.identifier("user", _decoded("user", user), required=True),
+        session_id=validation.identifier("sessionId", _session_id(body), required=True),
     )
 
 

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from threadkeep.v1 import event_pb2, message_pb2
 
 from ..domain.model import ROLES, SECOND_NS
-from ..domain.recall import Texts
+from ..domain.search import Texts
 from ..service.memory import RememberedEvent, ShownEvent
 from .codec import message_texts
 

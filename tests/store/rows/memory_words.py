@@ -9,7 +9,7 @@ from tests.support.codec import CODEC
 from tests.support.memories import candidates, forget, found, memory, remember, remembered
 from threadkeep.v1 import message_pb2
 from threadkeep_server.domain.memories import MemoryFilter
-from threadkeep_server.domain.recall import Candidates, Field
+from threadkeep_server.domain.search import Candidates, Field
 from threadkeep_server.store.base import Store
 from threadkeep_server.store.recall import most_counted
 

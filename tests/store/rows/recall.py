@@ -12,7 +12,7 @@ from tests.support.sessions import TENANT, append, compact, create, placed, ref,
 from threadkeep.v1 import message_pb2
 from threadkeep_server.domain.filters import ALL, Authors, AuthorStep, EventFilter
 from threadkeep_server.domain.model import Role
-from threadkeep_server.domain.recall import Candidates, Field, WordQuery
+from threadkeep_server.domain.search import Candidates, Field, WordQuery
 from threadkeep_server.store.base import EventScope, Store, UserScope
 
 

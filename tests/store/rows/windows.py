@@ -13,10 +13,10 @@ from tests.store.rows.compaction import named, summary
 from tests.support.clock import NOW
 from tests.support.codec import CODEC, call, draft, parse, result, texts
 from tests.support.sessions import TENANT, append, compact, create, placed, read, ref, session_with
+from threadkeep_server.domain.context import ContextMode, ContextSpec
 from threadkeep_server.domain.errors import AmbiguousSession, SessionNotFound
 from threadkeep_server.domain.filters import Authors, AuthorStep, EventFilter
 from threadkeep_server.domain.model import Counters, Role, SessionChange, SessionRef, StoredEvent
-from threadkeep_server.domain.windows import ContextMode, ContextSpec
 from threadkeep_server.store.base import Store
 from threadkeep_server.store.windows import ContextPage
 

@@ -8,8 +8,8 @@ from dataclasses import replace
 import pytest
 
 from tests.unit.compaction.notation import window
-from threadkeep_server.compaction.checking import resulting, through, torn_pair
 from threadkeep_server.compaction.plan import Window
+from threadkeep_server.compaction.validation import resulting, through, torn_pair
 
 
 @pytest.mark.parametrize(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from threadkeep_server.compaction.cutting import beyond, cut, split
+from threadkeep_server.compaction.cuts import beyond, cut, split
 from threadkeep_server.domain.turns import snap
 
 from .notation import window

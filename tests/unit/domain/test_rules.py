@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from threadkeep_server.domain import rules
+from threadkeep_server.domain import validation
 from threadkeep_server.domain.errors import InvalidField
 from threadkeep_server.domain.memories import top_values
 
@@ -33,19 +33,19 @@ HALVES = [
 
 @pytest.mark.parametrize("text", VERBATIM)
 def test_json_that_every_reader_takes_is_kept_to_the_letter(text: str) -> None:
-    assert rules.json_object("metadata_json", text) == text
-    assert rules.portable_object("metadata_json", text) == text
+    assert validation.json_object("metadata_json", text) == text
+    assert validation.portable_object("metadata_json", text) == text
 
 
 @pytest.mark.parametrize("text", [*NO_NUMBER[:-1], *HALVES])
 def test_json_that_nobody_but_the_caller_reads_is_kept_to_the_letter(text: str) -> None:
-    assert rules.json_object("metadata_json", text) == text
+    assert validation.json_object("metadata_json", text) == text
 
 
 @pytest.mark.parametrize("text", NO_NUMBER)
 def test_a_number_that_some_read_as_infinity_is_refused_where_values_are_read(text: str) -> None:
     with pytest.raises(InvalidField) as refused:
-        rules.portable_object("memories[2].metadata_json", text)
+        validation.portable_object("memories[2].metadata_json", text)
     assert refused.value.metadata["field"] == "memories[2].metadata_json"
     assert refused.value.metadata["problem"].startswith("must not hold numbers beyond 1.8e308, such as ")
     assert len(refused.value.metadata["problem"]) < 120
@@ -54,12 +54,12 @@ def test_a_number_that_some_read_as_infinity_is_refused_where_values_are_read(te
 @pytest.mark.parametrize("text", HALVES)
 def test_half_of_a_surrogate_pair_is_refused_where_values_are_read(text: str) -> None:
     with pytest.raises(InvalidField) as refused:
-        rules.portable_object("metadata_json", text)
+        validation.portable_object("metadata_json", text)
     assert refused.value.metadata["field"] == "metadata_json"
     assert refused.value.metadata["problem"].startswith(r"must not hold half of a surrogate pair (\u")
 
 
-@pytest.mark.parametrize("check", [rules.json_object, rules.portable_object])
+@pytest.mark.parametrize("check", [validation.json_object, validation.portable_object])
 @pytest.mark.parametrize(
     ("text", "problem"),
     [
@@ -83,4 +83,4 @@ def test_what_is_no_json_object_is_refused_wherever_one_is_wanted(check: object,
 
 def test_what_is_admitted_is_what_filters_compare() -> None:
     text = r'{"pair": "\ud83e\uddf5", "n": 1.50}'
-    assert top_values(rules.portable_object("metadata_json", text)) == {"pair": "\U0001f9f5", "n": "1.50"}
+    assert top_values(validation.portable_object("metadata_json", text)) == {"pair": "\U0001f9f5", "n": "1.50"}

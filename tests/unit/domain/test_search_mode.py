@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from threadkeep_server.domain.recall import SearchMode, understood
+from threadkeep_server.domain.search import SearchMode, understood
 
 AUTO, SUBSTRING, RANKED, HYBRID = SearchMode.AUTO, SearchMode.SUBSTRING, SearchMode.RANKED, SearchMode.HYBRID
 

@@ -8,10 +8,10 @@ from typing import Any
 import pytest
 
 from tests.unit.domain.window_events import call, event, names, result, window
+from threadkeep_server.domain.context import Context, ContextMode, ContextSpec, is_lead, select_context
 from threadkeep_server.domain.errors import InvalidField
 from threadkeep_server.domain.filters import Authors, AuthorStep
 from threadkeep_server.domain.model import Counters, WindowEvent
-from threadkeep_server.domain.windows import Context, ContextMode, ContextSpec, is_lead, select_context
 
 
 def context(log: list[WindowEvent], **spec: Any) -> Context:

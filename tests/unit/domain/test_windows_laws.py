@@ -13,14 +13,14 @@ from hypothesis import strategies as st
 
 from tests.support.thoroughness import examples
 from tests.unit.domain.window_events import call, event, result, window
-from threadkeep_server.compaction.checking import through
-from threadkeep_server.compaction.cutting import split
+from threadkeep_server.compaction.cuts import split
 from threadkeep_server.compaction.plan import Window
+from threadkeep_server.compaction.validation import through
 from threadkeep_server.domain.branches import visible_from
+from threadkeep_server.domain.context import Context, ContextMode, ContextSpec, is_lead, select_context
 from threadkeep_server.domain.filters import Authors, AuthorStep
 from threadkeep_server.domain.model import WindowEvent
 from threadkeep_server.domain.turns import ToolTies
-from threadkeep_server.domain.windows import Context, ContextMode, ContextSpec, is_lead, select_context
 
 SIZES = st.integers(0, 4)
 AUTHORS = st.sampled_from(["", "a", "b"])

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from itertools import pairwise
 from typing import Any
 
-from threadkeep_server.domain.recall import Candidate, Candidates
+from threadkeep_server.domain.search import Candidate, Candidates
 from threadkeep_server.recall.query import Query
 from threadkeep_server.recall.ranking import DEFAULT, POSITION_STEP, Weights, rank
 

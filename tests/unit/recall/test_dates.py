@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from threadkeep_server.domain.recall import Texts
+from threadkeep_server.domain.search import Texts
 from threadkeep_server.recall import date_rules, dates
 from threadkeep_server.recall.analysis import index_terms
 from threadkeep_server.recall.dates import DAY, MONTH, YEAR, date_terms, document_dates, mentions

@@ -7,7 +7,7 @@ import math
 import pytest
 
 from threadkeep_server.domain.errors import InvalidField
-from threadkeep_server.domain.recall import Scored
+from threadkeep_server.domain.search import Scored
 from threadkeep_server.recall.fusion import fuse, recency
 
 

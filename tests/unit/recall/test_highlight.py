@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from threadkeep_server.domain.recall import Span
+from threadkeep_server.domain.search import Span
 from threadkeep_server.domain.text import fold
 from threadkeep_server.recall import analysis, highlight
 from threadkeep_server.recall.analysis import query_terms, tokens

@@ -8,7 +8,7 @@ from dataclasses import replace
 import pytest
 
 from tests.unit.recall.ranking_cases import BARE, asked, candidate, order
-from threadkeep_server.domain.recall import Candidates
+from threadkeep_server.domain.search import Candidates
 from threadkeep_server.recall.query import Query
 from threadkeep_server.recall.ranking import DEFAULT, POSITION_STEP, Weights, rank
 from threadkeep_server.store.sql import schema

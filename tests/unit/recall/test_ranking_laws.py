@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from tests.support.thoroughness import examples
 from tests.unit.recall.ranking_cases import candidate
-from threadkeep_server.domain.recall import Candidate, Candidates
+from threadkeep_server.domain.search import Candidate, Candidates
 from threadkeep_server.recall import features
 from threadkeep_server.recall.query import Query
 from threadkeep_server.recall.ranking import rank

@@ -7,7 +7,7 @@ import asyncio
 import numpy as np
 import pytest
 
-from threadkeep_server.domain.recall import Candidate, Candidates, Scored, Texts
+from threadkeep_server.domain.search import Candidate, Candidates, Scored, Texts
 from threadkeep_server.embedder.hashing import HashingEmbedder
 from threadkeep_server.recall.document import words_of
 from threadkeep_server.recall.fusion import fuse, recency

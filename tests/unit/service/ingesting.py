@@ -13,7 +13,7 @@ from tests.support.simulated import clock
 from tests.unit.service.recalling import ANYONE, SCOPE
 from threadkeep_server.domain.memories import MemoryFilter
 from threadkeep_server.domain.model import SECOND_NS, SessionRef
-from threadkeep_server.domain.rules import Limits
+from threadkeep_server.domain.validation import Limits
 from threadkeep_server.service.ingestion import AutoIngestion
 from threadkeep_server.service.memory import TEXT_ONLY, Ingested, MemoryService, Remembering
 from threadkeep_server.service.sessions import SessionService

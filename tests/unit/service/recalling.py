@@ -14,8 +14,8 @@ from tests.support.codec import CODEC, draft
 from tests.support.sessions import TENANT, append, create, ref
 from threadkeep_server.domain.memories import MemoryScope
 from threadkeep_server.domain.model import SECOND_NS, Caller, EventDraft, Role, SessionRef
-from threadkeep_server.domain.recall import SearchMode
-from threadkeep_server.domain.rules import Limits
+from threadkeep_server.domain.search import SearchMode
+from threadkeep_server.domain.validation import Limits
 from threadkeep_server.embedder.base import EmbedFailed, Vectors
 from threadkeep_server.recall.vectors import VectorCache, normalised
 from threadkeep_server.service.embedding import EmbeddingWorker

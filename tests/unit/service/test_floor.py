@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tests.unit.service.recalling import Meanings, Recalling, said
-from threadkeep_server.domain.recall import SearchMode
+from threadkeep_server.domain.search import SearchMode
 from threadkeep_server.service.ranked import Grouping
 
 

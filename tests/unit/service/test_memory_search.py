@@ -11,8 +11,8 @@ from tests.unit.service.recalling import ANYONE, SCOPE, Meanings, Recalling, tex
 from threadkeep_server.domain import errors
 from threadkeep_server.domain.memories import Forget, MemoryFilter
 from threadkeep_server.domain.model import SECOND_NS
-from threadkeep_server.domain.recall import Field, SearchMode, Span
-from threadkeep_server.domain.rules import Limits
+from threadkeep_server.domain.search import Field, SearchMode, Span
+from threadkeep_server.domain.validation import Limits
 from threadkeep_server.embedder.base import EmbedFailed
 from threadkeep_server.service.searches import Recency
 

@@ -19,8 +19,8 @@ from threadkeep_server.domain.errors import (
 )
 from threadkeep_server.domain.filters import EventFilter
 from threadkeep_server.domain.model import SECOND_NS, Role
-from threadkeep_server.domain.recall import Candidates, Field, Scored, SearchMode, Span
-from threadkeep_server.domain.rules import Limits
+from threadkeep_server.domain.search import Candidates, Field, Scored, SearchMode, Span
+from threadkeep_server.domain.validation import Limits
 from threadkeep_server.embedder.base import EmbedFailed
 from threadkeep_server.recall.query import Query
 from threadkeep_server.recall.ranking import rank

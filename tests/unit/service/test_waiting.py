@@ -13,7 +13,7 @@ from tests.support.sessions import TENANT
 from tests.unit.service.recalling import ALICE, ANYONE, Meanings, Recalling
 from threadkeep_server.domain.errors import StoreUnavailable
 from threadkeep_server.domain.model import SECOND_NS, Caller
-from threadkeep_server.domain.recall import SearchMode
+from threadkeep_server.domain.search import SearchMode
 from threadkeep_server.service import waiting
 from threadkeep_server.service.waiting import WaitingCounts
 from threadkeep_server.store.memory import MemoryStore

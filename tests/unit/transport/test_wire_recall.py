@@ -7,7 +7,7 @@ from threadkeep.v1 import recall_pb2 as rp
 from threadkeep.v1 import recall_service_pb2 as pb
 from threadkeep.v1 import session_pb2
 from threadkeep_server.domain.model import SessionRef, StoredEvent
-from threadkeep_server.domain.recall import Field, SearchMode, Span
+from threadkeep_server.domain.search import Field, SearchMode, Span
 from threadkeep_server.service.ranked import RankedHit, RankedPage
 from threadkeep_server.service.recall import LiteralHit, LiteralPage
 from threadkeep_server.service.searches import Highlight

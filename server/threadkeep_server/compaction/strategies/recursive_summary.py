@@ -9,7 +9,7 @@ from typing import ClassVar
 
 from ...domain.errors import InvalidField
 from ...domain.model import Role, WindowEvent
-from ..cutting import Split, archiving, beyond, cut, leaving, safe_starts, split
+from ..cuts import Split, archiving, beyond, cut, leaving, safe_starts, split
 from ..limits import at_least, not_blank
 from ..plan import Count, NewEvent, Plan, SummaryRequest, Window, derive
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import KW_ONLY, InitVar, dataclass
 from typing import ClassVar
 
-from ..cutting import archiving, beyond, cut, split
+from ..cuts import archiving, beyond, cut, split
 from ..limits import at_least
 from ..plan import Count, Plan, Window
 

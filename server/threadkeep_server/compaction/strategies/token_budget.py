@@ -6,7 +6,7 @@ from dataclasses import KW_ONLY, InitVar, dataclass
 from itertools import accumulate
 from typing import ClassVar
 
-from ..cutting import Split, archiving, cut, split
+from ..cuts import Split, archiving, cut, split
 from ..limits import at_least
 from ..plan import Count, Plan, Window
 

@@ -6,7 +6,7 @@ from dataclasses import KW_ONLY, InitVar, dataclass
 from typing import ClassVar
 
 from ...domain.model import Role, WindowEvent
-from ..cutting import leaving, split
+from ..cuts import leaving, split
 from ..limits import at_least
 from ..plan import Count, NewEvent, Plan, Window, derive
 

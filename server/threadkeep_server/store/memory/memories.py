@@ -18,7 +18,7 @@ from ...domain.memories import (
     MemoryScope,
     admits,
 )
-from ...domain.recall import Candidate, Candidates, WordQuery
+from ...domain.search import Candidate, Candidates, WordQuery
 from ...domain.text import fold
 from .. import words
 from ..base import Codec

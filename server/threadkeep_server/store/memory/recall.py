@@ -8,7 +8,7 @@ from itertools import pairwise
 
 from ...domain.filters import ALL, EventFilter, matches
 from ...domain.model import SessionRef
-from ...domain.recall import Candidate, Candidates, Field, WordQuery
+from ...domain.search import Candidate, Candidates, Field, WordQuery
 from ..base import EventScope, UserScope
 from ..recall import FoundEvent, beside
 from ..words import as_text, asked, choose

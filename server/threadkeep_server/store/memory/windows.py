@@ -6,9 +6,9 @@ from collections.abc import Collection, Sequence
 from dataclasses import replace
 
 from ...domain import errors
+from ...domain.context import ContextSpec, is_lead, select_context
 from ...domain.feed import ChangeKind
 from ...domain.model import Compaction, SessionRef, counted
-from ...domain.windows import ContextSpec, is_lead, select_context
 from ..base import Listener
 from ..windows import (
     Archived,

@@ -9,8 +9,8 @@ import sqlalchemy as sa
 from sqlalchemy import BigInteger
 from sqlalchemy.sql import ClauseElement
 
+from ...domain.context import ContextSpec, select_context
 from ...domain.model import ROLES, SessionRef, Tools, Versions, WindowEvent
-from ...domain.windows import ContextSpec, select_context
 from ..base import Reading
 from ..windows import ContextPage, WindowRead, budgeted, context_page
 from .prepared import Record

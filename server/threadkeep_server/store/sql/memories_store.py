@@ -16,7 +16,7 @@ from ...domain.memories import (
     MemoryOutcome,
     MemoryScope,
 )
-from ...domain.recall import Candidates, WordQuery
+from ...domain.search import Candidates, WordQuery
 from ..memories import MemoryPage
 from . import admin, memory_search, memory_units
 from .engine import Engine

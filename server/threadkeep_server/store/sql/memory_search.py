@@ -14,7 +14,7 @@ from sqlalchemy import Connection, Row
 from sqlalchemy.sql import ColumnElement
 
 from ...domain.memories import MemoryFilter, MemoryScope
-from ...domain.recall import Candidate, Candidates, Field, WordQuery
+from ...domain.search import Candidate, Candidates, Field, WordQuery
 from .. import words
 from .memory_rows import batches, marker_of, rows_of_keys, within
 from .scan import Scanner

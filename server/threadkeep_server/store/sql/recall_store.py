@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from functools import partial
 
 from ...domain.filters import ALL, EventFilter
-from ...domain.recall import Candidate, Candidates, Field, WordQuery
+from ...domain.search import Candidate, Candidates, Field, WordQuery
 from ..base import EventScope
 from ..recall import FoundEvent
 from .found_unit import events_by_key, of_one_moment

@@ -12,8 +12,8 @@ from functools import partial
 import sqlalchemy as sa
 from sqlalchemy import Connection
 
+from ...domain.context import ContextSpec
 from ...domain.model import Compaction, NewSession, Session, SessionChange, SessionRef, StoredEvent
-from ...domain.windows import ContextSpec
 from ..base import (
     Appended,
     AppendRequest,

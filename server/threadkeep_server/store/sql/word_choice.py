@@ -12,7 +12,7 @@ from itertools import chain
 
 from sqlalchemy import Connection
 
-from ...domain.recall import Candidate, Candidates, WordQuery
+from ...domain.search import Candidate, Candidates, WordQuery
 from ..recall import most_counted, rarity
 from .engine import Engine
 from .word_index import Asked, NewestPage, Postings, WordIndex

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 from sqlalchemy import Connection
 
-from ...domain.recall import FIELDS, Field, Words
+from ...domain.search import FIELDS, Field, Words
 from ..base import AppScope, UserScope
 from ..words import as_text
 

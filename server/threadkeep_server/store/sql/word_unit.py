@@ -17,7 +17,7 @@ import sqlalchemy as sa
 from sqlalchemy.sql import ColumnElement, Select
 
 from ...domain.filters import EventFilter
-from ...domain.recall import ALL_FIELDS, Candidate, Candidates, Field, WordQuery
+from ...domain.search import ALL_FIELDS, Candidate, Candidates, Field, WordQuery
 from ..base import EventScope
 from ..words import asked, held
 from . import tail

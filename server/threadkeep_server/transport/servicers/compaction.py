@@ -5,7 +5,7 @@ from __future__ import annotations
 from threadkeep.v1 import compaction_pb2
 from threadkeep.v1 import compaction_service_pb2 as pb
 
-from ...domain import rules
+from ...domain import validation
 from ...domain.errors import VersionMismatch
 from ...domain.model import Caller
 from ...service.compaction import Applied, CompactionService, Run
@@ -22,7 +22,7 @@ class CompactionServicer:
         self,
         compaction: CompactionService,
         policies: PolicyService,
-        limits: rules.Limits,
+        limits: validation.Limits,
         tokens: PageTokens,
         make_draft: DraftMaker,
     ) -> None:
@@ -37,8 +37,8 @@ class CompactionServicer:
             ref=ref_of(request.session),
             strategy=strategy_of(request.strategy) if request.HasField("strategy") else None,
             trigger=trigger_of(request.trigger) if request.HasField("trigger") else None,
-            branch=rules.branch("branch", request.branch),
-            actor=rules.identifier("actor", request.actor),
+            branch=validation.branch("branch", request.branch),
+            actor=validation.identifier("actor", request.actor),
             dry_run=request.dry_run,
         )
         outcome = await self._compaction.run(caller, run)
@@ -55,7 +55,7 @@ class CompactionServicer:
         run = Run(
             ref=ref_of(request.session),
             strategy=strategy_of(request.strategy) if request.HasField("strategy") else None,
-            branch=rules.branch("branch", request.branch),
+            branch=validation.branch("branch", request.branch),
             dry_run=True,
         )
         prepared = (await self._compaction.run(caller, run)).prepared
@@ -100,7 +100,9 @@ class CompactionServicer:
         return response
 
     async def ListCompactions(self, request: pb.ListCompactionsRequest, caller: Caller) -> pb.ListCompactionsResponse:
-        size = rules.page_size("page_size", request.page_size, default=rules.DEFAULT_PAGE_SIZE, most=self._limits.max_page_size)
+        size = validation.page_size(
+            "page_size", request.page_size, default=validation.DEFAULT_PAGE_SIZE, most=self._limits.max_page_size
+        )
         cursor = self._tokens.read(request, caller, request.page_token, 1)[0] if request.page_token else None
         page = await self._compaction.compactions(caller, ref_of(request.session), size, cursor)
         return pb.ListCompactionsResponse(

@@ -8,7 +8,7 @@ from contextlib import suppress
 
 from threadkeep.v1 import consumer_service_pb2 as pb
 
-from ...domain import rules
+from ...domain import validation
 from ...domain.errors import InvalidField
 from ...domain.model import Caller
 from ...feed.membership import Membership
@@ -35,7 +35,7 @@ _JOIN_WITHIN_S = 30.0
 
 
 class ConsumerServicer:
-    def __init__(self, consumers: ConsumerService, limits: rules.Limits, tokens: PageTokens, render: RenderChange) -> None:
+    def __init__(self, consumers: ConsumerService, limits: validation.Limits, tokens: PageTokens, render: RenderChange) -> None:
         self._consumers = consumers
         self._limits = limits
         self._tokens = tokens
@@ -92,7 +92,7 @@ class ConsumerServicer:
         return pb.DeleteParkedChangesResponse(deleted=await self._consumers.delete_parked(caller, _name(request.name), ids))
 
     def _page_size(self, value: int) -> int:
-        return rules.page_size("page_size", value, default=rules.DEFAULT_PAGE_SIZE, most=self._limits.max_page_size)
+        return validation.page_size("page_size", value, default=validation.DEFAULT_PAGE_SIZE, most=self._limits.max_page_size)
 
 
 async def _join(requests: AsyncIterator[pb.ConsumeRequest]) -> pb.JoinConsumer:
@@ -124,4 +124,4 @@ async def _listen(requests: AsyncIterator[pb.ConsumeRequest], member: Membership
 
 
 def _name(name: str) -> str:
-    return rules.identifier("name", name, required=True)
+    return validation.identifier("name", name, required=True)

@@ -7,7 +7,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable
 from threadkeep.v1 import event_service_pb2 as pb
 from threadkeep.v1 import session_pb2
 
-from ...domain import rules
+from ...domain import validation
 from ...domain.errors import InvalidField
 from ...domain.model import Caller, SessionRef
 from ...service.events import Append, EventService
@@ -26,7 +26,7 @@ _ReadRef = Callable[[session_pb2.SessionRef], SessionRef]
 
 
 class EventServicer:
-    def __init__(self, events: EventService, limits: rules.Limits, tokens: PageTokens, make_draft: DraftMaker) -> None:
+    def __init__(self, events: EventService, limits: validation.Limits, tokens: PageTokens, make_draft: DraftMaker) -> None:
         self._events = events
         self._limits = limits
         self._tokens = tokens
@@ -41,7 +41,7 @@ class EventServicer:
         if request.if_exists not in _IF_EXISTS:
             raise InvalidField("if_exists", "must be IF_EXISTS_REPLAY or IF_EXISTS_IGNORE")
         expected = request.WhichOneof("precondition")
-        last_id = rules.identifier("expected_last_event_id", request.expected_last_event_id)
+        last_id = validation.identifier("expected_last_event_id", request.expected_last_event_id)
         return Append(
             ref=read(session),
             drafts=drafts_of(request.events, self._limits, self._make_draft),
@@ -62,7 +62,7 @@ class EventServicer:
         return AppendStream(append).responses(requests)
 
     async def GetEvent(self, request: pb.GetEventRequest, caller: Caller) -> bytes:
-        event_id = rules.identifier("event_id", request.event_id, required=True)
+        event_id = validation.identifier("event_id", request.event_id, required=True)
         return get_event_response(await self._events.get(caller, ref_of(request.session), event_id))
 
     async def ListEvents(self, request: pb.ListEventsRequest, caller: Caller) -> bytes:
@@ -84,11 +84,11 @@ class EventServicer:
         if request.page_token:
             position, stop = self._tokens.read(request, caller, request.page_token, 2)
             cursor = Cursor(position or 0, stop)
-        default = self._limits.max_page_size if wanted.has_window else rules.DEFAULT_PAGE_SIZE
+        default = self._limits.max_page_size if wanted.has_window else validation.DEFAULT_PAGE_SIZE
         return EventQuery(
             filter=wanted,
             descending=request.order == pb.SORT_ORDER_DESCENDING,
-            limit=rules.page_size("page_size", request.page_size, default=default, most=self._limits.max_page_size),
+            limit=validation.page_size("page_size", request.page_size, default=default, most=self._limits.max_page_size),
             max_bytes=self._limits.max_response_bytes,
             cursor=cursor,
         )
@@ -112,6 +112,6 @@ class _LastRef:
 def _create_of(create: pb.CreateIfMissing) -> SessionDraft:
     return SessionDraft(
         expiry=expiry_of(create.expiry, "create_if_missing.expiry"),
-        metadata_json=rules.json_object("create_if_missing.metadata_json", create.metadata_json),
-        labels=rules.labels("create_if_missing.labels", create.labels),
+        metadata_json=validation.json_object("create_if_missing.metadata_json", create.metadata_json),
+        labels=validation.labels("create_if_missing.labels", create.labels),
     )

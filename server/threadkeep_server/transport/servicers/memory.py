@@ -7,7 +7,7 @@ from collections.abc import Callable
 from threadkeep.v1 import memory_service_pb2 as pb
 from threadkeep.v1 import recall_pb2
 
-from ...domain import rules
+from ...domain import validation
 from ...domain.model import Caller
 from ...service.memory import MemoryService
 from ..convert import ref_of, set_time
@@ -18,7 +18,7 @@ from ..tokens import PageTokens
 class MemoryServicer:
     """`new_id` makes the ids that callers leave out."""
 
-    def __init__(self, memory: MemoryService, limits: rules.Limits, tokens: PageTokens, new_id: Callable[[], str]) -> None:
+    def __init__(self, memory: MemoryService, limits: validation.Limits, tokens: PageTokens, new_id: Callable[[], str]) -> None:
         self._memory = memory
         self._limits = limits
         self._tokens = tokens
@@ -44,7 +44,9 @@ class MemoryServicer:
         )
 
     async def ListMemories(self, request: pb.ListMemoriesRequest, caller: Caller) -> pb.ListMemoriesResponse:
-        size = rules.page_size("page_size", request.page_size, default=rules.DEFAULT_PAGE_SIZE, most=self._limits.max_page_size)
+        size = validation.page_size(
+            "page_size", request.page_size, default=validation.DEFAULT_PAGE_SIZE, most=self._limits.max_page_size
+        )
         scope, wanted = scope_of(request), memory_filter_of(request.filter)
         cursor = self._tokens.read(request, caller, request.page_token, 1)[0] if request.page_token else None
         page = await self._memory.list(caller, scope, wanted, size, cursor)

@@ -6,11 +6,11 @@ from dataclasses import replace
 
 from threadkeep.v1 import recall_service_pb2 as pb
 
-from ...domain import rules
+from ...domain import validation
 from ...domain.errors import InvalidField, InvalidPageToken
 from ...domain.filters import EventFilter
 from ...domain.model import Caller
-from ...domain.recall import SearchMode, Understood
+from ...domain.search import SearchMode, Understood
 from ...domain.text import fold
 from ...service.ranked import RankedSearch
 from ...service.recall import RecallService
@@ -22,14 +22,14 @@ from ..wire import literal_events_response, ranked_events_response
 
 
 class RecallServicer:
-    def __init__(self, recall: RecallService, ranked: RankedSearch, limits: rules.Limits, tokens: PageTokens) -> None:
+    def __init__(self, recall: RecallService, ranked: RankedSearch, limits: validation.Limits, tokens: PageTokens) -> None:
         self._recall = recall
         self._ranked = ranked
         self._limits = limits
         self._tokens = tokens
 
     async def SearchEvents(self, request: pb.SearchEventsRequest, caller: Caller) -> bytes:
-        rules.term("query", request.query)
+        validation.term("query", request.query)
         how = understood_as(request, self._ranked.best_mode)
         if how.mode is not SearchMode.SUBSTRING:
             return await self._search_ranked(request, caller, how)
@@ -62,7 +62,7 @@ class RecallServicer:
         return SearchQuery(scope=scope_of(request), filter=wanted, limit=self._page_size(request.page_size), cursor=cursor)
 
     def _page_size(self, value: int) -> int:
-        return rules.page_size("page_size", value, default=rules.DEFAULT_HITS, most=self._limits.max_page_size)
+        return validation.page_size("page_size", value, default=validation.DEFAULT_HITS, most=self._limits.max_page_size)
 
 
 def _with_query(wanted: EventFilter, query: str) -> EventFilter:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from threadkeep.v1 import server_service_pb2 as pb
 
 from ...domain.model import SECOND_NS, Caller
-from ...domain.rules import Limits
+from ...domain.validation import Limits
 from ...service.server import ServerService
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from threadkeep.v1 import session_service_pb2 as pb
 
-from ...domain import rules
+from ...domain import validation
 from ...domain.errors import InvalidField
 from ...domain.model import Caller
 from ...service.sessions import SWEEP_AT_MOST, SessionService
@@ -19,7 +19,7 @@ _MUTABLE = tuple(
 
 
 class SessionServicer:
-    def __init__(self, sessions: SessionService, limits: rules.Limits, tokens: PageTokens) -> None:
+    def __init__(self, sessions: SessionService, limits: validation.Limits, tokens: PageTokens) -> None:
         self._sessions = sessions
         self._limits = limits
         self._tokens = tokens
@@ -36,11 +36,13 @@ class SessionServicer:
         return pb.GetSessionResponse(session=session_to(session))
 
     async def ListSessions(self, request: pb.ListSessionsRequest, caller: Caller) -> pb.ListSessionsResponse:
-        size = rules.page_size("page_size", request.page_size, default=rules.DEFAULT_PAGE_SIZE, most=self._limits.max_page_size)
+        size = validation.page_size(
+            "page_size", request.page_size, default=validation.DEFAULT_PAGE_SIZE, most=self._limits.max_page_size
+        )
         query = SessionQuery(
-            app=rules.identifier("app", request.app) if request.HasField("app") else None,
-            user_id=rules.identifier("user_id", request.user_id) or None,
-            labels=rules.labels("labels", request.labels),
+            app=validation.identifier("app", request.app) if request.HasField("app") else None,
+            user_id=validation.identifier("user_id", request.user_id) or None,
+            labels=validation.labels("labels", request.labels),
             limit=size,
             cursor=self._cursor(request, caller) if request.page_token else None,
         )
@@ -67,8 +69,8 @@ class SessionServicer:
         self, request: pb.DeleteExpiredSessionsRequest, caller: Caller
     ) -> pb.DeleteExpiredSessionsResponse:
         which = Expired(
-            app=rules.identifier("app", request.app) if request.HasField("app") else None,
-            user_id=rules.identifier("user_id", request.user_id) or None,
+            app=validation.identifier("app", request.app) if request.HasField("app") else None,
+            user_id=validation.identifier("user_id", request.user_id) or None,
             before=time_of("before", request.before) if request.HasField("before") else None,
         )
         deleted = await self._sessions.delete_expired(caller, which)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from threadkeep.v1 import tool_service_pb2 as pb
 
-from ...domain import rules
+from ...domain import validation
 from ...domain.errors import InvalidField
 from ...domain.model import Caller
 from ...service.tools import RecallTools
@@ -29,8 +29,8 @@ class ToolServicer:
         )
 
     async def CallTool(self, request: pb.CallToolRequest, caller: Caller) -> pb.CallToolResponse:
-        name = rules.identifier("name", request.name, required=True)
-        if len(request.arguments_json.encode()) > rules.MAX_JSON_BYTES:
-            raise InvalidField("arguments_json", f"must have at most {rules.MAX_JSON_BYTES} bytes")
+        name = validation.identifier("name", request.name, required=True)
+        if len(request.arguments_json.encode()) > validation.MAX_JSON_BYTES:
+            raise InvalidField("arguments_json", f"must have at most {validation.MAX_JSON_BYTES} bytes")
         result = await self._tools.call(caller, tool_ref_of(request.session), name, request.arguments_json)
         return pb.CallToolResponse(result_json=result.result_json, is_error=result.is_error)

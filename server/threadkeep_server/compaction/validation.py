@@ -6,7 +6,7 @@ from collections.abc import Container, Mapping, Sequence
 
 from ..domain.model import WindowEvent
 from ..domain.turns import ToolTies
-from .cutting import split
+from .cuts import split
 from .plan import Window
 
 
