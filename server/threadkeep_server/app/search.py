@@ -15,7 +15,7 @@ from ..domain.validation import Limits
 from ..embedder.base import Embedder
 from ..embedder.open import open_embedder
 from ..embedder.options import EmbedderOptions
-from ..recall.vectors import VectorCache
+from ..search.vectors import VectorCache
 from ..service.embedding import EmbeddingWorker
 from ..service.ingestion import AutoIngestion
 from ..service.matrices import Matrices

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator, Sequence
 
 import numpy as np
 
-from ..recall.vectors import normalised
+from ..search.vectors import normalised
 from ..vendors.attempts import Patience
 from ..vendors.failing import AskFailed
 from .asking import VectorModel

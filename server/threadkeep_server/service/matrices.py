@@ -12,7 +12,7 @@ from weakref import WeakValueDictionary
 import numpy as np
 
 from ..domain.model import SECOND_NS
-from ..recall.vectors import Entry, VectorCache
+from ..search.vectors import Entry, VectorCache
 from ..store.recall import Embedded
 
 _T = TypeVar("_T")

@@ -14,8 +14,8 @@ from ..domain.model import Caller, Role, Session, SessionRef, StoredEvent
 from ..domain.search import ALL_FIELDS, Scored, SearchMode, Texts, WordQuery, understood
 from ..domain.text import fold
 from ..domain.validation import DEFAULT_HITS, Limits
-from ..recall import query as questions
-from ..recall.fusion import recency
+from ..search import query as questions
+from ..search.ranking.fusion import recency
 from ..store.base import EventQuery, Store
 from ..store.memories import MemoryPage
 from ..store.recall import Source

@@ -12,9 +12,9 @@ from ..domain.filters import ALL, EventFilter
 from ..domain.model import Caller
 from ..domain.search import ALL_FIELDS, Candidate, Candidates, Field, Scored, SearchMode, WordQuery
 from ..domain.validation import DEFAULT_HITS, Limits
-from ..recall import query as questions
-from ..recall.fusion import recency
-from ..recall.query import Query
+from ..search import query as questions
+from ..search.query import Query
+from ..search.ranking.fusion import recency
 from ..store.base import EventScope, Store
 from ..store.recall import FoundEvent, Source
 from .access import own_scope

@@ -13,11 +13,11 @@ from ..domain.errors import EmbedderFailed, EmbedderNotConfigured, InvalidField
 from ..domain.model import StoredEvent
 from ..domain.search import FIELDS, Candidates, Field, Scored, SearchMode, Span, Texts
 from ..embedder.base import EmbedFailed
-from ..recall.fusion import fuse
-from ..recall.highlight import highlights, literal_highlights
-from ..recall.query import Query
-from ..recall.ranking import rank
-from ..recall.relevance import answering
+from ..search.highlight import highlights, literal_highlights
+from ..search.query import Query
+from ..search.ranking.fusion import fuse
+from ..search.ranking.relevance import answering
+from ..search.ranking.scoring import rank
 from .aside import aside
 
 _log = logging.getLogger(__name__)

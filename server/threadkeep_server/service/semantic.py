@@ -16,7 +16,7 @@ from ..domain.memories import Memory, MemoryFilter, MemoryScope
 from ..domain.model import Caller, SessionRef
 from ..domain.search import SearchMode
 from ..embedder.base import Vectors
-from ..recall.vectors import BestRows, top
+from ..search.vectors import BestRows, top
 from ..store.base import EventScope, Store
 from ..store.recall import FoundEvent, Source
 from .aside import aside

@@ -5,8 +5,8 @@ from __future__ import annotations
 import asyncio
 
 from ..embedder.base import Embedder, EmbedFailed
-from ..recall import relevance
-from ..recall.relevance import CosineScale
+from ..search.ranking import relevance
+from ..search.ranking.relevance import CosineScale
 from ..store.recall import RecallStore
 
 PROBE = "probe"

@@ -11,8 +11,8 @@ from threadkeep.v1 import event_pb2, message_pb2
 from ..domain.feed import FeedEvent
 from ..domain.model import SECOND_NS, EventDraft, StoredEvent
 from ..domain.search import Texts, Words
-from ..recall.analysis import ANALYZER_VERSION
-from ..recall.document import words_of
+from ..search.analysis.analyzer import ANALYZER_VERSION
+from ..search.analysis.terms import words_of
 from ..store.base import Reading
 from .render import measured
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from threadkeep_server.recall import analysis
-from threadkeep_server.recall.analysis import index_terms, query_terms, tokens
-from threadkeep_server.recall.folding import JOINT, LONGEST_TERM
+from threadkeep_server.search.analysis import analyzer
+from threadkeep_server.search.analysis.analyzer import index_terms, query_terms, tokens
+from threadkeep_server.search.analysis.normalize import JOINT, LONGEST_TERM
 
 
 @pytest.mark.parametrize(
@@ -161,11 +161,11 @@ def test_a_long_term_is_cut() -> None:
 
 
 def test_a_long_text_is_cut(monkeypatch: pytest.MonkeyPatch) -> None:
-    assert len(index_terms("a " * 150_000)) == analysis.MOST_TERMS
-    assert len(index_terms("北京。" * 50_000)) == analysis.MOST_TERMS
+    assert len(index_terms("a " * 150_000)) == analyzer.MOST_TERMS
+    assert len(index_terms("北京。" * 50_000)) == analyzer.MOST_TERMS
     for endless in ("1/", "は", "a'", "ก", "a"):
-        assert len(index_terms(endless * 500_000)) <= analysis.MOST_TERMS
-    monkeypatch.setattr(analysis, "MOST_CHARACTERS", 3)
+        assert len(index_terms(endless * 500_000)) <= analyzer.MOST_TERMS
+    monkeypatch.setattr(analyzer, "MOST_CHARACTERS", 3)
     assert index_terms("a b c") == ["a", "b"]
 
 

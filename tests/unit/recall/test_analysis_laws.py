@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given, settings
 
 from tests.support.thoroughness import examples
-from threadkeep_server.recall.analysis import index_terms, query_terms, query_tokens, tokens
-from threadkeep_server.recall.folding import LONGEST_TERM
+from threadkeep_server.search.analysis.analyzer import index_terms, query_terms, query_tokens, tokens
+from threadkeep_server.search.analysis.normalize import LONGEST_TERM
 
 from .texts import SAMPLES, texts
 

@@ -9,10 +9,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from threadkeep_server.domain.search import Texts
-from threadkeep_server.recall import date_rules, dates
-from threadkeep_server.recall.analysis import index_terms
-from threadkeep_server.recall.dates import DAY, MONTH, YEAR, date_terms, document_dates, mentions
-from threadkeep_server.recall.document import words_of
+from threadkeep_server.search.analysis.analyzer import index_terms
+from threadkeep_server.search.analysis.terms import words_of
+from threadkeep_server.search.dates import date_patterns
+from threadkeep_server.search.dates import mentions as dates
+from threadkeep_server.search.dates.mentions import DAY, MONTH, YEAR, date_terms, document_dates, mentions
 
 from .texts import SAMPLES, texts
 
@@ -212,6 +213,6 @@ def test_no_trigger_is_missed(text: str, monkeypatch: pytest.MonkeyPatch) -> Non
         text,
     ]
     before = [mentions(one, NOW) for one in shown]
-    monkeypatch.setattr(date_rules, "TRIGGERS", ("",))
-    monkeypatch.setattr(date_rules, "FIRST_WITHOUT_MONTH", date_rules.FIRST)
+    monkeypatch.setattr(date_patterns, "TRIGGERS", ("",))
+    monkeypatch.setattr(date_patterns, "FIRST_WITHOUT_MONTH", date_patterns.FIRST)
     assert [mentions(one, NOW) for one in shown] == before

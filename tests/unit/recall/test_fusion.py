@@ -8,7 +8,7 @@ import pytest
 
 from threadkeep_server.domain.errors import InvalidField
 from threadkeep_server.domain.search import Scored
-from threadkeep_server.recall.fusion import fuse, recency
+from threadkeep_server.search.ranking.fusion import fuse, recency
 
 
 def ranking(*keys: int) -> list[Scored]:

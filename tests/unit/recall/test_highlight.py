@@ -11,9 +11,10 @@ from hypothesis import strategies as st
 
 from threadkeep_server.domain.search import Span
 from threadkeep_server.domain.text import fold
-from threadkeep_server.recall import analysis, highlight
-from threadkeep_server.recall.analysis import query_terms, tokens
-from threadkeep_server.recall.highlight import MOST_HIGHLIGHTS, highlights, literal_highlights
+from threadkeep_server.search import highlight
+from threadkeep_server.search.analysis import analyzer
+from threadkeep_server.search.analysis.analyzer import query_terms, tokens
+from threadkeep_server.search.highlight import MOST_HIGHLIGHTS, highlights, literal_highlights
 
 from .texts import texts
 
@@ -72,7 +73,7 @@ def test_no_more_of_a_long_text_is_analysed_than_its_first_highlights_need(monke
 
     def counted(text: str, wanted: AbstractSet[str]) -> Iterator[tuple[int, int]]:
         nonlocal read
-        for place in analysis.places(text, wanted):
+        for place in analyzer.places(text, wanted):
             read += 1
             yield place
 
@@ -86,7 +87,7 @@ def test_places_are_those_of_the_tokens(text: str, data: st.DataObject) -> None:
     known = sorted({token.term for token in tokens(text)})
     terms = data.draw(st.sets(st.sampled_from(known)) if known else st.just({"x"}))
     twice = f"{text} {text}"  # what came before is remembered
-    assert list(analysis.places(twice, terms)) == sorted({(t.start, t.end) for t in tokens(twice) if t.term in terms})
+    assert list(analyzer.places(twice, terms)) == sorted({(t.start, t.end) for t in tokens(twice) if t.term in terms})
 
 
 def ordered(spans: list[Span], text: str) -> bool:

@@ -14,7 +14,7 @@ from tests.recall_bench.loaders import OWN, load
 from tests.recall_bench.metrics import ALL, Key, measure
 from tests.recall_bench.model import Conversation
 from tests.recall_bench.offline import BARE, Method, ask, fts5, pool, ranked
-from threadkeep_server.recall.ranking import Weights
+from threadkeep_server.search.ranking.scoring import Weights
 
 TEN, TEN_AND_BESIDE, FIVE = Key("turns", 10, 0), Key("turns", 10, 1), Key("turns", 5, 0)
 SESSIONS = Key("sessions", 10, 0)

@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from threadkeep_server.recall.analysis import index_terms
-from threadkeep_server.recall.dates import DAY, MONTH, YEAR, document_dates
-from threadkeep_server.recall.query import MOST_TERMS, Query, parse
+from threadkeep_server.search.analysis.analyzer import index_terms
+from threadkeep_server.search.dates.mentions import DAY, MONTH, YEAR, document_dates
+from threadkeep_server.search.query import MOST_TERMS, Query, parse
 
 from .texts import texts
 

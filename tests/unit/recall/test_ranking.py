@@ -9,8 +9,8 @@ import pytest
 
 from tests.unit.recall.ranking_cases import BARE, asked, candidate, order
 from threadkeep_server.domain.search import Candidates
-from threadkeep_server.recall.query import Query
-from threadkeep_server.recall.ranking import DEFAULT, POSITION_STEP, Weights, rank
+from threadkeep_server.search.query import Query
+from threadkeep_server.search.ranking.scoring import DEFAULT, POSITION_STEP, Weights, rank
 from threadkeep_server.store.sql import schema
 
 

@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 from tests.support.thoroughness import examples
 from tests.unit.recall.ranking_cases import candidate
 from threadkeep_server.domain.search import Candidate, Candidates
-from threadkeep_server.recall import features
-from threadkeep_server.recall.query import Query
-from threadkeep_server.recall.ranking import rank
+from threadkeep_server.search.query import Query
+from threadkeep_server.search.ranking import term_hits
+from threadkeep_server.search.ranking.scoring import rank
 
 WORDS = st.sampled_from(["tea", "cake", "ann", "bob", "京都", "ü", "x", "y", "z"])
 TEXT = st.lists(WORDS, max_size=6).map(" ".join)
@@ -69,24 +69,24 @@ def counted(words: Sequence[str], terms: Sequence[str]) -> list[list[int]]:
 @given(st.lists(st.lists(TEXT, min_size=5, max_size=5).map("\n".join), min_size=1, max_size=6))
 def test_counting_is_that_of_plain_python(words: list[str]) -> None:
     terms = ["tea", "京都", "ü", "absent", "te"]
-    tokens = features.read(words)
-    hits = features.find(tokens, features.hashes(terms))
-    assert features.count(hits, len(terms), len(words), [1] * 5).tolist() == counted(words, terms)
+    tokens = term_hits.read(words)
+    hits = term_hits.find(tokens, term_hits.hashes(terms))
+    assert term_hits.count(hits, len(terms), len(words), [1] * 5).tolist() == counted(words, terms)
     assert tokens.lengths.tolist() == [[len(field.split()) for field in one.split("\n")] for one in words]
 
 
 def test_texts_longer_than_a_block_are_read_the_same() -> None:
     long = " ".join(f"w{number}" for number in range(80_000))
     endless = "e" * 300_000
-    tokens = features.read([f"{long}\n\n\n\n", f"w7 {endless} last\n\n\n\n"])
-    hits = features.find(tokens, features.hashes(["w7", "w79999", "last", endless]))
-    assert features.count(hits, 4, 2, [1] * 5).tolist() == [[1, 1], [1, 0], [0, 1], [0, 1]]
-    numbers = features.hashes([f"w{number}" for number in range(80_000)])
+    tokens = term_hits.read([f"{long}\n\n\n\n", f"w7 {endless} last\n\n\n\n"])
+    hits = term_hits.find(tokens, term_hits.hashes(["w7", "w79999", "last", endless]))
+    assert term_hits.count(hits, 4, 2, [1] * 5).tolist() == [[1, 1], [1, 0], [0, 1], [0, 1]]
+    numbers = term_hits.hashes([f"w{number}" for number in range(80_000)])
     assert len(set(numbers.tolist())) == 80_000
     assert (tokens.hashes[:80_000] == numbers).all()
 
 
 def test_terms_at_every_place_of_a_block_have_the_same_number() -> None:
     padding = range(65_520, 65_552)
-    tokens = [features.read([f"{'p' * length} tea cake\n\n\n\n"]).hashes[1:] for length in padding]
-    assert {tuple(pair.tolist()) for pair in tokens} == {tuple(features.hashes(["tea", "cake"]).tolist())}
+    tokens = [term_hits.read([f"{'p' * length} tea cake\n\n\n\n"]).hashes[1:] for length in padding]
+    assert {tuple(pair.tolist()) for pair in tokens} == {tuple(term_hits.hashes(["tea", "cake"]).tolist())}

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.support.thoroughness import examples
-from threadkeep_server.recall.vectors import (
+from threadkeep_server.search.vectors import (
     BestRows,
     VectorCache,
     Vectors,

@@ -17,7 +17,7 @@ from threadkeep_server.domain.model import SECOND_NS, Caller, EventDraft, Role, 
 from threadkeep_server.domain.search import SearchMode
 from threadkeep_server.domain.validation import Limits
 from threadkeep_server.embedder.base import EmbedFailed, Vectors
-from threadkeep_server.recall.vectors import VectorCache, normalised
+from threadkeep_server.search.vectors import VectorCache, normalised
 from threadkeep_server.service.embedding import EmbeddingWorker
 from threadkeep_server.service.matrices import Matrices
 from threadkeep_server.service.memory import FoundMemories, MemoryQuery, MemoryService

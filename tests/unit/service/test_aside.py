@@ -9,7 +9,7 @@ import pytest
 from tests.support.codec import CODEC
 from tests.unit.service.recalling import Recalling
 from threadkeep_server.domain.search import ALL_FIELDS, Texts
-from threadkeep_server.recall.ranking import rank
+from threadkeep_server.search.ranking.scoring import rank
 from threadkeep_server.service import searches
 from threadkeep_server.service.aside import aside
 from threadkeep_server.service.searches import marked_all

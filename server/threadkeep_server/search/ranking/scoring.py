@@ -12,12 +12,12 @@ from operator import attrgetter
 
 import numpy as np
 
-from ..domain.search import Candidate, Candidates, Scored
-from . import features
-from .analysis import index_terms
-from .features import FIELDS, Floats, Hits, Ints, Tokens
-from .query import Query
-from .scripts import script_of
+from ...domain.search import Candidate, Candidates, Scored
+from ..analysis.analyzer import index_terms
+from ..analysis.scripts import script_of
+from ..query import Query
+from . import term_hits
+from .term_hits import FIELDS, Floats, Hits, Ints, Tokens
 
 POSITION_STEP = 1 << 20
 """What lies between the positions of an appended event and the next one of its session."""
@@ -108,11 +108,11 @@ class _Reading:
     @classmethod
     def of(cls, query: Query, candidates: Candidates, use: Weights) -> _Reading:
         found = candidates.found
-        tokens = features.read([candidate.words for candidate in found])
+        tokens = term_hits.read([candidate.words for candidate in found])
         around = [term for group in (*query.pairs, *query.phrases) for term in group]
         place = {term: number for number, term in enumerate(dict.fromkeys([*query.terms, *around]))}
-        hits = features.find(tokens, features.hashes(place)) if place else Hits(*(np.empty(0, np.int64) for _ in range(3)))
-        counts = features.count(hits, len(place), len(found), use.fields)
+        hits = term_hits.find(tokens, term_hits.hashes(place)) if place else Hits(*(np.empty(0, np.int64) for _ in range(3)))
+        counts = term_hits.count(hits, len(place), len(found), use.fields)
         known = np.array([candidates.frequencies.get(term, 0) for term in place], np.float64)
         told = known.copy()
         _count_speakers(counts, told, [place[name] for name in query.names if name in place], list(place), candidates, use)
@@ -268,14 +268,14 @@ def _feedback(scores: Floats, read: _Reading) -> Floats:
         return np.zeros(len(read.found))
     common = _sampled_rarity(terms, read)
     chosen = np.argsort(-chances * common, kind="stable")[:FEEDBACK_TERMS]
-    counts = features.count(features.find(read.tokens, terms[chosen]), len(chosen), len(read.found), read.use.fields)
+    counts = term_hits.count(term_hits.find(read.tokens, terms[chosen]), len(chosen), len(read.found), read.use.fields)
     rarity = _rarity((counts > 0).sum(axis=1).astype(np.float64), len(read.found))
     share = chances[chosen] * common[chosen]
     share *= read.use.feedback * float(read.weights.sum()) / max(float(share.sum()), 1e-12)
     return np.asarray((share * rarity) @ _saturated(counts, read), np.float64)
 
 
-def _relevance_model(documents: Sequence[features.Hashes], scores: Floats, read: _Reading) -> tuple[features.Hashes, Floats]:
+def _relevance_model(documents: Sequence[term_hits.Hashes], scores: Floats, read: _Reading) -> tuple[term_hits.Hashes, Floats]:
     """The terms that at least two of the documents have, the question's own left out, and how likely each is in them."""
     every = np.concatenate(documents)
     terms, which = np.unique(every, return_inverse=True)
@@ -283,11 +283,11 @@ def _relevance_model(documents: Sequence[features.Hashes], scores: Floats, read:
     counts = np.bincount(which * len(documents) + owner, minlength=len(terms) * len(documents)).reshape(len(terms), -1)
     lengths = np.maximum(counts.sum(axis=0), 1)
     chances = (counts / lengths) @ (scores / scores.sum())
-    kept = ((counts > 0).sum(axis=1) >= 2) & ~np.isin(terms, features.hashes(read.place))
+    kept = ((counts > 0).sum(axis=1) >= 2) & ~np.isin(terms, term_hits.hashes(read.place))
     return terms[kept], chances[kept]
 
 
-def _sampled_rarity(terms: features.Hashes, read: _Reading) -> Floats:
+def _sampled_rarity(terms: term_hits.Hashes, read: _Reading) -> Floats:
     """How rare terms are, in candidates taken at even distances. `terms` is in order."""
     step = -(-len(read.found) // _SAMPLE)
     owner = read.tokens.field // FIELDS

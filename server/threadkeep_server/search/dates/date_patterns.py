@@ -13,8 +13,8 @@ from collections.abc import Callable, Iterable
 from datetime import date
 from typing import NamedTuple
 
-from . import days
-from .days import Days
+from . import calendar
+from .calendar import Days
 
 
 class Rule(NamedTuple):
@@ -76,7 +76,8 @@ def _span(first: date | None, last: date | None) -> Days | None:
 
 def _nearest(today: date, month: int, first: int, last: int) -> Days | None:
     found = [
-        _span(days.day(today.year + ahead, month, first), days.day(today.year + ahead, month, last)) for ahead in (0, -1, 1)
+        _span(calendar.day(today.year + ahead, month, first), calendar.day(today.year + ahead, month, last))
+        for ahead in (0, -1, 1)
     ]
     return min((span for span in found if span), key=lambda span: abs((span.first - today).days), default=None)
 
@@ -86,27 +87,27 @@ def _of_date(match: re.Match[str], today: date) -> Days | None:
     month, first = _month_number(match["month"]), int(match["day"])
     last = int(match["until"] or first)
     if match["year"]:
-        return _span(days.day(int(match["year"]), month, first), days.day(int(match["year"]), month, last))
+        return _span(calendar.day(int(match["year"]), month, first), calendar.day(int(match["year"]), month, last))
     return _nearest(today, month, first, last)
 
 
 def _of_numbers(match: re.Match[str], today: date) -> Days | None:
-    number = days.day(int(match["year"]), int(match["month"]), int(match["day"]))
-    return days.one(number) if number else None
+    number = calendar.day(int(match["year"]), int(match["month"]), int(match["day"]))
+    return calendar.one(number) if number else None
 
 
 def _of_slashes(match: re.Match[str], today: date) -> Days | None:
     year, a, b = int(match["year"]), int(match["a"]), int(match["b"])
-    found = days.day(year + 2000 * (year < 100), a, b) or days.day(year + 2000 * (year < 100), b, a)
-    return days.one(found) if found else None
+    found = calendar.day(year + 2000 * (year < 100), a, b) or calendar.day(year + 2000 * (year < 100), b, a)
+    return calendar.one(found) if found else None
 
 
 def _of_month(match: re.Match[str], today: date) -> Days | None:
-    return days.month(int(match["year"]), _month_number(match["month"]))
+    return calendar.month(int(match["year"]), _month_number(match["month"]))
 
 
 def _of_iso_month(match: re.Match[str], today: date) -> Days | None:
-    return days.month(int(match["year"]), int(match["month"]))
+    return calendar.month(int(match["year"]), int(match["month"]))
 
 
 def _of_bare_month(match: re.Match[str], today: date) -> Days | None:
@@ -115,11 +116,11 @@ def _of_bare_month(match: re.Match[str], today: date) -> Days | None:
     if match["which"]:
         step = _STEPS[match["which"]]
         ahead = number - today.month if step == 0 else step * ((step * (number - today.month) - 1) % 12 + 1)
-    return days.month(today.year, today.month + ahead)
+    return calendar.month(today.year, today.month + ahead)
 
 
 def _of_season(match: re.Match[str], today: date) -> Days | None:
-    return days.season(int(match["year"]), _quarter(match["season"]))
+    return calendar.season(int(match["year"]), _quarter(match["season"]))
 
 
 def _quarter(season: str) -> int:
@@ -127,7 +128,7 @@ def _quarter(season: str) -> int:
 
 
 def _of_relative_season(match: re.Match[str], today: date) -> Days | None:
-    around = [days.season(today.year + ahead, _quarter(match["season"])) for ahead in (-2, -1, 0, 1)]
+    around = [calendar.season(today.year + ahead, _quarter(match["season"])) for ahead in (-2, -1, 0, 1)]
     step = _STEPS[match["which"]]
     if step < 0:
         return next((span for span in reversed(around) if span.last < today), None)
@@ -137,7 +138,7 @@ def _of_relative_season(match: re.Match[str], today: date) -> Days | None:
 
 
 def _of_quarter(match: re.Match[str], today: date) -> Days | None:
-    return days.month(int(match["year"]), 3 * int(match["quarter"]) - 2, 3)
+    return calendar.month(int(match["year"]), 3 * int(match["quarter"]) - 2, 3)
 
 
 def _of_relative_unit(match: re.Match[str], today: date) -> Days | None:
@@ -147,22 +148,22 @@ def _of_relative_unit(match: re.Match[str], today: date) -> Days | None:
 def _unit(today: date, unit: str, step: int) -> Days:
     """The day, week, weekend, month or year that is so many of them after today's."""
     if unit == "weekend":
-        return days.weekend(today, step)
+        return calendar.weekend(today, step)
     if unit == "month":
-        return days.month(today.year, today.month + step)
+        return calendar.month(today.year, today.month + step)
     if unit == "year":
-        return days.year(today.year + step)
-    return days.week(today, step) if unit == "week" else days.one(days.shifted(today, step))
+        return calendar.year(today.year + step)
+    return calendar.week(today, step) if unit == "week" else calendar.one(calendar.shifted(today, step))
 
 
 def _of_relative_weekday(match: re.Match[str], today: date) -> Days | None:
     number, step = _WEEKDAYS.index(match["weekday"]), _STEPS[match["which"]]
     ahead = number - today.weekday()
-    return days.one(days.shifted(today, step * ((step * ahead - 1) % 7 + 1) if step else ahead))
+    return calendar.one(calendar.shifted(today, step * ((step * ahead - 1) % 7 + 1) if step else ahead))
 
 
 def _of_weekday(match: re.Match[str], today: date) -> Days | None:
-    return days.one(days.shifted(today, -((today.weekday() - _WEEKDAYS.index(match["weekday"])) % 7)))
+    return calendar.one(calendar.shifted(today, -((today.weekday() - _WEEKDAYS.index(match["weekday"])) % 7)))
 
 
 def _counted(match: re.Match[str]) -> tuple[int, int]:
@@ -179,18 +180,18 @@ def _of_count(match: re.Match[str], today: date) -> Days | None:
 
 
 def _apart(today: date, unit: str, step: int) -> Days:
-    return days.around(days.shifted(today, 7 * step), 3) if unit == "week" else _unit(today, unit, step)
+    return calendar.around(calendar.shifted(today, 7 * step), 3) if unit == "week" else _unit(today, unit, step)
 
 
 def _of_period(match: re.Match[str], today: date) -> Days | None:
     """From some time ago until today, or from today on."""
     far = {"day": 1, "week": 7, "weekend": 7, "month": 30, "year": 365}[match["unit"]] * _counted(match)[1]
-    end = days.shifted(today, _STEPS[match["which"]] * far)
+    end = calendar.shifted(today, _STEPS[match["which"]] * far)
     return Days(min(today, end), max(today, end))
 
 
 def _of_year(match: re.Match[str], today: date) -> Days | None:
-    return days.year(int(match["year"]))
+    return calendar.year(int(match["year"]))
 
 
 _NAMED_DAYS = {
@@ -226,7 +227,7 @@ def _of_asian_date(match: re.Match[str], today: date) -> Days | None:
     year, month, day = int(match["year"]), int(match["month"] or 0), int(match["day"] or 0)
     if day:
         return _of_numbers(match, today)
-    return days.year(year) if not month else days.month(year, month) if month <= 12 else None
+    return calendar.year(year) if not month else calendar.month(year, month) if month <= 12 else None
 
 
 def _of_asian_day(match: re.Match[str], today: date) -> Days | None:
@@ -234,7 +235,7 @@ def _of_asian_day(match: re.Match[str], today: date) -> Days | None:
 
 
 def _of_named_day(match: re.Match[str], today: date) -> Days | None:
-    return days.one(days.shifted(today, _NAMED_DAYS[match[0]]))
+    return calendar.one(calendar.shifted(today, _NAMED_DAYS[match[0]]))
 
 
 def _of_asian_name(match: re.Match[str], today: date) -> Days | None:

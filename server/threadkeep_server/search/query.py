@@ -8,12 +8,12 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import NamedTuple
 
-from . import dates
-from .analysis import Token, query_tokens
-from .dates import Mention
-from .days import nanoseconds
-from .scripts import Script, script_of
-from .stopwords import NO_NAMES, STOP_WORDS
+from .analysis.analyzer import Token, query_tokens
+from .analysis.scripts import Script, script_of
+from .analysis.stopwords import NO_NAMES, STOP_WORDS
+from .dates import mentions as dates
+from .dates.calendar import nanoseconds
+from .dates.mentions import Mention
 
 MOST_TERMS = 64
 MOST_CHARACTERS = 10_000

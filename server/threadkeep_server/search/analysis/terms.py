@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from ..domain.search import Texts, Words
-from .analysis import index_terms
-from .dates import document_dates
+from ...domain.search import Texts, Words
+from ..dates.mentions import document_dates
+from .analyzer import index_terms
 
 
 def words_of(texts: Texts, time_ns: int) -> Words:

@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterable, Iterator
 
 from ..domain.search import Span
 from ..domain.text import fold
-from .analysis import MOST_CHARACTERS, places
+from .analysis.analyzer import MOST_CHARACTERS, places
 
 MOST_HIGHLIGHTS = 64
 

@@ -12,9 +12,9 @@ from collections.abc import Iterable, Sequence
 from datetime import date
 from typing import NamedTuple
 
-from . import date_rules, days
-from .date_rules import Rule
-from .days import Days
+from . import calendar, date_patterns
+from .calendar import Days
+from .date_patterns import Rule
 
 DAY = "\ue100"
 MONTH = "\ue101"
@@ -52,11 +52,11 @@ def _combined(rules: Sequence[Rule], first: int) -> str:
     return "|".join(f"(?P<r{number}>{pattern})" for number, pattern in enumerate(plain, first))
 
 
-_RULES = (*date_rules.SPACED, *date_rules.UNSPACED)
+_RULES = (*date_patterns.SPACED, *date_patterns.UNSPACED)
 _PATTERNS = [re.compile(rule.pattern) for rule in _RULES]
 # Not within numbers, amounts and longer words.
-_SPACED = re.compile(rf"(?<![\w$€£])(?<!\d[.,/:-])(?:{_combined(date_rules.SPACED, 0)})(?!\w)(?![.:/-]\d)")
-_UNSPACED = re.compile(rf"(?<!\d)(?:{_combined(date_rules.UNSPACED, len(date_rules.SPACED))})")
+_SPACED = re.compile(rf"(?<![\w$€£])(?<!\d[.,/:-])(?:{_combined(date_patterns.SPACED, 0)})(?!\w)(?![.:/-]\d)")
+_UNSPACED = re.compile(rf"(?<!\d)(?:{_combined(date_patterns.UNSPACED, len(date_patterns.SPACED))})")
 _UNSPACED_LETTER = re.compile("[\u3400-\u9fff\uac00-\ud7a3]")
 _DIGIT = re.compile(r"\d")
 _WORD = re.compile(r"\w+")
@@ -71,7 +71,7 @@ def mentions(text: str, reference_ns: int) -> list[Mention]:
         found = sorted([*found, *_UNSPACED.finditer(lower)], key=re.Match.start)
     if not found:
         return []
-    today, told, end = days.day_of(reference_ns), list[Mention](), 0
+    today, told, end = calendar.day_of(reference_ns), list[Mention](), 0
     for match in found:
         if match.start() >= end and (span := _meant(match, today)):
             end = match.end()
@@ -81,9 +81,9 @@ def mentions(text: str, reference_ns: int) -> list[Mention]:
 
 def _spaced(lower: str) -> list[re.Match[str]]:
     """Where a rule of SPACED holds. Only words that can begin one are tried: to search at every character takes much longer."""
-    if not _DIGIT.search(lower) and not any(word in lower for word in date_rules.TRIGGERS):
+    if not _DIGIT.search(lower) and not any(word in lower for word in date_patterns.TRIGGERS):
         return []
-    first = date_rules.FIRST if any(month in lower for month in date_rules.MONTHS) else date_rules.FIRST_WITHOUT_MONTH
+    first = date_patterns.FIRST if any(month in lower for month in date_patterns.MONTHS) else date_patterns.FIRST_WITHOUT_MONTH
     found: list[re.Match[str]] = []
     end = 0
     for word in _WORD.finditer(lower):
@@ -118,7 +118,7 @@ def date_terms(spans: Iterable[tuple[date, date]]) -> list[str]:
     for first, last in spans:
         length = (last - first).days + 1
         if length <= MOST_DAYS:
-            terms.update((f"{DAY}{_digits(days.shifted(first, ahead))}", None) for ahead in range(length))
+            terms.update((f"{DAY}{_digits(calendar.shifted(first, ahead))}", None) for ahead in range(length))
         months = range(first.year * 12 + first.month - 1, last.year * 12 + last.month)
         if len(months) <= MOST_MONTHS:
             terms.update((f"{MONTH}{number // 12:04}{number % 12 + 1:02}", None) for number in months)
@@ -133,7 +133,7 @@ def _digits(day: date) -> str:
 
 def document_dates(texts: Iterable[str], time_ns: int) -> list[str]:
     """The terms of a document's own day and of the dates that its texts mention, seen from that day."""
-    today = days.day_of(time_ns)
+    today = calendar.day_of(time_ns)
     spans = [(today, today)]
     for text in texts:
         if text:

@@ -21,7 +21,7 @@ from itertools import pairwise
 from operator import add
 from typing import NamedTuple
 
-from .folding import JOINT, LONGEST_TERM, fold, stem
+from .normalize import JOINT, LONGEST_TERM, fold, stem
 from .scripts import MARKS, UNSPACED, Script, letters, script_of
 
 ANALYZER_VERSION = 1

@@ -14,7 +14,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ..domain.search import Scored
+from ...domain.search import Scored
 
 UNRELATED = 0.1
 """Where the best of an answer is below it, the question has nothing to do with what is there."""

@@ -5,8 +5,8 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping, Sequence
 
-from ..domain.errors import InvalidField
-from ..domain.search import Scored
+from ...domain.errors import InvalidField
+from ...domain.search import Scored
 
 
 def fuse(rankings: Sequence[Sequence[Scored]], k: int = 60) -> list[Scored]:

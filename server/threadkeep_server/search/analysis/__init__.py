@@ -1,0 +1,1 @@
+"""Text analysis: from a text to its terms."""

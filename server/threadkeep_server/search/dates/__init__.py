@@ -1,0 +1,1 @@
+"""Dates that texts mention, as terms of the index."""

@@ -1,0 +1,1 @@
+"""Ranking: scores candidates and fuses rankings."""
