@@ -28,7 +28,7 @@ from .recalling import BATCH, EMBEDDED, Embeddings, chance, embedding_with, embe
 IMPATIENT = """
 from threadkeep_server.service import embedding
 embedding._FIRST_DELAY_S, embedding._LONGEST_DELAY_S, embedding._COUNTED_EVERY_S = 0.2, 0.6, 0.2
-from threadkeep_server.embedder.options import EmbedderOptions
+from threadkeep_server.providers.embedders.options import EmbedderOptions
 EmbedderOptions.__init__.__kwdefaults__["backoff"] = 0.05
 """
 BEFORE, DURING, AFTER = 10, 12, 6

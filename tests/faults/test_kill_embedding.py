@@ -34,7 +34,7 @@ EVENTS, MEMORIES = 30, 40
 
 SLOWLY = """
 import asyncio
-from threadkeep_server.embedder.hashing import HashingEmbedder
+from threadkeep_server.providers.embedders.hashing import HashingEmbedder
 embed = HashingEmbedder.embed
 async def slowly(self, texts, *, query=False):
     if not query:

@@ -39,12 +39,12 @@ from threadkeep_server.domain.context import ContextSpec, is_lead
 from threadkeep_server.domain.filters import Authors, AuthorStep
 from threadkeep_server.domain.model import NO_COUNTERS, EventDraft, Role, SessionRef, Usage, WindowEvent
 from threadkeep_server.domain.text import estimate_tokens
+from threadkeep_server.providers.summarizers.base import Summary
 from threadkeep_server.service.compactor import Compactor, Job
 from threadkeep_server.store.base import Store
 from threadkeep_server.store.memory import MemoryStore
 from threadkeep_server.store.sql.store import open_store
 from threadkeep_server.store.windows import WindowRead
-from threadkeep_server.summarizer.base import Summary
 from threadkeep_server.transport.compose import EventComposer
 from threadkeep_server.transport.convert_event import DraftMaker
 

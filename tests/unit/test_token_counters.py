@@ -16,7 +16,7 @@ import pytest
 import requests
 import tiktoken
 
-from threadkeep_server.token_counters import EncodingCounter, TokenCounter, token_counter
+from threadkeep_server.providers.tokenizers import EncodingCounter, TokenCounter, token_counter
 
 # bpe-openai opens its data by a function that Python 3.11 calls deprecated, and later ones do not.
 pytestmark = pytest.mark.filterwarnings("ignore:open_binary is deprecated")

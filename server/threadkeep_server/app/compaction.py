@@ -14,19 +14,19 @@ from threadkeep.messages import new_event_id
 
 from ..config.settings import ConfigError, Settings
 from ..domain.errors import InvalidField
+from ..providers.logging import quieten
+from ..providers.summarizers.base import Summarizer
+from ..providers.summarizers.factory import open_summarizer
+from ..providers.summarizers.options import SummarizerOptions
+from ..providers.tokenizers import TokenCounter, token_counter
 from ..service.auto_compaction import AutoCompactor
 from ..service.compaction import CompactionService
 from ..service.compactor import Compactor
 from ..service.policies import PolicyBook, PolicyService
 from ..store.base import Codec, Store
-from ..summarizer.base import Summarizer
-from ..summarizer.open import open_summarizer
-from ..summarizer.options import SummarizerOptions
-from ..token_counters import TokenCounter, token_counter
 from ..transport.compose import EventComposer
 from ..transport.convert_event import DraftMaker
 from ..transport.convert_strategy import policy_from_json, stored_policy
-from ..vendors.quiet import quieten
 
 _LONGEST_COMPACTION_S = 300.0
 

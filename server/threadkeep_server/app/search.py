@@ -12,9 +12,9 @@ from dataclasses import dataclass, replace
 from ..config.settings import ConfigError, Settings
 from ..domain.model import SECOND_NS
 from ..domain.validation import Limits
-from ..embedder.base import Embedder
-from ..embedder.open import open_embedder
-from ..embedder.options import EmbedderOptions
+from ..providers.embedders.base import Embedder
+from ..providers.embedders.factory import open_embedder
+from ..providers.embedders.options import EmbedderOptions
 from ..search.vectors import VectorCache
 from ..service.embedding import EmbeddingWorker
 from ..service.ingestion import AutoIngestion

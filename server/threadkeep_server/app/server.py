@@ -29,6 +29,7 @@ from ..config.settings import Settings, split_address
 from ..domain.model import SECOND_NS, Caller
 from ..domain.search import SearchMode
 from ..domain.validation import Limits
+from ..providers.tokenizers import CHARACTER_ESTIMATE, TokenCounter
 from ..service.events import EventService
 from ..service.server import ServerService
 from ..service.sessions import SessionService
@@ -36,7 +37,6 @@ from ..store.base import Store, StoreInfo
 from ..store.memory import MemoryStore
 from ..store.sql.engine import SqlOptions
 from ..store.sql.store import open_store
-from ..token_counters import CHARACTER_ESTIMATE, TokenCounter
 from ..transport.auth import DEFAULT_TENANT, Authenticator
 from ..transport.codec import EventCodec
 from ..transport.connect_adapter import ASGIApp

@@ -15,10 +15,10 @@ from ..compaction.plan import Count, NewEvent, Plan, Strategy, SummaryRejected, 
 from ..compaction.triggers import Trigger
 from ..domain.errors import SummarizerFailed, SummarizerNotConfigured, VersionMismatch
 from ..domain.model import NO_COUNTERS, NO_USAGE, Compaction, Counters, EventDraft, Session, SessionRef, Usage, counted
+from ..providers.summarizers.base import Summarizer, Summary
+from ..providers.summarizers.base import SummarizerFailed as ModelFailed
 from ..store.base import Store
 from ..store.windows import CompactionRequest, Placed, WindowRead
-from ..summarizer.base import Summarizer, Summary
-from ..summarizer.base import SummarizerFailed as ModelFailed
 from .aside import MOST_EVENTS, aside
 
 _log = logging.getLogger(__name__)

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from ..embedder.base import EmbedFailed, Vectors
+from ..providers.embedders.base import EmbedFailed, Vectors
 from ..store.base import Store
 from ..store.recall import Source, Unembedded
 from .vector_model import PROBE, VectorModel

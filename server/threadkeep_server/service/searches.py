@@ -12,7 +12,7 @@ from typing import NamedTuple
 from ..domain.errors import EmbedderFailed, EmbedderNotConfigured, InvalidField
 from ..domain.model import StoredEvent
 from ..domain.search import FIELDS, Candidates, Field, Scored, SearchMode, Span, Texts
-from ..embedder.base import EmbedFailed
+from ..providers.embedders.base import EmbedFailed
 from ..search.highlight import highlights, literal_highlights
 from ..search.query import Query
 from ..search.ranking.fusion import fuse

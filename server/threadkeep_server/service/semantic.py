@@ -15,7 +15,7 @@ from ..domain.filters import EventFilter
 from ..domain.memories import Memory, MemoryFilter, MemoryScope
 from ..domain.model import Caller, SessionRef
 from ..domain.search import SearchMode
-from ..embedder.base import Vectors
+from ..providers.embedders.base import Vectors
 from ..search.vectors import BestRows, top
 from ..store.base import EventScope, Store
 from ..store.recall import FoundEvent, Source

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 
-from ..embedder.base import Embedder, EmbedFailed
+from ..providers.embedders.base import Embedder, EmbedFailed
 from ..search.ranking import relevance
 from ..search.ranking.relevance import CosineScale
 from ..store.recall import RecallStore

@@ -16,8 +16,8 @@ from tests.bench.lines.base import compared
 from tests.bench.questions import KINDS, QUESTIONS
 from tests.bench.report import Line, at_most, duration, medians
 from threadkeep_server.domain.filters import ALL
-from threadkeep_server.embedder.base import Vectors
-from threadkeep_server.embedder.hashing import HashingEmbedder
+from threadkeep_server.providers.embedders.base import Vectors
+from threadkeep_server.providers.embedders.hashing import HashingEmbedder
 from threadkeep_server.search.vectors import VectorCache, normalised, top
 from threadkeep_server.service.matrices import Matrices
 from threadkeep_server.service.semantic import VectorSearch

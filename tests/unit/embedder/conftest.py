@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 
 from tests.support.embedding_endpoint import EmbeddingEndpoint, embedding_endpoint
-from threadkeep_server.embedder.base import Embedder
-from threadkeep_server.embedder.open import open_embedder
-from threadkeep_server.embedder.options import EmbedderOptions
+from threadkeep_server.providers.embedders.base import Embedder
+from threadkeep_server.providers.embedders.factory import open_embedder
+from threadkeep_server.providers.embedders.options import EmbedderOptions
 
 KEY = "sk-test-0123456789"
 Opened = Callable[..., contextlib.AbstractAsyncContextManager[Embedder]]

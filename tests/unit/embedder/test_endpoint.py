@@ -12,7 +12,7 @@ import pytest
 
 from tests.support.embedding_endpoint import EmbeddingEndpoint, vector
 from tests.support.model_endpoint import Behaviour, breaks_off, hangs, never_ends, replies
-from threadkeep_server.embedder.base import Embedder, EmbedFailed
+from threadkeep_server.providers.embedders.base import Embedder, EmbedFailed
 
 from .conftest import KEY, Opened
 

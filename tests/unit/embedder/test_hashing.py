@@ -9,9 +9,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from threadkeep_server.embedder.hashing import HashingEmbedder, folded, tokens
-from threadkeep_server.embedder.open import open_embedder
-from threadkeep_server.embedder.options import EmbedderOptions
+from threadkeep_server.providers.embedders.factory import open_embedder
+from threadkeep_server.providers.embedders.hashing import HashingEmbedder, folded, tokens
+from threadkeep_server.providers.embedders.options import EmbedderOptions
 
 _SERVER = Path(__file__).parents[3] / "server"
 TEXTS = ["Is flight BA117 on time?", "東京の天気は？", "Où est le café ?", "🎉", "", "नमस्ते दुनिया", "x" * 10_000]
@@ -64,7 +64,7 @@ async def test_questions_are_embedded_as_texts_are(embedder: HashingEmbedder) ->
 def test_another_process_makes_the_same_bytes(embedder: HashingEmbedder) -> None:
     program = (
         "import asyncio, sys\n"
-        "from threadkeep_server.embedder.hashing import HashingEmbedder\n"
+        "from threadkeep_server.providers.embedders.hashing import HashingEmbedder\n"
         f"texts = {TEXTS!r}\n"
         "sys.stdout.buffer.write(asyncio.run(HashingEmbedder().embed(texts)).tobytes())\n"
     )

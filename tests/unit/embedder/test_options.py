@@ -7,8 +7,8 @@ import sys
 
 import pytest
 
-from threadkeep_server.embedder.open import open_embedder
-from threadkeep_server.embedder.options import EmbedderOptions
+from threadkeep_server.providers.embedders.factory import open_embedder
+from threadkeep_server.providers.embedders.options import EmbedderOptions
 
 
 @pytest.mark.parametrize(
@@ -61,7 +61,7 @@ def test_what_changes_vectors_changes_the_name() -> None:
 
 @pytest.mark.parametrize(("provider", "package"), [("openai", "openai"), ("gemini", "google.genai")])
 def test_a_missing_library_is_named_with_its_extra(monkeypatch: pytest.MonkeyPatch, provider: str, package: str) -> None:
-    monkeypatch.delitem(sys.modules, f"threadkeep_server.embedder.{provider}", raising=False)
+    monkeypatch.delitem(sys.modules, f"threadkeep_server.providers.embedders.{provider}", raising=False)
     monkeypatch.setitem(sys.modules, package, None)
     if provider == "gemini":
         monkeypatch.delattr("google.genai", raising=False)

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from threadkeep_server.domain.search import Candidate, Candidates, Scored, Texts
-from threadkeep_server.embedder.hashing import HashingEmbedder
+from threadkeep_server.providers.embedders.hashing import HashingEmbedder
 from threadkeep_server.search.analysis.terms import words_of
 from threadkeep_server.search.query import parse
 from threadkeep_server.search.ranking.fusion import fuse, recency

@@ -14,13 +14,13 @@ from threadkeep.v1 import event_pb2
 from threadkeep_server.compaction.strategies.recursive_summary import RecursiveSummary
 from threadkeep_server.domain.model import Caller, EventDraft, Role, Session, SessionRef, Usage
 from threadkeep_server.domain.text import estimate_tokens
+from threadkeep_server.providers.summarizers.base import SummarizerFailed, Summary
 from threadkeep_server.service.compaction import Application, Applied, CompactionService, Replacement, Run
 from threadkeep_server.service.compactor import Compactor, Outcome
 from threadkeep_server.service.policies import PolicyBook, PolicyService
 from threadkeep_server.store.base import EventQuery
 from threadkeep_server.store.memory import MemoryStore
 from threadkeep_server.store.windows import PolicyKey, PolicyScope
-from threadkeep_server.summarizer.base import SummarizerFailed, Summary
 from threadkeep_server.transport.compose import EventComposer
 from threadkeep_server.transport.convert_event import DraftMaker
 from threadkeep_server.transport.convert_strategy import policy_from_json, stored_policy

@@ -16,7 +16,7 @@ from threadkeep_server.domain.memories import MemoryScope
 from threadkeep_server.domain.model import SECOND_NS, Caller, EventDraft, Role, SessionRef
 from threadkeep_server.domain.search import SearchMode
 from threadkeep_server.domain.validation import Limits
-from threadkeep_server.embedder.base import EmbedFailed, Vectors
+from threadkeep_server.providers.embedders.base import EmbedFailed, Vectors
 from threadkeep_server.search.vectors import VectorCache, normalised
 from threadkeep_server.service.embedding import EmbeddingWorker
 from threadkeep_server.service.matrices import Matrices

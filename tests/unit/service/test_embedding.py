@@ -18,7 +18,7 @@ from tests.unit.service.recalling import ANYONE, DIMENSION, Meanings, Recalling
 from threadkeep.v1 import message_pb2
 from threadkeep_server.domain.errors import StoreUnavailable
 from threadkeep_server.domain.memories import Forget, MemoryScope
-from threadkeep_server.embedder.base import EmbedFailed, Vectors
+from threadkeep_server.providers.embedders.base import EmbedFailed, Vectors
 from threadkeep_server.service.embedding import EmbeddingWorker
 from threadkeep_server.service.server import EmbeddingFacts
 from threadkeep_server.service.vector_model import VectorModel

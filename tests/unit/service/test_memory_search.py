@@ -13,7 +13,7 @@ from threadkeep_server.domain.memories import Forget, MemoryFilter
 from threadkeep_server.domain.model import SECOND_NS
 from threadkeep_server.domain.search import Field, SearchMode, Span
 from threadkeep_server.domain.validation import Limits
-from threadkeep_server.embedder.base import EmbedFailed
+from threadkeep_server.providers.embedders.base import EmbedFailed
 from threadkeep_server.service.searches import Recency
 
 

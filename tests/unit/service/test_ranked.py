@@ -21,7 +21,7 @@ from threadkeep_server.domain.filters import EventFilter
 from threadkeep_server.domain.model import SECOND_NS, Role
 from threadkeep_server.domain.search import Candidates, Field, Scored, SearchMode, Span
 from threadkeep_server.domain.validation import Limits
-from threadkeep_server.embedder.base import EmbedFailed
+from threadkeep_server.providers.embedders.base import EmbedFailed
 from threadkeep_server.search.query import Query
 from threadkeep_server.search.ranking.scoring import rank
 from threadkeep_server.service import searches

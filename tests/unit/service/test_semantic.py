@@ -18,7 +18,7 @@ from threadkeep_server.domain.errors import AmbiguousSession
 from threadkeep_server.domain.filters import EventFilter
 from threadkeep_server.domain.memories import Forget, MemoryFilter
 from threadkeep_server.domain.model import Role, SessionRef
-from threadkeep_server.embedder.base import EmbedFailed
+from threadkeep_server.providers.embedders.base import EmbedFailed
 from threadkeep_server.search.vectors import VectorCache
 from threadkeep_server.service import matrices, semantic
 from threadkeep_server.service.matrices import Matrices

@@ -10,9 +10,9 @@ import pytest
 
 from tests.support.model_endpoint import ModelEndpoint, endpoint
 from threadkeep_server.domain.text import estimate_tokens
-from threadkeep_server.summarizer.base import Summarizer
-from threadkeep_server.summarizer.open import open_summarizer
-from threadkeep_server.summarizer.options import SummarizerOptions
+from threadkeep_server.providers.summarizers.base import Summarizer
+from threadkeep_server.providers.summarizers.factory import open_summarizer
+from threadkeep_server.providers.summarizers.options import SummarizerOptions
 
 KEY = "sk-test-0123456789"
 Opened = Callable[..., contextlib.AbstractAsyncContextManager[Summarizer]]

@@ -8,12 +8,12 @@ import sys
 import pytest
 
 from threadkeep_server.domain.model import Usage
-from threadkeep_server.summarizer.asking import Answer, Ending, Question
-from threadkeep_server.summarizer.budget import TokenBudget
-from threadkeep_server.summarizer.model_summarizer import ModelSummarizer
-from threadkeep_server.summarizer.open import open_summarizer
-from threadkeep_server.summarizer.options import SummarizerOptions
-from threadkeep_server.vendors.failing import AskFailed
+from threadkeep_server.providers.errors import AskFailed
+from threadkeep_server.providers.summarizers.bounded import ModelSummarizer
+from threadkeep_server.providers.summarizers.budget import TokenBudget
+from threadkeep_server.providers.summarizers.completion import Answer, Ending, Question
+from threadkeep_server.providers.summarizers.factory import open_summarizer
+from threadkeep_server.providers.summarizers.options import SummarizerOptions
 
 
 class Model:
@@ -114,7 +114,7 @@ def test_options_do_not_show_their_secrets() -> None:
 
 @pytest.mark.parametrize(("provider", "adapter"), [("openai", "openai_chat"), ("anthropic", "anthropic_messages")])
 def test_a_missing_library_is_named_with_its_extra(monkeypatch: pytest.MonkeyPatch, provider: str, adapter: str) -> None:
-    monkeypatch.delitem(sys.modules, f"threadkeep_server.summarizer.{adapter}", raising=False)
+    monkeypatch.delitem(sys.modules, f"threadkeep_server.providers.summarizers.{adapter}", raising=False)
     monkeypatch.setitem(sys.modules, provider, None)
     options = SummarizerOptions(provider=provider, model="m", api_key="k")
     with pytest.raises(ValueError, match=rf"'{provider}' needs the package '{provider}'; install 'threadkeep\[summarizer\]'"):
@@ -132,7 +132,7 @@ def test_a_missing_library_is_named_with_its_extra(monkeypatch: pytest.MonkeyPat
     ],
 )
 async def test_the_limit_is_named_as_the_endpoint_knows_it(base_url: str, field: str) -> None:
-    from threadkeep_server.summarizer.openai_chat import OpenAIChat
+    from threadkeep_server.providers.summarizers.openai_chat import OpenAIChat
 
     chat = OpenAIChat(model="m", base_url=base_url, api_key="k")
     assert chat._limit == field

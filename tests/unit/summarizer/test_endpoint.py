@@ -23,8 +23,8 @@ from tests.support.model_endpoint import (
     replies,
 )
 from threadkeep_server.domain.model import NO_USAGE, Usage
-from threadkeep_server.summarizer.base import Summarizer, SummarizerFailed, Summary
-from threadkeep_server.vendors.http import MAX_ANSWER_BYTES
+from threadkeep_server.providers.http import MAX_ANSWER_BYTES
+from threadkeep_server.providers.summarizers.base import Summarizer, SummarizerFailed, Summary
 
 from .conftest import KEY, Opened
 

@@ -8,12 +8,12 @@ from collections.abc import Callable, Iterator, Sequence
 
 import numpy as np
 
-from ..search.vectors import normalised
-from ..vendors.attempts import Patience
-from ..vendors.failing import AskFailed
-from .asking import VectorModel
+from ...search.vectors import normalised
+from ..errors import AskFailed
+from ..retry import Patience
 from .base import EmbedFailed, Vectors
 from .options import MAX_DIMENSIONS, EmbedderOptions
+from .request import VectorModel
 
 
 class ModelEmbedder:

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from google import genai
 from google.genai import types
 
-from ..vendors.http import ModelClient, told_apart
+from ..http import ModelClient, told_apart
 
 _OWN_ADDRESS = "https://generativelanguage.googleapis.com/"
 _VERSION = "v1beta"

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from typing import Protocol
 
-from .domain.text import estimate_tokens
+from ..domain.text import estimate_tokens
 
 CHARACTER_ESTIMATE = "chars/4"
 FORMS = (CHARACTER_ESTIMATE, "tiktoken:<encoding>", "bpe-openai:<encoding>")

@@ -6,7 +6,7 @@ import math
 import zlib
 from dataclasses import dataclass, field
 
-from ..vendors.address import check_endpoint
+from ..endpoint import check_endpoint
 
 PROVIDERS = ("hashing", "openai", "gemini")
 MAX_DIMENSIONS = 16_384

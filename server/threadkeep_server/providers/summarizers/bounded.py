@@ -7,11 +7,11 @@ import random
 import time
 from collections.abc import Callable
 
-from ..vendors.attempts import Patience
-from ..vendors.failing import AskFailed
-from .asking import Answer, ChatModel, Ending, Question
+from ..errors import AskFailed
+from ..retry import Patience
 from .base import SummarizerFailed, Summary
 from .budget import TokenBudget
+from .completion import Answer, ChatModel, Ending, Question
 from .options import SummarizerOptions
 
 # Text comes to some four characters a token. A model that sends this many does not heed the limit, or not the language.

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from enum import Enum, auto
 from typing import Protocol
 
-from ..domain.model import Usage
+from ...domain.model import Usage
 
 
 @dataclass(frozen=True, slots=True)

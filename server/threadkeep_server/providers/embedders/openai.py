@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import openai
 
-from ..vendors.http import ModelClient, told_apart
+from ..http import ModelClient, told_apart
 
 _OWN_ADDRESS = "https://api.openai.com/v1"
 

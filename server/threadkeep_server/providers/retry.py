@@ -11,7 +11,7 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from typing import TypeVar
 
-from .failing import AskFailed
+from .errors import AskFailed
 
 _Answer = TypeVar("_Answer")
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from .asking import ChatModel
 from .base import Summarizer
-from .model_summarizer import ModelSummarizer
+from .bounded import ModelSummarizer
+from .completion import ChatModel
 from .options import SummarizerOptions
 
 

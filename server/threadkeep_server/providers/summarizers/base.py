@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Protocol
 
-from ..domain.model import Usage
+from ...domain.model import Usage
 
 
 @dataclass(frozen=True, slots=True)

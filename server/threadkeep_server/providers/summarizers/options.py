@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, field
 
-from ..vendors.address import check_endpoint
+from ..endpoint import check_endpoint
 
 PROVIDERS = ("openai", "anthropic")
 _ABOVE_ZERO = ("timeout", "deadline", "max_attempts", "max_output_tokens", "max_input_tokens")

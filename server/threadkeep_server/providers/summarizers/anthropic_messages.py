@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import anthropic
 
-from ..domain.model import Usage
-from ..vendors.http import ModelClient, told_apart
-from .asking import Answer, Ending, Question, model_name, token_count
+from ...domain.model import Usage
+from ..http import ModelClient, told_apart
+from .completion import Answer, Ending, Question, model_name, token_count
 
 _OWN_ADDRESS = "https://api.anthropic.com"
 _ENDINGS = {

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from ..vendors.quiet import quieten
-from .asking import VectorModel
+from ..logging import quieten
 from .base import Embedder
+from .bounded import ModelEmbedder, check_dimension
 from .hashing import HashingEmbedder
-from .model_embedder import ModelEmbedder, check_dimension
 from .options import EmbedderOptions
+from .request import VectorModel
 
 # Of one vector in an answer: some models have 4,096 numbers, some servers print each on a line of its own.
 _BYTES_PER_VECTOR = 256 << 10

@@ -8,9 +8,9 @@ from urllib.parse import urlsplit
 import openai
 from openai.types.chat import ChatCompletionMessageParam
 
-from ..domain.model import Usage
-from ..vendors.http import ModelClient, told_apart
-from .asking import Answer, Ending, Question, model_name, token_count
+from ...domain.model import Usage
+from ..http import ModelClient, told_apart
+from .completion import Answer, Ending, Question, model_name, token_count
 
 _OWN_ADDRESS = "https://api.openai.com/v1"
 _OWN_DOMAINS = (".openai.com", ".openai.azure.com")

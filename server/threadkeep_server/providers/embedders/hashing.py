@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .base import Vectors
-from .model_embedder import usable
+from .bounded import usable
 
 # Part of the model's name. Any change to what follows that changes a vector must change it.
 _VERSION = "v1"

@@ -17,7 +17,7 @@ from typing import Any
 
 import httpx2
 
-from .failing import AskFailed
+from .errors import AskFailed
 
 MAX_ANSWER_BYTES = 4 << 20
 _RETRIED = frozenset({408, 409, 429})
