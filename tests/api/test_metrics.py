@@ -19,8 +19,8 @@ from threadkeep_server.domain.errors import StoreUnavailable
 from threadkeep_server.domain.feed import BEGINNING, FeedState, Position
 from threadkeep_server.domain.model import SECOND_NS, Caller
 from threadkeep_server.feed.tail import Tail, TailStats
-from threadkeep_server.store.base import StoreInfo
-from threadkeep_server.store.memory import MemoryStore
+from threadkeep_server.store.contract.store import StoreInfo
+from threadkeep_server.store.inmemory import MemoryStore
 from threadkeep_server.transport import metrics as page
 from threadkeep_server.transport.auth import Authenticator
 from threadkeep_server.transport.http import http_app, serve_http

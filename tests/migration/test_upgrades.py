@@ -14,7 +14,7 @@ from sqlalchemy import Connection
 from tests.support.codec import CODEC, draft, parse, texts
 from threadkeep_server.domain.filters import EventFilter
 from threadkeep_server.domain.model import SessionRef, Usage
-from threadkeep_server.store.base import AppendRequest, EventQuery, SearchQuery, SessionQuery, UserScope
+from threadkeep_server.store.contract.store import AppendRequest, EventQuery, SearchQuery, SessionQuery, UserScope
 from threadkeep_server.store.sql.admin import SchemaTooNew
 from threadkeep_server.store.sql.engine import Engine, SqlOptions
 from threadkeep_server.store.sql.open import open_engine

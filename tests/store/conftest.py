@@ -14,8 +14,8 @@ from tests.support.codec import CODEC
 from tests.support.copies import Copies
 from tests.support.postgres import PostgresCluster
 from tests.support.scratch import scratch_folder
-from threadkeep_server.store.base import Store
-from threadkeep_server.store.memory import MemoryStore
+from threadkeep_server.store.contract.store import Store
+from threadkeep_server.store.inmemory import MemoryStore
 from threadkeep_server.store.sql.store import open_store
 
 pytest.register_assert_rewrite("tests.store.rows", "tests.store.suite")

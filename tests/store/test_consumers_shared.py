@@ -31,7 +31,7 @@ from tests.support.codec import CODEC
 from tests.support.thoroughness import size
 from threadkeep_server.domain.errors import ConsumerNotFound
 from threadkeep_server.domain.feed import Position
-from threadkeep_server.store.consumers import MOST_REPLAYS
+from threadkeep_server.store.contract.consumers import MOST_REPLAYS
 from threadkeep_server.store.sql import consumer_units, postgres
 from threadkeep_server.store.sql.schema import consumer_partitions
 from threadkeep_server.store.sql.store import SqlStore, open_store

@@ -15,7 +15,7 @@ from tests.support.codec import CODEC, draft
 from tests.support.sessions import TENANT, append, compact, create, placed, ref
 from threadkeep_server.domain.filters import EventFilter
 from threadkeep_server.domain.search import WordQuery, Words
-from threadkeep_server.store.base import SearchQuery, UserScope
+from threadkeep_server.store.contract.store import SearchQuery, UserScope
 from threadkeep_server.store.sql import indexer
 from threadkeep_server.store.sql.indexer import Indexer
 from threadkeep_server.store.sql.schema import changes, event_text, feed_floor, index_progress

@@ -10,7 +10,7 @@ import pytest
 from tests.support.clock import NOW
 from tests.support.codec import CODEC, draft
 from tests.support.sessions import TENANT, append, create, ref, search
-from threadkeep_server.store.base import UserScope
+from threadkeep_server.store.contract.store import UserScope
 from threadkeep_server.store.sql.engine import SqlOptions
 from threadkeep_server.store.sql.indexer import Indexer
 from threadkeep_server.store.sql.schema import event_text

@@ -41,10 +41,10 @@ from threadkeep_server.domain.model import NO_COUNTERS, EventDraft, Role, Sessio
 from threadkeep_server.domain.text import estimate_tokens
 from threadkeep_server.providers.summarizers.base import Summary
 from threadkeep_server.service.compactor import Compactor, Job
-from threadkeep_server.store.base import Store
-from threadkeep_server.store.memory import MemoryStore
+from threadkeep_server.store.contract.compaction import WindowRead
+from threadkeep_server.store.contract.store import Store
+from threadkeep_server.store.inmemory import MemoryStore
 from threadkeep_server.store.sql.store import open_store
-from threadkeep_server.store.windows import WindowRead
 from threadkeep_server.transport.compose import EventComposer
 from threadkeep_server.transport.convert_event import DraftMaker
 

@@ -6,8 +6,8 @@ import pytest
 
 from tests.store.suite import StoreSuite
 from tests.support.codec import CODEC
-from threadkeep_server.store.base import Store
-from threadkeep_server.store.memory import MemoryStore
+from threadkeep_server.store.contract.store import Store
+from threadkeep_server.store.inmemory import MemoryStore
 
 
 class TestMemory(StoreSuite):

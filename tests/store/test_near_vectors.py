@@ -15,8 +15,8 @@ from tests.support.memories import ALICE, forget, memory, remember
 from tests.support.sessions import TENANT, ref, session_with
 from tests.support.thoroughness import size
 from tests.support.vectors import DIMENSION, EVENTS, MEMORIES, embed_all, vector
-from threadkeep_server.store.base import AppScope, UserScope
-from threadkeep_server.store.recall import Floats, Source
+from threadkeep_server.store.contract.search import Floats, Source
+from threadkeep_server.store.contract.store import AppScope, UserScope
 from threadkeep_server.store.sql import pgvector
 from threadkeep_server.store.sql.memory_rows import marker_of
 from threadkeep_server.store.sql.pgvector import PgVector

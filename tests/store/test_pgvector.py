@@ -15,7 +15,7 @@ from tests.store.rows.search import SearchPagingRows, SearchRows, TextRows
 from tests.store.rows.vectors import EmbeddingRows, VectorDeletionRows, VectorModelRows, VectorScopeRows
 from tests.support.codec import CODEC
 from tests.support.emptied import Emptied, open_emptied
-from threadkeep_server.store.base import Store
+from threadkeep_server.store.contract.store import Store
 from threadkeep_server.store.sql.store import open_store
 
 

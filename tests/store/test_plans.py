@@ -19,7 +19,8 @@ from threadkeep_server.domain.context import ContextSpec
 from threadkeep_server.domain.filters import Authors, AuthorStep, EventFilter
 from threadkeep_server.domain.model import Role
 from threadkeep_server.domain.search import WordQuery
-from threadkeep_server.store.base import Cursor, EventQuery, EventScope, SearchCursor, SearchQuery, UserScope
+from threadkeep_server.store.contract.compaction import CompactionRequest
+from threadkeep_server.store.contract.store import Cursor, EventQuery, EventScope, SearchCursor, SearchQuery, UserScope
 from threadkeep_server.store.sql import compact_unit, prepared
 from threadkeep_server.store.sql.indexer import beyond
 from threadkeep_server.store.sql.lane import driver
@@ -27,7 +28,6 @@ from threadkeep_server.store.sql.prepared import Prepared
 from threadkeep_server.store.sql.schema import changes, index_progress
 from threadkeep_server.store.sql.sqlite import SqliteEngine
 from threadkeep_server.store.sql.store import SqlStore, open_store
-from threadkeep_server.store.windows import CompactionRequest
 
 
 class Recorder:

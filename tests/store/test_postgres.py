@@ -12,7 +12,7 @@ from tests.store.rows.durable import Opener
 from tests.store.suite import DurableSuite, SharedSuite, StoreSuite
 from tests.support.codec import CODEC
 from tests.support.emptied import Emptied, open_emptied
-from threadkeep_server.store.base import Store
+from threadkeep_server.store.contract.store import Store
 from threadkeep_server.store.sql.store import open_store
 
 

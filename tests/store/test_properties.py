@@ -21,7 +21,15 @@ from tests.support.thoroughness import on_stores
 from threadkeep_server.domain.errors import ThreadkeepError
 from threadkeep_server.domain.filters import ALL, Authors, AuthorStep, EventFilter
 from threadkeep_server.domain.model import EventDraft, Role, SessionChange, SessionRef, Usage
-from threadkeep_server.store.base import AppendRequest, EventQuery, SearchHit, SearchQuery, SessionQuery, Store, UserScope
+from threadkeep_server.store.contract.store import (
+    AppendRequest,
+    EventQuery,
+    SearchHit,
+    SearchQuery,
+    SessionQuery,
+    Store,
+    UserScope,
+)
 
 # The examples of a test share one store, each with sessions of its own: making a database costs more than asking it.
 EXAMPLES = on_stores(40)

@@ -16,8 +16,8 @@ from tests.store.rows.consumers import KEY, LEASE, START, balance, change, give_
 from tests.support.clock import NOW
 from tests.support.thoroughness import on_stores
 from threadkeep_server.domain.feed import Position
-from threadkeep_server.store.base import Store
-from threadkeep_server.store.consumers import ConsumerKey, Parked, Share, fair_share
+from threadkeep_server.store.contract.consumers import ConsumerKey, Parked, Share, fair_share
+from threadkeep_server.store.contract.store import Store
 
 EXAMPLES = on_stores(40)
 _names = count(1)

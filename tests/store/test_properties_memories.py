@@ -17,7 +17,7 @@ from tests.support.thoroughness import on_stores
 from threadkeep_server.domain.errors import MemoryIdConflict
 from threadkeep_server.domain.memories import MemoryFilter, MemoryScope
 from threadkeep_server.domain.search import ALL_FIELDS, Field
-from threadkeep_server.store.base import Store
+from threadkeep_server.store.contract.store import Store
 
 EXAMPLES = on_stores(40)
 _names = count(1)

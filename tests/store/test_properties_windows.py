@@ -19,9 +19,9 @@ from threadkeep.v1 import message_pb2
 from threadkeep_server.domain.context import ContextMode, ContextSpec, is_lead, select_context
 from threadkeep_server.domain.filters import EventFilter, select
 from threadkeep_server.domain.model import EventDraft, SessionRef, WindowEvent
-from threadkeep_server.store.base import EventQuery, SearchQuery, UserScope
+from threadkeep_server.store.contract.compaction import CompactionRequest, ContextPage, Placed, WindowRead
+from threadkeep_server.store.contract.store import EventQuery, SearchQuery, UserScope
 from threadkeep_server.store.sql import context_unit
-from threadkeep_server.store.windows import CompactionRequest, ContextPage, Placed, WindowRead
 
 CALL_IDS = st.lists(st.sampled_from(["x", "y"]), max_size=2, unique=True)
 

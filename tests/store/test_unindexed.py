@@ -20,7 +20,7 @@ from tests.support.codec import CODEC
 from tests.support.emptied import Emptied, open_emptied
 from tests.support.postgres import PostgresCluster
 from tests.support.scratch import scratch_folder
-from threadkeep_server.store.base import Store
+from threadkeep_server.store.contract.store import Store
 from threadkeep_server.store.sql import postgres as postgres_engine
 from threadkeep_server.store.sql import sqlite
 from threadkeep_server.store.sql.engine import SqlOptions

@@ -15,7 +15,7 @@ from sqlalchemy import Connection
 from tests.support.codec import CODEC, draft
 from tests.support.sessions import TENANT, append, create, ref, session_with
 from tests.support.vectors import DIMENSION, EVENTS, embed_all, put, queue, texts_of, told
-from threadkeep_server.store.base import UserScope
+from threadkeep_server.store.contract.store import UserScope
 from threadkeep_server.store.sql import indexer, vector_queue
 from threadkeep_server.store.sql.indexer import Indexer
 from threadkeep_server.store.sql.schema import events, index_progress

@@ -11,8 +11,8 @@ from tests.support.sessions import TENANT, append, create
 from threadkeep_server.domain.filters import ALL, EventFilter
 from threadkeep_server.domain.model import EventDraft
 from threadkeep_server.domain.search import ALL_FIELDS, Candidates, Field, WordQuery
-from threadkeep_server.store.base import AppScope, EventScope, Store, UserScope
-from threadkeep_server.store.words import as_text, asked
+from threadkeep_server.store.contract.store import AppScope, EventScope, Store, UserScope
+from threadkeep_server.store.contract.terms import as_text, asked
 
 ALICE = UserScope("alice")
 SHOP = AppScope("shop")

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from tests.support.sessions import TENANT
 from threadkeep_server.domain.feed import BEGINNING, Change, ChangeKind, ChangePage, FeedEvent, FeedScope, Position
-from threadkeep_server.store.base import Store
+from threadkeep_server.store.contract.store import Store
 
 OURS = FeedScope(TENANT)
 KINDS = {

@@ -21,7 +21,7 @@ from threadkeep_server.domain.memories import (
     MemoryScope,
 )
 from threadkeep_server.domain.search import ALL_FIELDS, Candidates, Field, WordQuery
-from threadkeep_server.store.base import Store
+from threadkeep_server.store.contract.store import Store
 
 ALICE = MemoryScope("shop", "alice")
 _ids = count(1)

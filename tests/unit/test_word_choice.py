@@ -8,7 +8,7 @@ from typing import Any, cast
 from sqlalchemy import Connection
 
 from threadkeep_server.domain.search import Candidate, Candidates, WordQuery
-from threadkeep_server.store.recall import most_counted
+from threadkeep_server.store.contract.search import most_counted
 from threadkeep_server.store.sql.engine import Engine
 from threadkeep_server.store.sql.word_choice import Choice, Unindexed
 from threadkeep_server.store.sql.word_index import Asked, NewestPage, Postings, WordIndex

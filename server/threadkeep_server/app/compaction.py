@@ -23,7 +23,7 @@ from ..service.auto_compaction import AutoCompactor
 from ..service.compaction import CompactionService
 from ..service.compactor import Compactor
 from ..service.policies import PolicyBook, PolicyService
-from ..store.base import Codec, Store
+from ..store.contract.store import Codec, Store
 from ..transport.compose import EventComposer
 from ..transport.convert_event import DraftMaker
 from ..transport.convert_strategy import policy_from_json, stored_policy

@@ -17,7 +17,7 @@ from ..feed.tail import Tail
 from ..service.consumers import ConsumerService
 from ..service.feed_care import FeedCare
 from ..service.subscriptions import Quota, SubscriptionService
-from ..store.base import Store
+from ..store.contract.store import Store
 from ..transport.auth import DEFAULT_TENANT
 from ..transport.metrics import Sources
 from .compaction import end

@@ -28,8 +28,8 @@ from ..service.sessions import BeforeDelete
 from ..service.tools import RecallTools
 from ..service.vector_model import VectorModel
 from ..service.waiting import WaitingCounts
-from ..store.base import Codec, Store
-from ..store.recall import Source
+from ..store.contract.search import Source
+from ..store.contract.store import Codec, Store
 from ..transport.metrics import EmbeddingStats
 from ..transport.remembering import WireReader
 from .compaction import end

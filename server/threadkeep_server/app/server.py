@@ -33,8 +33,8 @@ from ..providers.tokenizers import CHARACTER_ESTIMATE, TokenCounter
 from ..service.events import EventService
 from ..service.server import ServerService
 from ..service.sessions import SessionService
-from ..store.base import Store, StoreInfo
-from ..store.memory import MemoryStore
+from ..store.contract.store import Store, StoreInfo
+from ..store.inmemory import MemoryStore
 from ..store.sql.engine import SqlOptions
 from ..store.sql.store import open_store
 from ..transport.auth import DEFAULT_TENANT, Authenticator

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from ..domain.errors import InvalidField
 from ..domain.feed import FeedEvent, Position
-from ..store.consumers import Parked, Partition
+from ..store.contract.consumers import Parked, Partition
 from .frames import MOST_FRAME_BYTES
 from .partitions import Delivery, OwnedPartition, Read, State
 

@@ -10,8 +10,8 @@ from typing import Protocol, TypeVar
 
 from ..domain.errors import StoreUnavailable
 from ..domain.model import SECOND_NS
-from ..store.consumers import Consumer, ConsumerStore, Parked
-from ..store.feed import FeedStore
+from ..store.contract.consumers import Consumer, ConsumerStore, Parked
+from ..store.contract.feed import FeedStore
 from .holding import Holding
 from .partitions import Delivery, OwnedPartition, Rejection, State
 

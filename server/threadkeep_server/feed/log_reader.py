@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from ..domain.feed import Change, FeedEvent, FeedScope, Position
-from ..store.feed import FeedStore
+from ..store.contract.feed import FeedStore
 from .frames import MOST_FRAME_BYTES
 
 _CHANGES_AT_ONCE = 512

@@ -16,7 +16,7 @@ from ..domain.errors import ConsumerNotFound, ResumePositionExpired, ServerDrain
 from ..domain.feed import FeedTrimmed, Position
 from ..domain.filters import EventFilter
 from ..domain.model import SECOND_NS
-from ..store.consumers import Consumer
+from ..store.contract.consumers import Consumer
 from .holding import Holding
 from .ledger import GroupStore, Ledger, Pace, Signals
 from .partitions import Delivery

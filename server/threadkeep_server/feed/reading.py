@@ -6,8 +6,8 @@ from collections.abc import Iterable, Sequence
 
 from ..domain.feed import Change, ChangePage, FeedEvent, FeedScope, Position
 from ..domain.filters import EventFilter, select
-from ..store.consumers import Parked, partition_of
-from ..store.feed import FeedStore
+from ..store.contract.consumers import Parked, partition_of
+from ..store.contract.feed import FeedStore
 from .holding import MOST_WAITING_BYTES, Holding
 from .partitions import OwnedPartition, Read
 

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from ..domain.errors import ServerDraining
 from ..domain.feed import Change, ChangeKind, FeedEvent, Position
-from ..store.feed import FeedStore
+from ..store.contract.feed import FeedStore
 from .channel import Channel, rendered
 from .frames import MOST_FRAME_BYTES, CheckpointKind
 from .log_reader import LogReader

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 
 from ..domain.feed import BEGINNING, Change, ChangePage, FeedEvent, FeedScope, FeedTrimmed, Position
 from ..domain.filters import EventFilter
-from ..store.feed import FeedStore
+from ..store.contract.feed import FeedStore
 from .channel import Channel, Frame, rendered
 from .directory import Directory
 from .frames import Renderer

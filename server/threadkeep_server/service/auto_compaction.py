@@ -15,7 +15,7 @@ from typing import NamedTuple, TypeVar
 
 from ..domain.errors import AmbiguousSession, SessionNotFound, ThreadkeepError
 from ..domain.model import SECOND_NS, Counters, Session, SessionRef
-from ..store.base import Appended, AppendRequest, Store
+from ..store.contract.store import Appended, AppendRequest, Store
 from .compactor import Compactor, Job
 from .policies import Policy, PolicyBook
 

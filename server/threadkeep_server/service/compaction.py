@@ -17,8 +17,8 @@ from ..domain.errors import (
     VersionMismatch,
 )
 from ..domain.model import Caller, Compaction, EventDraft, SessionRef, Versions, WindowEvent
-from ..store.base import Codec, Store
-from ..store.windows import CompactionPage, CompactionRequest, Placed, WindowRead
+from ..store.contract.compaction import CompactionPage, CompactionRequest, Placed, WindowRead
+from ..store.contract.store import Codec, Store
 from .access import own_ref
 from .aside import MOST_EVENTS, aside
 from .compactor import Compactor, Job, Outcome

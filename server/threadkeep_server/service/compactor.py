@@ -17,8 +17,8 @@ from ..domain.errors import SummarizerFailed, SummarizerNotConfigured, VersionMi
 from ..domain.model import NO_COUNTERS, NO_USAGE, Compaction, Counters, EventDraft, Session, SessionRef, Usage, counted
 from ..providers.summarizers.base import Summarizer, Summary
 from ..providers.summarizers.base import SummarizerFailed as ModelFailed
-from ..store.base import Store
-from ..store.windows import CompactionRequest, Placed, WindowRead
+from ..store.contract.compaction import CompactionRequest, Placed, WindowRead
+from ..store.contract.store import Store
 from .aside import MOST_EVENTS, aside
 
 _log = logging.getLogger(__name__)

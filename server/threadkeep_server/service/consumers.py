@@ -14,7 +14,7 @@ from ..domain.filters import ALL, EventFilter, select
 from ..domain.model import Caller
 from ..feed.ledger import GroupStore, Pace
 from ..feed.membership import Membership, Wake
-from ..store.consumers import Consumer, ConsumerKey, ConsumerState, Parked, Partition, partition_of
+from ..store.contract.consumers import Consumer, ConsumerKey, ConsumerState, Parked, Partition, partition_of
 from .access import own_user
 from .subscriptions import Quota
 

@@ -20,7 +20,7 @@ from typing import NamedTuple
 from ..domain.errors import SessionNotFound, StoreUnavailable, ThreadkeepError
 from ..domain.feed import Change, ChangeKind, FeedTrimmed, Position
 from ..domain.model import SECOND_NS, Session, SessionRef
-from ..store.base import Store
+from ..store.contract.store import Store
 from .memory import MemoryService
 
 _log = logging.getLogger(__name__)

@@ -16,9 +16,9 @@ from ..domain.text import fold
 from ..domain.validation import DEFAULT_HITS, Limits
 from ..search import query as questions
 from ..search.ranking.fusion import recency
-from ..store.base import EventQuery, Store
-from ..store.memories import MemoryPage
-from ..store.recall import Source
+from ..store.contract.memories import MemoryPage
+from ..store.contract.search import Source
+from ..store.contract.store import EventQuery, Store
 from .access import own_memories, own_ref
 from .aside import MOST_EVENTS, aside
 from .searches import (

@@ -16,8 +16,8 @@ from ..compaction.plan import Strategy
 from ..compaction.triggers import Trigger
 from ..domain.errors import InvalidField, PermissionDenied, ThreadkeepError
 from ..domain.model import SECOND_NS, Caller, SessionRef
-from ..store.base import Store
-from ..store.windows import PolicyKey, PolicyScope, StoredPolicy
+from ..store.contract.compaction import PolicyKey, PolicyScope, StoredPolicy
+from ..store.contract.store import Store
 from .access import own_user
 
 _log = logging.getLogger(__name__)

@@ -15,8 +15,8 @@ from ..domain.validation import DEFAULT_HITS, Limits
 from ..search import query as questions
 from ..search.query import Query
 from ..search.ranking.fusion import recency
-from ..store.base import EventScope, Store
-from ..store.recall import FoundEvent, Source
+from ..store.contract.search import FoundEvent, Source
+from ..store.contract.store import EventScope, Store
 from .access import own_scope
 from .searches import (
     MOST_RANKED,

@@ -9,8 +9,8 @@ from ..domain.errors import InvalidField
 from ..domain.model import Caller, SessionRef, StoredEvent
 from ..domain.search import Field
 from ..domain.validation import Limits
-from ..store.base import SearchCursor, SearchHit, SearchQuery, Store
-from ..store.recall import beside
+from ..store.contract.search import beside
+from ..store.contract.store import SearchCursor, SearchHit, SearchQuery, Store
 from .access import own_scope
 from .searches import Events, Highlights, TextsOf, check_neighbors, fitting, marked_literally
 

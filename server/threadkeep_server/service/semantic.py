@@ -17,8 +17,8 @@ from ..domain.model import Caller, SessionRef
 from ..domain.search import SearchMode
 from ..providers.embedders.base import Vectors
 from ..search.vectors import BestRows, top
-from ..store.base import EventScope, Store
-from ..store.recall import FoundEvent, Source
+from ..store.contract.search import FoundEvent, Source
+from ..store.contract.store import EventScope, Store
 from .aside import aside
 from .matrices import BLOCK_ROWS, Matrices, Read
 from .vector_model import VectorModel

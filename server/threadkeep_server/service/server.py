@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 
 from ..domain.errors import PermissionDenied
 from ..domain.model import Caller
-from ..store.base import Store, StoreInfo
+from ..store.contract.store import Store, StoreInfo
 from .embedding import EmbeddingWorker
 from .waiting import WaitingCounts
 

@@ -15,7 +15,7 @@ from ..domain.model import Caller, SessionRef
 from ..feed.frames import Renderer
 from ..feed.subscription import Subscription
 from ..feed.tail import Tail
-from ..store.base import Store
+from ..store.contract.store import Store
 from .access import own_ref, own_user
 
 

@@ -14,7 +14,7 @@ from ..domain.filters import EventFilter
 from ..domain.memories import MemoryScope
 from ..domain.model import Caller, Role, SessionRef, StoredEvent
 from ..domain.search import SearchMode
-from ..store.base import EventQuery, SearchQuery, Store, UserScope
+from ..store.contract.store import EventQuery, SearchQuery, Store, UserScope
 from .access import own_ref
 from .memory import EventReader, FoundMemory, MemoryQuery, MemoryService
 from .ranked import RankedQuery, RankedSearch

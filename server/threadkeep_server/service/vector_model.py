@@ -7,7 +7,7 @@ import asyncio
 from ..providers.embedders.base import Embedder, EmbedFailed
 from ..search.ranking import relevance
 from ..search.ranking.relevance import CosineScale
-from ..store.recall import RecallStore
+from ..store.contract.search import RecallStore
 
 PROBE = "probe"
 """A text that any endpoint which works at all embeds."""

@@ -10,7 +10,7 @@ from typing import NamedTuple
 from weakref import WeakValueDictionary
 
 from ..domain.model import Caller
-from ..store.recall import RecallStore, Source
+from ..store.contract.search import RecallStore, Source
 
 _KEPT_S = 1.0
 _COUNTS_KEPT = 10_000

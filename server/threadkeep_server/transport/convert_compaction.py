@@ -12,7 +12,7 @@ from ..domain.errors import BatchTooLarge, EventIdConflict, EventTooLarge, Inval
 from ..domain.model import Compaction, EventDraft
 from ..service.compaction import Application, Replacement
 from ..service.compactor import Prepared
-from ..store.windows import Placed, PolicyKey, PolicyScope
+from ..store.contract.compaction import Placed, PolicyKey, PolicyScope
 from .convert import counters_to, ref_of, ref_to, set_time, usage_to
 from .convert_event import DraftMaker, drafts_of
 

@@ -17,7 +17,7 @@ from ..domain.model import SECOND_NS, SessionRef
 from ..domain.search import ALL_FIELDS, FIELDS, Field, SearchMode, Understood, understood
 from ..service.ranked import Grouping, RankedQuery
 from ..service.searches import MOST_WEIGHT, Highlights, Recency, check_min_score
-from ..store.base import AppScope, EventScope, UserScope
+from ..store.contract.store import AppScope, EventScope, UserScope
 from .convert import filter_of, ref_of, time_of
 
 MOST_NEIGHBORS = 10

@@ -19,7 +19,7 @@ from ..domain.errors import ThreadkeepError
 from ..domain.feed import FeedState, Position
 from ..domain.model import SECOND_NS
 from ..feed.tail import TailStats
-from ..store.base import StoreInfo
+from ..store.contract.store import StoreInfo
 
 _log = logging.getLogger(__name__)
 

@@ -13,8 +13,8 @@ from ..domain.model import SessionRef, StoredEvent
 from ..service.ranked import RankedHit, RankedPage
 from ..service.recall import LiteralPage
 from ..service.searches import Highlights
-from ..store.base import EventPage
-from ..store.windows import ContextPage
+from ..store.contract.compaction import ContextPage
+from ..store.contract.store import EventPage
 from .codec import published
 from .convert import counters_to, ref_to
 from .convert_recall import highlights_to

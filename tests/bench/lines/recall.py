@@ -23,8 +23,8 @@ from threadkeep_server.service.matrices import Matrices
 from threadkeep_server.service.semantic import VectorSearch
 from threadkeep_server.service.vector_model import VectorModel
 from threadkeep_server.service.waiting import WaitingCounts
-from threadkeep_server.store.base import Store, UserScope
-from threadkeep_server.store.recall import Embedded
+from threadkeep_server.store.contract.search import Embedded
+from threadkeep_server.store.contract.store import Store, UserScope
 
 EVENT_BYTES = 400
 SESSIONS = 50

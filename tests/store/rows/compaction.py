@@ -21,8 +21,8 @@ from threadkeep_server.domain.errors import (
 )
 from threadkeep_server.domain.filters import EventFilter
 from threadkeep_server.domain.model import NO_COUNTERS, SECOND_NS, Compaction, Counters, EventDraft, Role, SessionRef, Usage
-from threadkeep_server.store.base import Store
-from threadkeep_server.store.windows import Placed
+from threadkeep_server.store.contract.compaction import Placed
+from threadkeep_server.store.contract.store import Store
 
 ACTIVE = EventFilter(exclude_archived=True)
 CONFLICT = {"field": "inserts"}

@@ -13,8 +13,8 @@ from tests.support.sessions import TENANT, ref
 from threadkeep_server.domain.errors import ConsumerMismatch, ConsumerNotFound
 from threadkeep_server.domain.feed import BEGINNING, Change, ChangeKind, FeedScope, Position
 from threadkeep_server.domain.model import SECOND_NS
-from threadkeep_server.store.base import Store
-from threadkeep_server.store.consumers import LOST, Consumer, ConsumerKey, Parked, Partition, Share, partition_of
+from threadkeep_server.store.contract.consumers import LOST, Consumer, ConsumerKey, Parked, Partition, Share, partition_of
+from threadkeep_server.store.contract.store import Store
 
 KEY = ConsumerKey(TENANT, "", "indexer")
 START = Position(3, 30)

@@ -23,8 +23,8 @@ from threadkeep_server.domain.errors import (
 )
 from threadkeep_server.domain.feed import Change, ChangeKind
 from threadkeep_server.domain.model import NO_COUNTERS, Counters, Session, SessionChange, Versions
-from threadkeep_server.store.base import Appended, Store
-from threadkeep_server.store.feed import MOST_METADATA_BYTES
+from threadkeep_server.store.contract.feed import MOST_METADATA_BYTES
+from threadkeep_server.store.contract.store import Appended, Store
 
 
 def versions(change: Change) -> Versions:

@@ -16,7 +16,7 @@ from tests.support.sessions import TENANT, append, compact, create, new_session,
 from threadkeep_server.domain.errors import AmbiguousSession, InvalidField, SessionNotFound
 from threadkeep_server.domain.feed import BEGINNING, FeedScope, FeedTrimmed
 from threadkeep_server.domain.model import SessionRef
-from threadkeep_server.store.base import Store
+from threadkeep_server.store.contract.store import Store
 
 SESSION = FeedScope(TENANT, *ref())
 BARE = SessionRef("", "", "s1")

@@ -13,7 +13,7 @@ from tests.support.feed import OURS, events_of, follow, kinds, pages, seqs_of, s
 from tests.support.sessions import TENANT, append, compact, create, placed, read, ref, session_with
 from threadkeep_server.domain.feed import BEGINNING, Change, FeedScope, Position
 from threadkeep_server.domain.model import Role
-from threadkeep_server.store.base import Store
+from threadkeep_server.store.contract.store import Store
 
 
 async def busy(store: Store) -> list[Change]:

@@ -11,7 +11,7 @@ from tests.support.codec import draft, texts
 from tests.support.sessions import append, create, read, session_with
 from threadkeep_server.domain.filters import ALL, Authors, AuthorStep, EventFilter
 from threadkeep_server.domain.model import EventDraft, Role
-from threadkeep_server.store.base import Store
+from threadkeep_server.store.contract.store import Store
 
 
 async def found(store: Store, wanted: EventFilter) -> list[str]:

@@ -8,7 +8,7 @@ from tests.support.sessions import TENANT, compact, placed, ref, session_with
 from threadkeep_server.domain.filters import ALL, EventFilter
 from threadkeep_server.domain.model import Role
 from threadkeep_server.domain.search import Field
-from threadkeep_server.store.base import EventScope, Store, UserScope
+from threadkeep_server.store.contract.store import EventScope, Store, UserScope
 
 
 class FoundEventRows:

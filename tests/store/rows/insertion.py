@@ -12,7 +12,7 @@ from tests.support.sessions import TENANT, append, compact, create, placed, read
 from tests.support.thoroughness import size
 from threadkeep_server.domain.errors import EventIdConflict, VersionMismatch
 from threadkeep_server.domain.filters import EventFilter
-from threadkeep_server.store.base import Store, UserScope
+from threadkeep_server.store.contract.store import Store, UserScope
 
 
 class InsertionRows:

@@ -15,7 +15,7 @@ from tests.support.sessions import TENANT, create, ref
 from threadkeep_server.domain.errors import MemoryIdConflict
 from threadkeep_server.domain.memories import Memory, MemoryFilter, MemoryOutcome, MemoryScope
 from threadkeep_server.domain.model import SECOND_NS
-from threadkeep_server.store.base import Store
+from threadkeep_server.store.contract.store import Store
 
 ADDED, EXISTS, DELETED = MemoryOutcome
 

@@ -23,7 +23,7 @@ from tests.support.vectors import (
     vector,
 )
 from threadkeep_server.domain.memories import MemoryScope
-from threadkeep_server.store.base import Store, UserScope
+from threadkeep_server.store.contract.store import Store, UserScope
 
 BOB = MemoryScope("shop", "bob")
 

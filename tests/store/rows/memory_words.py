@@ -10,8 +10,8 @@ from tests.support.memories import candidates, forget, found, memory, remember, 
 from threadkeep.v1 import message_pb2
 from threadkeep_server.domain.memories import MemoryFilter
 from threadkeep_server.domain.search import Candidates, Field
-from threadkeep_server.store.base import Store
-from threadkeep_server.store.recall import most_counted
+from threadkeep_server.store.contract.search import most_counted
+from threadkeep_server.store.contract.store import Store
 
 CALL = message_pb2.Part(tool_call=message_pb2.ToolCallPart(id="c", name="find", arguments_json='{"q": "harbour"}'))
 RESULT = message_pb2.Part(tool_result=message_pb2.ToolResultPart(call_id="c", name="find", structured_json='["quay"]'))

@@ -11,8 +11,8 @@ from tests.support.codec import draft
 from tests.support.sessions import TENANT, append, compact, create, new_session, placed, ref
 from threadkeep_server.domain.errors import AmbiguousSession, SessionNotFound, VersionMismatch
 from threadkeep_server.domain.model import SECOND_NS, SessionRef
-from threadkeep_server.store.base import Store
-from threadkeep_server.store.windows import PolicyKey, PolicyScope, StoredPolicy
+from threadkeep_server.store.contract.compaction import PolicyKey, PolicyScope, StoredPolicy
+from threadkeep_server.store.contract.store import Store
 
 OF_SESSION = PolicyKey(TENANT, PolicyScope.SESSION, *ref())
 KEYS = [

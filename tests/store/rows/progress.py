@@ -11,8 +11,8 @@ from tests.support.clock import NOW
 from tests.support.sessions import ref
 from threadkeep_server.domain.feed import ChangeKind, Position
 from threadkeep_server.domain.model import Compaction, Counters, Session, Usage
-from threadkeep_server.store.base import Store
-from threadkeep_server.store.consumers import LOST, Parked, Partition
+from threadkeep_server.store.contract.consumers import LOST, Parked, Partition
+from threadkeep_server.store.contract.store import Store
 
 
 class ProgressRows:

@@ -13,7 +13,7 @@ from threadkeep.v1 import message_pb2
 from threadkeep_server.domain.filters import ALL, Authors, AuthorStep, EventFilter
 from threadkeep_server.domain.model import Role
 from threadkeep_server.domain.search import Candidates, Field, WordQuery
-from threadkeep_server.store.base import EventScope, Store, UserScope
+from threadkeep_server.store.contract.store import EventScope, Store, UserScope
 
 
 class CandidateRows:

@@ -11,7 +11,7 @@ from tests.support.codec import draft, texts
 from tests.support.sessions import TENANT, append, create, new_session, read, ref, search, session_with
 from threadkeep_server.domain.errors import AmbiguousSession, SessionAlreadyExists, SessionNotFound
 from threadkeep_server.domain.model import SECOND_NS, Counters, SessionChange, Usage
-from threadkeep_server.store.base import EventQuery, SessionQuery, Store, Totals, UserScope
+from threadkeep_server.store.contract.store import EventQuery, SessionQuery, Store, Totals, UserScope
 
 HOUR = 3600 * SECOND_NS
 

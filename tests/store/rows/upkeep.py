@@ -11,7 +11,7 @@ from tests.support.codec import CODEC, draft
 from tests.support.sessions import TENANT, append, compact, create, placed, ref, session_with
 from threadkeep_server.domain.feed import ChangeKind
 from threadkeep_server.domain.model import Session, SessionChange
-from threadkeep_server.store.base import Store
+from threadkeep_server.store.contract.store import Store
 
 
 async def expired(store: Store, tenant: str | None = TENANT, limit: int = 100, skip: int = 0) -> list[str]:

@@ -25,7 +25,7 @@ from tests.support.vectors import (
 )
 from threadkeep_server.domain.errors import AmbiguousSession, SessionNotFound
 from threadkeep_server.domain.model import Caller, Role, SessionRef
-from threadkeep_server.store.base import AppScope, EventScope, Store, UserScope
+from threadkeep_server.store.contract.store import AppScope, EventScope, Store, UserScope
 
 TEXTS = ("one", "two", "three", "four", "five")
 

@@ -14,7 +14,7 @@ from threadkeep_server.feed.channel import Channel
 from threadkeep_server.feed.frames import CheckpointKind
 from threadkeep_server.feed.subscription import Subscription
 from threadkeep_server.feed.tail import Tail
-from threadkeep_server.store.feed import FeedStore
+from threadkeep_server.store.contract.feed import FeedStore
 
 EVERYTHING = FeedScope(TENANT)
 

@@ -6,7 +6,7 @@ from tests.support.sessions import TENANT, ref
 from threadkeep_server.domain.feed import BEGINNING, Change, ChangeKind, Position
 from threadkeep_server.feed.holding import Holding
 from threadkeep_server.feed.partitions import MOST_QUEUED, Delivery, OwnedPartition, Read, State
-from threadkeep_server.store.consumers import Parked, Partition
+from threadkeep_server.store.contract.consumers import Parked, Partition
 
 
 def at(number: int) -> Position:

@@ -17,7 +17,7 @@ from threadkeep_server.domain.feed import BEGINNING, FeedScope, FeedTrimmed, Pos
 from threadkeep_server.domain.filters import EventFilter
 from threadkeep_server.domain.model import Role
 from threadkeep_server.feed.tail import Tail
-from threadkeep_server.store.memory import MemoryStore
+from threadkeep_server.store.inmemory import MemoryStore
 
 
 @pytest.fixture

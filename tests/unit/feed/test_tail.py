@@ -14,7 +14,7 @@ from tests.support.sessions import TENANT, append, create, ref
 from tests.unit.feed.lines import Lines, Watcher, tailing
 from threadkeep_server.domain.feed import BEGINNING, Change, ChangePage, FeedEvent, FeedScope, FeedTrimmed, Position
 from threadkeep_server.domain.filters import ALL
-from threadkeep_server.store.memory import MemoryStore
+from threadkeep_server.store.inmemory import MemoryStore
 
 
 @pytest.fixture

@@ -11,7 +11,7 @@ from tests.support.sessions import append
 from tests.unit.service.bench import CALLER, Bench, key, log
 from threadkeep_server.domain.model import SessionRef
 from threadkeep_server.service.auto_compaction import AutoCompactor
-from threadkeep_server.store.windows import PolicyScope
+from threadkeep_server.store.contract.compaction import PolicyScope
 
 SERVER = key(PolicyScope.SERVER)
 WORK = {"get_session", "read_window", "compact", "lease", "release"}

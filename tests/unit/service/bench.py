@@ -18,9 +18,9 @@ from threadkeep_server.providers.summarizers.base import SummarizerFailed, Summa
 from threadkeep_server.service.compaction import Application, Applied, CompactionService, Replacement, Run
 from threadkeep_server.service.compactor import Compactor, Outcome
 from threadkeep_server.service.policies import PolicyBook, PolicyService
-from threadkeep_server.store.base import EventQuery
-from threadkeep_server.store.memory import MemoryStore
-from threadkeep_server.store.windows import PolicyKey, PolicyScope
+from threadkeep_server.store.contract.compaction import PolicyKey, PolicyScope
+from threadkeep_server.store.contract.store import EventQuery
+from threadkeep_server.store.inmemory import MemoryStore
 from threadkeep_server.transport.compose import EventComposer
 from threadkeep_server.transport.convert_event import DraftMaker
 from threadkeep_server.transport.convert_strategy import policy_from_json, stored_policy

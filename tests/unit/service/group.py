@@ -22,8 +22,8 @@ from threadkeep_server.feed.membership import Membership, Told
 from threadkeep_server.feed.partitions import Delivery
 from threadkeep_server.service.consumers import ConsumerService, Join
 from threadkeep_server.service.subscriptions import Quota
-from threadkeep_server.store.consumers import Parked
-from threadkeep_server.store.memory import MemoryStore
+from threadkeep_server.store.contract.consumers import Parked
+from threadkeep_server.store.inmemory import MemoryStore
 
 CALLER = Caller(TENANT)
 LEASE_S = 15.0

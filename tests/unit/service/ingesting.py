@@ -17,7 +17,7 @@ from threadkeep_server.domain.validation import Limits
 from threadkeep_server.service.ingestion import AutoIngestion
 from threadkeep_server.service.memory import TEXT_ONLY, Ingested, MemoryService, Remembering
 from threadkeep_server.service.sessions import SessionService
-from threadkeep_server.store.memory import MemoryStore
+from threadkeep_server.store.inmemory import MemoryStore
 from threadkeep_server.transport.remembering import WireReader
 
 

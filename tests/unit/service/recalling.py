@@ -27,9 +27,9 @@ from threadkeep_server.service.semantic import VectorSearch
 from threadkeep_server.service.tools import RecallTools
 from threadkeep_server.service.vector_model import VectorModel
 from threadkeep_server.service.waiting import WaitingCounts
-from threadkeep_server.store.base import Appended, Store
-from threadkeep_server.store.memory import MemoryStore
-from threadkeep_server.store.recall import Source
+from threadkeep_server.store.contract.search import Source
+from threadkeep_server.store.contract.store import Appended, Store
+from threadkeep_server.store.inmemory import MemoryStore
 from threadkeep_server.transport.remembering import WireReader
 
 ANYONE = Caller(TENANT)

@@ -13,7 +13,7 @@ from tests.unit.service.background import SERVER, background
 from tests.unit.service.bench import CALLER, Bench, key, log
 from threadkeep_server.domain.model import SECOND_NS, Caller, SessionRef
 from threadkeep_server.service import auto_compaction
-from threadkeep_server.store.windows import PolicyScope
+from threadkeep_server.store.contract.compaction import PolicyScope
 from threadkeep_server.transport.convert_strategy import policy_from_json
 
 BARE = SessionRef("", "", "s1")

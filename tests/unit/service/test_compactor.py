@@ -27,7 +27,7 @@ from threadkeep_server.domain.errors import (
 )
 from threadkeep_server.domain.filters import EventFilter
 from threadkeep_server.domain.model import NO_COUNTERS, NO_USAGE, Role
-from threadkeep_server.store.windows import PolicyScope
+from threadkeep_server.store.contract.compaction import PolicyScope
 
 FIVE = "U1 U2 U3 U4 U5"
 SIX_TURNS = "U1 A1 U2 A2 U3 A3 U4 A4 U5 A5 U6 A6"

@@ -25,7 +25,7 @@ from threadkeep_server.domain.filters import EventFilter
 from threadkeep_server.domain.model import Caller
 from threadkeep_server.feed.frames import MOST_FRAME_BYTES
 from threadkeep_server.feed.partitions import Delivery
-from threadkeep_server.store.consumers import ConsumerKey
+from threadkeep_server.store.contract.consumers import ConsumerKey
 
 ALICE = Caller(TENANT, "alice")
 KEY = ConsumerKey(TENANT, "", NAME)

@@ -15,7 +15,7 @@ from threadkeep_server.domain.errors import (
 )
 from threadkeep_server.domain.feed import ChangeKind
 from threadkeep_server.domain.model import SECOND_NS, Caller
-from threadkeep_server.store.consumers import LOST, ConsumerKey
+from threadkeep_server.store.contract.consumers import LOST, ConsumerKey
 
 ALICE = Caller(TENANT, "alice")
 KEY = ConsumerKey(TENANT, "", NAME)

@@ -23,9 +23,9 @@ from threadkeep_server.service.embedding import EmbeddingWorker
 from threadkeep_server.service.server import EmbeddingFacts
 from threadkeep_server.service.vector_model import VectorModel
 from threadkeep_server.service.waiting import WaitingCounts
-from threadkeep_server.store.base import UserScope
-from threadkeep_server.store.memory import MemoryStore
-from threadkeep_server.store.recall import Source, Unembedded
+from threadkeep_server.store.contract.search import Source, Unembedded
+from threadkeep_server.store.contract.store import UserScope
+from threadkeep_server.store.inmemory import MemoryStore
 
 EVENTS, MEMORIES = Source.EVENTS, Source.MEMORIES
 DOWN = EmbedFailed("the endpoint does not answer", retry=True)

@@ -14,7 +14,7 @@ from threadkeep_server.domain.errors import InvalidField, PermissionDenied, Sess
 from threadkeep_server.domain.model import SECOND_NS, Caller, SessionRef
 from threadkeep_server.service import policies as module
 from threadkeep_server.service.policies import PolicyBook, PolicyService
-from threadkeep_server.store.windows import PolicyKey, PolicyScope, StoredPolicy
+from threadkeep_server.store.contract.compaction import PolicyKey, PolicyScope, StoredPolicy
 from threadkeep_server.transport.convert_strategy import policy_from_json, stored_policy
 
 OTHER = Caller("other")

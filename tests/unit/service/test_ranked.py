@@ -27,7 +27,7 @@ from threadkeep_server.search.ranking.scoring import rank
 from threadkeep_server.service import searches
 from threadkeep_server.service.ranked import Grouping
 from threadkeep_server.service.searches import Recency
-from threadkeep_server.store.base import AppScope, SearchQuery, UserScope
+from threadkeep_server.store.contract.store import AppScope, SearchQuery, UserScope
 from threadkeep_server.transport.codec import message_text
 
 ALICES = UserScope("alice")

@@ -23,9 +23,9 @@ from threadkeep_server.search.vectors import VectorCache
 from threadkeep_server.service import matrices, semantic
 from threadkeep_server.service.matrices import Matrices
 from threadkeep_server.service.vector_model import VectorModel
-from threadkeep_server.store.base import EventScope, UserScope
-from threadkeep_server.store.memory import MemoryStore
-from threadkeep_server.store.recall import Embedded, Source
+from threadkeep_server.store.contract.search import Embedded, Source
+from threadkeep_server.store.contract.store import EventScope, UserScope
+from threadkeep_server.store.inmemory import MemoryStore
 
 ALICES = UserScope("alice", "shop")
 ANY = EventFilter()

@@ -16,8 +16,8 @@ from threadkeep_server.domain.model import SECOND_NS, Caller
 from threadkeep_server.domain.search import SearchMode
 from threadkeep_server.service import waiting
 from threadkeep_server.service.waiting import WaitingCounts
-from threadkeep_server.store.memory import MemoryStore
-from threadkeep_server.store.recall import Source
+from threadkeep_server.store.contract.search import Source
+from threadkeep_server.store.inmemory import MemoryStore
 
 EVENTS, MEMORIES = Source.EVENTS, Source.MEMORIES
 OTHER = Caller("other")

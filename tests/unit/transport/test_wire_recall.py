@@ -11,7 +11,7 @@ from threadkeep_server.domain.search import Field, SearchMode, Span
 from threadkeep_server.service.ranked import RankedHit, RankedPage
 from threadkeep_server.service.recall import LiteralHit, LiteralPage
 from threadkeep_server.service.searches import Highlight
-from threadkeep_server.store.recall import FoundEvent
+from threadkeep_server.store.contract.search import FoundEvent
 from threadkeep_server.transport.wire import literal_events_response, ranked_events_response
 
 REF = SessionRef("shop", "alice", "s1")

@@ -16,7 +16,7 @@ from sqlalchemy import Connection, Row
 
 from ...domain.errors import AmbiguousSession, EventIdConflict, SessionNotFound, ThreadkeepError, VersionMismatch
 from ...domain.model import NO_USAGE, Counters, EventDraft, SessionRef, Usage
-from ..base import Appended, AppendedEvent, AppendRequest, Codec
+from ..contract.store import Appended, AppendedEvent, AppendRequest, Codec
 from . import append_statements
 from .engine import Engine
 from .prepared import Statements

@@ -8,7 +8,7 @@ from dataclasses import dataclass, fields
 from typing import Any
 
 from ...domain.model import Counters, Session, SessionRef, Usage, Versions
-from ..feed import as_told
+from ..contract.feed import as_told
 from .schema import COUNTED, USED
 
 

@@ -14,8 +14,7 @@ from sqlalchemy import Connection, Row
 
 from ...domain.errors import EventIdConflict, EventNotFound
 from ...domain.model import Compaction, Counters, EventDraft, SessionRef, Versions
-from ..base import Codec
-from ..windows import (
+from ..contract.compaction import (
     Archived,
     Compacted,
     CompactionPage,
@@ -26,6 +25,7 @@ from ..windows import (
     parted,
     spread,
 )
+from ..contract.store import Codec
 from . import change_details
 from .append_unit import event_row
 from .engine import Engine

@@ -9,7 +9,7 @@ from typing import Any
 import sqlalchemy as sa
 from sqlalchemy import Connection, Row
 
-from ..consumers import LOST, ConsumerKey, Partition, Share, fair_share
+from ..contract.consumers import LOST, ConsumerKey, Partition, Share, fair_share
 from .consumer_units import NOBODYS, enter, hold, partition_from
 from .parked_units import replays
 from .schema import consumer_members, consumer_partitions

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 
 from ...domain.feed import Change, Position
-from ..consumers import Consumer, ConsumerKey, ConsumerState, Parked, Share
+from ..contract.consumers import Consumer, ConsumerKey, ConsumerState, Parked, Share
 from . import consumer_balance, consumer_units, parked_units
 from .running import Running
 

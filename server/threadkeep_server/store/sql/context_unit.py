@@ -11,8 +11,8 @@ from sqlalchemy.sql import ClauseElement
 
 from ...domain.context import ContextSpec, select_context
 from ...domain.model import ROLES, SessionRef, Tools, Versions, WindowEvent
-from ..base import Reading
-from ..windows import ContextPage, WindowRead, budgeted, context_page
+from ..contract.compaction import ContextPage, WindowRead, budgeted, context_page
+from ..contract.store import Reading
 from .prepared import Record
 from .rows import counters_of, find_head, require, session_of
 from .scan import EVENT_COLUMNS, Scanner

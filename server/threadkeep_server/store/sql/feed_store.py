@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 
 from ...domain.feed import Change, ChangePage, FeedEvent, FeedScope, FeedState, Position
 from ...domain.model import SessionRef
-from ..base import Codec
+from ..contract.store import Codec
 from . import feed_places
 from .engine import Engine
 from .feed_events import added_events

@@ -11,8 +11,8 @@ from sqlalchemy.sql import ColumnElement, Select
 
 from ...domain.filters import EventFilter
 from ...domain.model import StoredEvent
-from ..base import EventScope
-from ..recall import FoundEvent, beside
+from ..contract.search import FoundEvent, beside
+from ..contract.store import EventScope
 from .conditions import conditions
 from .prepared import Record
 from .rows import ref_of

@@ -18,7 +18,7 @@ import sqlalchemy as sa
 from sqlalchemy import ColumnElement, Connection, Row, Select
 
 from ...domain.text import fold
-from ..base import Codec
+from ..contract.store import Codec
 from . import vector_upkeep
 from .engine import Engine
 from .schema import (

@@ -13,7 +13,7 @@ from sqlalchemy.sql import ColumnElement, Select
 from ...domain.errors import EventNotFound
 from ...domain.filters import EventFilter
 from ...domain.model import SessionRef, StoredEvent
-from ..base import Cursor, EventPage, EventQuery
+from ..contract.store import Cursor, EventPage, EventQuery
 from .conditions import session_conditions
 from .rows import find_head, require
 from .scan import EVENT_COLUMNS, Scanner, fitting

@@ -17,7 +17,7 @@ from ...domain.memories import (
     MemoryScope,
 )
 from ...domain.search import Candidates, WordQuery
-from ..memories import MemoryPage
+from ..contract.memories import MemoryPage
 from . import admin, memory_search, memory_units
 from .engine import Engine
 from .memory_rows import memories_of_keys

@@ -10,7 +10,7 @@ from sqlalchemy import Connection, Row
 from sqlalchemy.sql import ColumnElement
 
 from ...domain.memories import Memory, MemoryDraft, MemoryFilter, MemoryScope, top_values
-from ..base import UserScope
+from ..contract.store import UserScope
 from .schema import memories
 from .word_index import scope_marker
 

@@ -15,7 +15,7 @@ from sqlalchemy.sql import ColumnElement
 
 from ...domain.memories import MemoryFilter, MemoryScope
 from ...domain.search import Candidate, Candidates, Field, WordQuery
-from .. import words
+from ..contract import terms as words
 from .memory_rows import batches, marker_of, rows_of_keys, within
 from .scan import Scanner
 from .schema import memories

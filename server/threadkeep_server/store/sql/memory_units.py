@@ -17,7 +17,7 @@ from sqlalchemy.sql import ColumnElement
 from ...domain.errors import MemoryIdConflict
 from ...domain.memories import Forget, Forgotten, Memory, MemoryDraft, MemoryFilter, MemoryOutcome, MemoryScope
 from ...domain.text import fold
-from ..memories import MemoryPage, is_replay, leaves_tombstone
+from ..contract.memories import MemoryPage, is_replay, leaves_tombstone
 from .engine import Engine
 from .memory_rows import (
     DRAFT_COLUMNS,

@@ -13,7 +13,7 @@ from sqlalchemy.sql import ColumnElement
 
 from ...domain.feed import Change, ChangeKind, Position
 from ...domain.model import Compaction, Counters, Session, SessionRef, Usage
-from ..consumers import MOST_REPLAYS, ConsumerKey, Parked, partition_of
+from ..contract.consumers import MOST_REPLAYS, ConsumerKey, Parked, partition_of
 from .consumer_units import hold, require, storable
 from .schema import consumer_partitions, parked_changes
 

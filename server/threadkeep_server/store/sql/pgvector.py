@@ -21,8 +21,8 @@ from sqlalchemy.dialects.postgresql import insert
 from sqlalchemy.sql import ColumnElement
 
 from ...domain.memories import MemoryScope
-from ..base import EventScope, UserScope
-from ..recall import Floats, Source
+from ..contract.search import Floats, Source
+from ..contract.store import EventScope, UserScope
 from . import pgvector_hnsw
 from .engine import Engine
 from .memory_rows import marker_of

@@ -12,7 +12,7 @@ from sqlalchemy.dialects.postgresql import ARRAY, REAL
 from sqlalchemy.sql import ColumnElement
 from sqlalchemy.types import UserDefinedType
 
-from ..recall import Floats, Source
+from ..contract.search import Floats, Source
 from .schema import memory_vectors
 from .vector_schema import event_vectors
 

@@ -10,7 +10,7 @@ from sqlalchemy import Connection
 from sqlalchemy.exc import IntegrityError
 
 from ...domain.model import SessionRef
-from ..windows import PolicyKey, PolicyScope, StoredPolicy
+from ..contract.compaction import PolicyKey, PolicyScope, StoredPolicy
 from .rows import find, require
 from .schema import leases, policies, sessions
 

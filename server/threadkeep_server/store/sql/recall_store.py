@@ -7,8 +7,8 @@ from functools import partial
 
 from ...domain.filters import ALL, EventFilter
 from ...domain.search import Candidate, Candidates, Field, WordQuery
-from ..base import EventScope
-from ..recall import FoundEvent
+from ..contract.search import FoundEvent
+from ..contract.store import EventScope
 from .found_unit import events_by_key, of_one_moment
 from .running import Running
 from .text_index import TextIndex

@@ -8,7 +8,7 @@ from typing import TypeVar
 from sqlalchemy import Connection
 
 from ...domain.errors import StoreUnavailable, ThreadkeepError
-from ..base import Codec
+from ..contract.store import Codec
 from .analysed import Analysed
 from .engine import Engine, Unit
 from .prepared import Statements

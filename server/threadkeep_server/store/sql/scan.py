@@ -17,7 +17,7 @@ from sqlalchemy.sql import ColumnElement, Select
 from ...domain.filters import EventFilter
 from ...domain.model import StoredEvent
 from ...domain.text import fold
-from ..base import Codec
+from ..contract.store import Codec
 from .analysed import Analysed
 from .conditions import Conditions, text_conditions
 from .engine import Engine

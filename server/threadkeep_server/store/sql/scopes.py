@@ -10,7 +10,7 @@ import sqlalchemy as sa
 from sqlalchemy.sql import ColumnElement
 
 from ...domain.model import SessionRef
-from ..base import AppScope, EventScope, UserScope
+from ..contract.store import AppScope, EventScope, UserScope
 from .conditions import Conditions, parameter
 from .rows import require
 from .scan import Scanner

@@ -12,7 +12,7 @@ from sqlalchemy import BigInteger, BindParameter
 from sqlalchemy.sql import Select
 
 from ...domain.model import SessionRef
-from ..base import AppScope, Cursor, EventQuery, SearchCursor, SearchHit, SearchPage, SearchQuery, UserScope
+from ..contract.store import AppScope, Cursor, EventQuery, SearchCursor, SearchHit, SearchPage, SearchQuery, UserScope
 from . import tail
 from .conditions import Conditions, conditions, parameter
 from .list_unit import SessionLog

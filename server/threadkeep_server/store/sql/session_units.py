@@ -10,8 +10,8 @@ from sqlalchemy import ColumnElement, Connection, Row
 
 from ...domain.errors import SessionAlreadyExists
 from ...domain.model import NewSession, Session, SessionChange, SessionRef
-from ..base import SessionPage, SessionQuery, Totals
-from ..upkeep import EXPIRED, Expired
+from ..contract.maintenance import EXPIRED, Expired
+from ..contract.store import SessionPage, SessionQuery, Totals
 from . import change_details
 from .engine import Engine
 from .policy_units import forget_policy

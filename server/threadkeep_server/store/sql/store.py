@@ -14,7 +14,9 @@ from sqlalchemy import Connection
 
 from ...domain.context import ContextSpec
 from ...domain.model import Compaction, NewSession, Session, SessionChange, SessionRef, StoredEvent
-from ..base import (
+from ..contract.compaction import Compacted, CompactionPage, CompactionRequest, ContextPage, StoredPolicy, WindowRead
+from ..contract.maintenance import EXPIRED, Expired
+from ..contract.store import (
     Appended,
     AppendRequest,
     Codec,
@@ -27,8 +29,6 @@ from ..base import (
     SessionQuery,
     StoreInfo,
 )
-from ..upkeep import EXPIRED, Expired
-from ..windows import Compacted, CompactionPage, CompactionRequest, ContextPage, StoredPolicy, WindowRead
 from . import admin, compact_unit, context_unit, list_unit, policy_units, search_unit, session_units
 from .append_unit import AppendUnit, Outcome
 from .consumer_store import SqlConsumers

@@ -9,7 +9,7 @@ import sqlalchemy as sa
 from sqlalchemy import Connection
 
 from ...domain.model import Session, SessionRef
-from ..upkeep import EXPIRED, Expired
+from ..contract.maintenance import EXPIRED, Expired
 from . import admin
 from .rows import named, session_of
 from .running import Running

@@ -8,8 +8,8 @@ from typing import Protocol
 from sqlalchemy import Connection
 
 from ...domain.memories import MemoryScope
-from ..base import EventScope
-from ..recall import Floats, Source
+from ..contract.search import Floats, Source
+from ..contract.store import EventScope
 
 
 class VectorIndex(Protocol):

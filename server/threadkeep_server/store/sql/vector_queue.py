@@ -14,8 +14,8 @@ import sqlalchemy as sa
 from sqlalchemy import ColumnElement, Connection, Row, Select
 
 from ...domain.model import Caller
-from ..base import Codec
-from ..recall import Source, Unembedded
+from ..contract.search import Source, Unembedded
+from ..contract.store import Codec
 from .schema import event_text, events, memories, sessions, vector_models
 from .vector_schema import event_vectors, vector_progress
 

@@ -9,8 +9,8 @@ from sqlalchemy import Connection
 
 from ...domain.memories import MemoryScope
 from ...domain.model import Caller
-from ..base import EventScope
-from ..recall import Embedded, Floats, Source, Unembedded
+from ..contract.search import Embedded, Floats, Source, Unembedded
+from ..contract.store import EventScope
 from . import admin, vector_queue, vector_units
 from .engine import Unit
 from .running import Running, explained

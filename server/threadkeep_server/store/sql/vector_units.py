@@ -12,8 +12,8 @@ from sqlalchemy import ColumnElement, Connection, Row, Select, Table
 
 from ...domain.memories import MemoryScope
 from ...domain.model import SessionRef
-from ..base import AppScope, EventScope
-from ..recall import Embedded, Floats, check_dimension, check_vectors
+from ..contract.search import Embedded, Floats, check_dimension, check_vectors
+from ..contract.store import AppScope, EventScope
 from .memory_rows import marker_of
 from .rows import require
 from .schema import event_text, events, memories, memory_vectors, sessions, vector_models

@@ -13,7 +13,7 @@ from itertools import chain
 from sqlalchemy import Connection
 
 from ...domain.search import Candidate, Candidates, WordQuery
-from ..recall import most_counted, rarity
+from ..contract.search import most_counted, rarity
 from .engine import Engine
 from .word_index import Asked, NewestPage, Postings, WordIndex
 

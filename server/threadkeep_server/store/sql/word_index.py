@@ -18,8 +18,8 @@ from typing import TYPE_CHECKING, NamedTuple, Protocol
 from sqlalchemy import Connection
 
 from ...domain.search import FIELDS, Field, Words
-from ..base import AppScope, UserScope
-from ..words import as_text
+from ..contract.store import AppScope, UserScope
+from ..contract.terms import as_text
 
 if TYPE_CHECKING:
     from .engine import Engine

@@ -18,8 +18,8 @@ from sqlalchemy.sql import ColumnElement, Select
 
 from ...domain.filters import EventFilter
 from ...domain.search import ALL_FIELDS, Candidate, Candidates, Field, WordQuery
-from ..base import EventScope
-from ..words import asked, held
+from ..contract.store import EventScope
+from ..contract.terms import asked, held
 from . import tail
 from .conditions import conditions
 from .found_unit import neighbor_keys, stored_events

@@ -12,7 +12,7 @@ from ...domain.errors import InvalidField
 from ...domain.model import Caller, SessionRef
 from ...service.events import Append, EventService
 from ...service.sessions import SessionDraft
-from ...store.base import Appended, Cursor, EventQuery
+from ...store.contract.store import Appended, Cursor, EventQuery
 from ..append_stream import AppendStream
 from ..convert import expiry_of, filter_of, ref_of
 from ..convert_context import spec_of

@@ -14,7 +14,7 @@ from ...domain.search import SearchMode, Understood
 from ...domain.text import fold
 from ...service.ranked import RankedSearch
 from ...service.recall import RecallService
-from ...store.base import SearchCursor, SearchQuery
+from ...store.contract.store import SearchCursor, SearchQuery
 from ..convert import filter_of
 from ..convert_recall import check_substring, neighbors_of, ranked_query_of, scope_of, understood_as
 from ..tokens import PageTokens

@@ -8,8 +8,8 @@ from ...domain import validation
 from ...domain.errors import InvalidField
 from ...domain.model import Caller
 from ...service.sessions import SWEEP_AT_MOST, SessionService
-from ...store.base import SessionQuery
-from ...store.upkeep import Expired
+from ...store.contract.maintenance import Expired
+from ...store.contract.store import SessionQuery
 from ..convert import ref_of, session_draft, session_to, time_of
 from ..tokens import PageTokens
 

@@ -9,9 +9,9 @@ from itertools import pairwise
 from ...domain.filters import ALL, EventFilter, matches
 from ...domain.model import SessionRef
 from ...domain.search import Candidate, Candidates, Field, WordQuery
-from ..base import EventScope, UserScope
-from ..recall import FoundEvent, beside
-from ..words import as_text, asked, choose
+from ..contract.search import FoundEvent, beside
+from ..contract.store import EventScope, UserScope
+from ..contract.terms import as_text, asked, choose
 from .logs import Entry, Log, MemoryLogs
 
 

@@ -9,7 +9,9 @@ from ...domain import errors
 from ...domain.feed import ChangeKind
 from ...domain.filters import select
 from ...domain.model import NewSession, Session, SessionChange, SessionRef, StoredEvent
-from ..base import (
+from ..contract.feed import as_told
+from ..contract.maintenance import EXPIRED, Expired
+from ..contract.store import (
     Appended,
     AppendedEvent,
     AppendRequest,
@@ -25,14 +27,12 @@ from ..base import (
     StoreInfo,
     Totals,
 )
-from ..feed import as_told
-from ..upkeep import EXPIRED, Expired
+from .compaction import MemoryWindows
 from .consumers import MemoryConsumers
 from .feed import MemoryFeed
 from .logs import Entry, Log
-from .upkeep import MemoryUpkeep
+from .maintenance import MemoryUpkeep
 from .vectors import MemoryVectors
-from .windows import MemoryWindows
 
 
 class MemoryStore(MemoryWindows, MemoryFeed, MemoryConsumers, MemoryUpkeep, MemoryVectors):

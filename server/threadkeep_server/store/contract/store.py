@@ -13,16 +13,16 @@ from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple, Protocol
 
-from ..domain.context import ContextSpec
-from ..domain.filters import ALL, EventFilter
-from ..domain.model import Compaction, Counters, EventDraft, NewSession, Session, SessionChange, SessionRef, StoredEvent
-from ..domain.search import Texts, Words
+from ...domain.context import ContextSpec
+from ...domain.filters import ALL, EventFilter
+from ...domain.model import Compaction, Counters, EventDraft, NewSession, Session, SessionChange, SessionRef, StoredEvent
+from ...domain.search import Texts, Words
+from .compaction import Compacted, CompactionPage, CompactionRequest, ContextPage, StoredPolicy, WindowRead
 from .consumers import ConsumerStore
 from .feed import FeedStore
+from .maintenance import EXPIRED, Expired, UpkeepStore
 from .memories import MemoriesStore
-from .recall import RecallStore
-from .upkeep import EXPIRED, Expired, UpkeepStore
-from .windows import Compacted, CompactionPage, CompactionRequest, ContextPage, StoredPolicy, WindowRead
+from .search import RecallStore
 
 
 class Codec(Protocol):

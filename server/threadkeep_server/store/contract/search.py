@@ -11,13 +11,13 @@ from typing import TYPE_CHECKING, NamedTuple, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from ..domain.filters import ALL, EventFilter
-from ..domain.memories import MemoryScope
-from ..domain.model import Caller, SessionRef, StoredEvent
-from ..domain.search import Candidate, Candidates, Field, WordQuery
+from ...domain.filters import ALL, EventFilter
+from ...domain.memories import MemoryScope
+from ...domain.model import Caller, SessionRef, StoredEvent
+from ...domain.search import Candidate, Candidates, Field, WordQuery
 
 if TYPE_CHECKING:
-    from .base import EventScope
+    from .store import EventScope
 
 Floats = NDArray[np.float32]
 Keys = NDArray[np.int64]

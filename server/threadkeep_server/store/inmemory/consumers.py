@@ -8,8 +8,7 @@ from dataclasses import dataclass, field, replace
 
 from ...domain import errors
 from ...domain.feed import Change, Position
-from ..base import Codec
-from ..consumers import (
+from ..contract.consumers import (
     LOST,
     MOST_REPLAYS,
     Consumer,
@@ -22,6 +21,7 @@ from ..consumers import (
     fair_share,
     partition_of,
 )
+from ..contract.store import Codec
 from .logs import MemoryLogs
 
 

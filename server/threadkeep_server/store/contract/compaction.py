@@ -7,9 +7,9 @@ from dataclasses import dataclass, replace
 from enum import IntEnum
 from typing import NamedTuple
 
-from ..domain.context import Context, ContextSpec
-from ..domain.errors import NothingToCompact, VersionMismatch
-from ..domain.model import (
+from ...domain.context import Context, ContextSpec
+from ...domain.errors import NothingToCompact, VersionMismatch
+from ...domain.model import (
     NO_COUNTERS,
     NO_USAGE,
     NOWHERE,

@@ -6,8 +6,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Protocol
 
-from ..domain.feed import Change, ChangePage, FeedEvent, FeedScope, FeedState, Position
-from ..domain.model import Session, SessionRef
+from ...domain.feed import Change, ChangePage, FeedEvent, FeedScope, FeedState, Position
+from ...domain.model import Session, SessionRef
 
 MOST_METADATA_BYTES = 16 << 10
 """Of a session's metadata, in a change. It may have 256 KiB, and readers take 512 changes at once: so they hold 8 MiB of it at

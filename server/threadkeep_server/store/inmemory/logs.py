@@ -12,9 +12,9 @@ from typing import Any
 from ...domain import errors
 from ...domain.feed import BEGINNING, Change, ChangeKind, Position
 from ...domain.model import Compaction, EventDraft, NewSession, Session, SessionRef, StoredEvent, WindowEvent
-from ..base import AppendedEvent, Codec, Listener
-from ..feed import as_told
-from ..windows import PolicyKey, PolicyScope, StoredPolicy
+from ..contract.compaction import PolicyKey, PolicyScope, StoredPolicy
+from ..contract.feed import as_told
+from ..contract.store import AppendedEvent, Codec, Listener
 
 # Positions leave room between appended events, where a compaction puts its summary.
 POSITION_SHIFT = 20

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
-from ..domain.model import Session
+from ...domain.model import Session
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,8 +8,8 @@ from collections.abc import Iterable
 from collections.abc import Set as AbstractSet
 from dataclasses import replace
 
-from ..domain.search import ALL_FIELDS, FIELDS, Candidate, Candidates, Field, WordQuery, Words
-from .recall import most_counted, rarity
+from ...domain.search import ALL_FIELDS, FIELDS, Candidate, Candidates, Field, WordQuery, Words
+from .search import most_counted, rarity
 
 
 def as_text(words: Words) -> str:

@@ -10,10 +10,10 @@ import numpy as np
 
 from ...domain.memories import MemoryScope
 from ...domain.model import Caller
-from ..base import Codec, EventScope
-from ..recall import Embedded, Floats, Source, Unembedded, check_dimension, check_vectors
+from ..contract.search import Embedded, Floats, Source, Unembedded, check_dimension, check_vectors
+from ..contract.store import Codec, EventScope
 from .memories import MemoryMemories
-from .recall import MemoryRecall
+from .search import MemoryRecall
 
 
 class _Done(NamedTuple):

@@ -20,10 +20,10 @@ from ...domain.memories import (
 )
 from ...domain.search import Candidate, Candidates, WordQuery
 from ...domain.text import fold
-from .. import words
-from ..base import Codec
-from ..memories import MemoryPage, is_replay, leaves_tombstone
-from ..recall import Floats
+from ..contract import terms as words
+from ..contract.memories import MemoryPage, is_replay, leaves_tombstone
+from ..contract.search import Floats
+from ..contract.store import Codec
 from .logs import MemoryLogs
 
 

@@ -6,8 +6,8 @@ import time
 from collections.abc import Callable, Sequence
 
 from ...domain.model import Session
-from ..base import Codec
-from ..upkeep import EXPIRED, Expired
+from ..contract.maintenance import EXPIRED, Expired
+from ..contract.store import Codec
 from .logs import Log, MemoryLogs
 
 

@@ -10,7 +10,7 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple, Protocol
 
-from ..domain.feed import Change, FeedScope, Position
+from ...domain.feed import Change, FeedScope, Position
 
 
 class ConsumerKey(NamedTuple):

@@ -9,8 +9,7 @@ from ...domain import errors
 from ...domain.context import ContextSpec, is_lead, select_context
 from ...domain.feed import ChangeKind
 from ...domain.model import Compaction, SessionRef, counted
-from ..base import Listener
-from ..windows import (
+from ..contract.compaction import (
     Archived,
     Compacted,
     CompactionPage,
@@ -27,6 +26,7 @@ from ..windows import (
     parted,
     spread,
 )
+from ..contract.store import Listener
 from .logs import POSITION_SHIFT, Entry, Log, MemoryLogs
 
 

@@ -1,0 +1,1 @@
+"""The Store contract: what the services require of every store."""
