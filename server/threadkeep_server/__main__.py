@@ -14,8 +14,8 @@ from .app.server import serve
 from .config.settings import ConfigError, Settings, foreign_variables, load_settings
 from .domain.errors import StoreUnavailable, ThreadkeepError
 from .logs import setup_logging
-from .store.sql.admin import SchemaTooNew
-from .store.sql.sqlite import DatabaseInUse
+from .store.sql.engine.sqlite import DatabaseInUse
+from .store.sql.schema.versions import SchemaTooNew
 
 _log = logging.getLogger("threadkeep")
 

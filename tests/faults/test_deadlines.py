@@ -15,8 +15,8 @@ import threadkeep
 from threadkeep import errors
 from threadkeep_server.app.server import Running, serve
 from threadkeep_server.config.settings import load_settings
-from threadkeep_server.store.sql.engine import Unit
-from threadkeep_server.store.sql.sqlite import SqliteEngine
+from threadkeep_server.store.sql.engine.base import Unit
+from threadkeep_server.store.sql.engine.sqlite import SqliteEngine
 
 from .ledger import connect
 

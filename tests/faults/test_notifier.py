@@ -18,8 +18,8 @@ from tests.support.codec import CODEC, draft
 from tests.support.postgres import PostgresCluster
 from tests.support.serving import free_port
 from tests.support.sessions import append, create
-from threadkeep_server.store.sql.engine import SqlOptions
-from threadkeep_server.store.sql.postgres_listener import APPLICATION_NAME, CHANNEL, PostgresListener
+from threadkeep_server.store.sql.engine.base import SqlOptions
+from threadkeep_server.store.sql.engine.postgres_listener import APPLICATION_NAME, CHANNEL, PostgresListener
 from threadkeep_server.store.sql.store import SqlStore, open_store
 
 pytestmark = pytest.mark.postgres
@@ -106,7 +106,7 @@ async def test_an_append_on_one_server_is_heard_by_the_other_at_once(postgres_ur
 async def test_a_connection_that_was_cut_comes_back(
     postgres_url: str, cut: Callable[[], int], caplog: pytest.LogCaptureFixture
 ) -> None:
-    caplog.set_level(logging.INFO, "threadkeep_server.store.sql.postgres_listener")
+    caplog.set_level(logging.INFO, "threadkeep_server.store.sql.engine.postgres_listener")
     async with servers(postgres_url, postgres_url) as (one, other):
         await create(one.store)
         await other.ear.hears(AT_ONCE)

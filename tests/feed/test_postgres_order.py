@@ -12,7 +12,7 @@ import sqlalchemy as sa
 
 from tests.support.postgres import PostgresCluster
 from threadkeep.v1 import subscription_pb2 as pb
-from threadkeep_server.store.sql.postgres_listener import APPLICATION_NAME
+from threadkeep_server.store.sql.engine.postgres_listener import APPLICATION_NAME
 
 from .conftest import ServerMaker
 from .facts import facts_of

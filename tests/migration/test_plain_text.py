@@ -17,11 +17,11 @@ from tests.support.memories import memory, remember
 from tests.support.sessions import append, compact, placed, ref, session_with
 from threadkeep.v1 import event_pb2, message_pb2
 from threadkeep_server.domain.model import EventDraft, Role
-from threadkeep_server.store.sql import admin
-from threadkeep_server.store.sql.engine import SqlOptions
-from threadkeep_server.store.sql.migrations import plain_text, rewriting
-from threadkeep_server.store.sql.open import open_engine
-from threadkeep_server.store.sql.schema import changes, compactions, events, memories, sessions
+from threadkeep_server.store.sql.engine.base import SqlOptions
+from threadkeep_server.store.sql.engine.factory import open_engine
+from threadkeep_server.store.sql.schema import versions
+from threadkeep_server.store.sql.schema.migrations import plain_text, rewriting
+from threadkeep_server.store.sql.schema.tables import changes, compactions, events, memories, sessions
 from threadkeep_server.store.sql.store import SqlStore, open_store
 
 # Fields that no version knows, as a newer writer might add: a number, bytes, and a group with a field 1 inside.
@@ -202,7 +202,7 @@ async def test_an_unreadable_row_stays_and_the_rest_is_migrated(empty_url: str, 
         await store._engine.write(spoil)
     engine = open_engine(empty_url, SqlOptions())
     try:
-        await admin.prepare(engine)
+        await versions.prepare(engine)
         query = sa.select(events.c.body).order_by(events.c.id)
         bodies = await engine.read(lambda connection: connection.execute(query).scalars().all())
         assert await engine.read(lambda connection: connection.execute(sa.select(compactions)).all()) == []

@@ -11,10 +11,10 @@ from alembic.autogenerate import compare_metadata
 from alembic.runtime.migration import MigrationContext
 from sqlalchemy import Connection
 
-from threadkeep_server.store.sql import admin
-from threadkeep_server.store.sql.engine import SqlOptions
-from threadkeep_server.store.sql.open import open_engine
-from threadkeep_server.store.sql.schema import SCHEMA_VERSION, metadata
+from threadkeep_server.store.sql.engine.base import SqlOptions
+from threadkeep_server.store.sql.engine.factory import open_engine
+from threadkeep_server.store.sql.schema import versions
+from threadkeep_server.store.sql.schema.tables import SCHEMA_VERSION, metadata
 
 Description = set[tuple[Any, ...]]
 
@@ -47,7 +47,7 @@ def _forget_tables(connection: Connection) -> None:
 async def test_the_schema_is_the_sum_of_its_migrations(empty_url: str) -> None:
     engine = open_engine(empty_url, SqlOptions())
     try:
-        await admin.prepare(engine)
+        await versions.prepare(engine)
         assert await engine.read(_differences, snapshot=True) == []
         migrated = await engine.read(_describe)
         await engine.write(_forget_tables)
@@ -70,7 +70,7 @@ async def test_changes_bear_their_transaction(postgres_url: str) -> None:
         assert stored[0] == stored[1]
 
     try:
-        await admin.prepare(engine)
+        await versions.prepare(engine)
         await engine.write(unit)
     finally:
         await engine.aclose()
@@ -79,9 +79,9 @@ async def test_changes_bear_their_transaction(postgres_url: str) -> None:
 async def test_versions_are_written_down(empty_url: str) -> None:
     engine = open_engine(empty_url, SqlOptions())
     try:
-        assert await engine.read(admin.versions) == (0, 0)
-        await admin.prepare(engine)
-        stored, oldest = await engine.read(admin.versions)
+        assert await engine.read(versions.versions) == (0, 0)
+        await versions.prepare(engine)
+        stored, oldest = await engine.read(versions.versions)
         assert 1 <= oldest <= stored == SCHEMA_VERSION
         revision = sa.text("SELECT version_num FROM alembic_version")
         assert await engine.read(lambda connection: connection.execute(revision).scalar()) == f"{stored:04}"

@@ -15,11 +15,11 @@ from tests.support.codec import CODEC, draft, parse, texts
 from threadkeep_server.domain.filters import EventFilter
 from threadkeep_server.domain.model import SessionRef, Usage
 from threadkeep_server.store.contract.store import AppendRequest, EventQuery, SearchQuery, SessionQuery, UserScope
-from threadkeep_server.store.sql.admin import SchemaTooNew
-from threadkeep_server.store.sql.engine import Engine, SqlOptions
-from threadkeep_server.store.sql.open import open_engine
-from threadkeep_server.store.sql.schema import SCHEMA_VERSION, changes, feed_floor, meta
-from threadkeep_server.store.sql.sqlite import DatabaseInUse
+from threadkeep_server.store.sql.engine.base import Engine, SqlOptions
+from threadkeep_server.store.sql.engine.factory import open_engine
+from threadkeep_server.store.sql.engine.sqlite import DatabaseInUse
+from threadkeep_server.store.sql.schema.tables import SCHEMA_VERSION, changes, feed_floor, meta
+from threadkeep_server.store.sql.schema.versions import SchemaTooNew
 from threadkeep_server.store.sql.store import SqlStore, open_store
 
 from . import first_schema

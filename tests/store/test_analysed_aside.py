@@ -14,7 +14,7 @@ from tests.support.sessions import TENANT, append, session_with
 from threadkeep_server.domain.feed import BEGINNING, ChangeKind
 from threadkeep_server.domain.search import WordQuery, Words
 from threadkeep_server.store.contract.store import UserScope
-from threadkeep_server.store.sql.engine import SqlOptions
+from threadkeep_server.store.sql.engine.base import SqlOptions
 from threadkeep_server.store.sql.memories_store import SqlMemories
 from threadkeep_server.store.sql.store import open_store
 from threadkeep_server.transport.codec import EventCodec

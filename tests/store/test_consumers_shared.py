@@ -32,8 +32,9 @@ from tests.support.thoroughness import size
 from threadkeep_server.domain.errors import ConsumerNotFound
 from threadkeep_server.domain.feed import Position
 from threadkeep_server.store.contract.consumers import MOST_REPLAYS
-from threadkeep_server.store.sql import consumer_units, postgres
-from threadkeep_server.store.sql.schema import consumer_partitions
+from threadkeep_server.store.sql import consumer_units
+from threadkeep_server.store.sql.engine import postgres
+from threadkeep_server.store.sql.schema.tables import consumer_partitions
 from threadkeep_server.store.sql.store import SqlStore, open_store
 
 pytestmark = pytest.mark.postgres

@@ -14,8 +14,8 @@ from tests.support.codec import CODEC, draft
 from tests.support.sessions import TENANT, append, create
 from threadkeep_server.domain.filters import EventFilter
 from threadkeep_server.store.contract.store import SearchQuery, Store, UserScope
-from threadkeep_server.store.sql.admin import current
-from threadkeep_server.store.sql.schema import SCHEMA_VERSION
+from threadkeep_server.store.sql.schema.tables import SCHEMA_VERSION
+from threadkeep_server.store.sql.schema.versions import current
 from threadkeep_server.store.sql.store import open_store
 
 

@@ -21,9 +21,9 @@ from tests.support.sessions import TENANT, append, compact, create, new_session,
 from threadkeep_server.domain.errors import SessionAlreadyExists
 from threadkeep_server.domain.model import SessionChange
 from threadkeep_server.store.contract.store import AppendRequest
-from threadkeep_server.store.sql.engine import SessionName
-from threadkeep_server.store.sql.postgres import PostgresEngine
-from threadkeep_server.store.sql.schema import APPENDED, CREATED, changes
+from threadkeep_server.store.sql.engine.base import SessionName
+from threadkeep_server.store.sql.engine.postgres import PostgresEngine
+from threadkeep_server.store.sql.schema.tables import APPENDED, CREATED, changes
 from threadkeep_server.store.sql.store import SqlStore, open_store
 
 pytestmark = pytest.mark.postgres

@@ -15,7 +15,7 @@ from tests.store.test_plans import Recorder
 from tests.support.codec import CODEC, draft
 from tests.support.sessions import TENANT, append, compact, create, placed, ref
 from threadkeep_server.domain.feed import BEGINNING, ChangeKind, FeedScope, Position
-from threadkeep_server.store.sql.postgres import PostgresEngine
+from threadkeep_server.store.sql.engine.postgres import PostgresEngine
 from threadkeep_server.store.sql.store import SqlStore, open_store
 
 LIMIT = 20

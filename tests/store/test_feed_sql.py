@@ -16,7 +16,7 @@ from threadkeep_server.domain.errors import SessionNotFound
 from threadkeep_server.domain.feed import BEGINNING, Change, ChangeKind, FeedScope, FeedTrimmed, Position
 from threadkeep_server.domain.model import Role, SessionChange, SessionRef
 from threadkeep_server.store.sql import feed_events, feed_unit
-from threadkeep_server.store.sql.engine import SqlOptions
+from threadkeep_server.store.sql.engine.base import SqlOptions
 from threadkeep_server.store.sql.store import SqlStore, open_store
 
 EVER = 1 << 62

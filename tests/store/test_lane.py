@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 from sqlalchemy import Connection
 
-from threadkeep_server.store.sql.lane import Lane
+from threadkeep_server.store.sql.engine.sqlite_threads import Lane
 
 
 @pytest.fixture

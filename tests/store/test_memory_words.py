@@ -19,7 +19,7 @@ from threadkeep_server.domain.search import ALL_FIELDS, Words
 from threadkeep_server.store.sql import memory_units
 from threadkeep_server.store.sql.memories_store import WORDS_TABLE, SqlMemories
 from threadkeep_server.store.sql.memory_rows import marker_of
-from threadkeep_server.store.sql.schema import memories
+from threadkeep_server.store.sql.schema.tables import memories
 from threadkeep_server.store.sql.store import SqlStore, open_store
 from threadkeep_server.store.sql.word_index import Asked
 from threadkeep_server.transport.codec import EventCodec

@@ -21,7 +21,7 @@ from threadkeep_server.store.sql import pgvector
 from threadkeep_server.store.sql.memory_rows import marker_of
 from threadkeep_server.store.sql.pgvector import PgVector
 from threadkeep_server.store.sql.pgvector_schema import event_copies, memory_copies
-from threadkeep_server.store.sql.schema import memory_vectors
+from threadkeep_server.store.sql.schema.tables import memory_vectors
 from threadkeep_server.store.sql.store import SqlStore, open_store
 
 pytestmark = pytest.mark.postgres

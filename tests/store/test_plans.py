@@ -21,12 +21,13 @@ from threadkeep_server.domain.model import Role
 from threadkeep_server.domain.search import WordQuery
 from threadkeep_server.store.contract.compaction import CompactionRequest
 from threadkeep_server.store.contract.store import Cursor, EventQuery, EventScope, SearchCursor, SearchQuery, UserScope
-from threadkeep_server.store.sql import compact_unit, prepared
+from threadkeep_server.store.sql import compact_unit
+from threadkeep_server.store.sql.engine import statements
+from threadkeep_server.store.sql.engine.sqlite import SqliteEngine
+from threadkeep_server.store.sql.engine.sqlite_threads import driver
+from threadkeep_server.store.sql.engine.statements import Prepared
 from threadkeep_server.store.sql.indexer import beyond
-from threadkeep_server.store.sql.lane import driver
-from threadkeep_server.store.sql.prepared import Prepared
-from threadkeep_server.store.sql.schema import changes, index_progress
-from threadkeep_server.store.sql.sqlite import SqliteEngine
+from threadkeep_server.store.sql.schema.tables import changes, index_progress
 from threadkeep_server.store.sql.store import SqlStore, open_store
 
 
@@ -262,8 +263,8 @@ async def test_a_search_whose_like_was_asked_before_compiles_nothing(store: SqlS
 
 async def test_statements_are_kept_within_bounds(store: SqlStore, monkeypatch: pytest.MonkeyPatch) -> None:
     """A caller decides how many shapes its filters have, and how long they are."""
-    monkeypatch.setattr(prepared, "_MOST_SHAPES", 8)
-    monkeypatch.setattr(prepared, "_MOST_CHARACTERS", 20_000)
+    monkeypatch.setattr(statements, "_MOST_SHAPES", 8)
+    monkeypatch.setattr(statements, "_MOST_CHARACTERS", 20_000)
     await append(store, draft("needle in hay"))
     kept = store._statements._prepared
     for count in (*range(1, 30), 900):

@@ -15,7 +15,7 @@ from threadkeep_server.domain.context import ContextSpec
 from threadkeep_server.domain.filters import EventFilter
 from threadkeep_server.domain.model import Role
 from threadkeep_server.store.contract.store import EventQuery
-from threadkeep_server.store.sql.postgres import PostgresEngine
+from threadkeep_server.store.sql.engine.postgres import PostgresEngine
 from threadkeep_server.store.sql.store import SqlStore, open_store
 
 pytestmark = pytest.mark.postgres

@@ -10,7 +10,7 @@ import pytest
 from tests.support.codec import CODEC, draft
 from tests.support.sessions import append, create
 from threadkeep_server.domain.feed import BEGINNING
-from threadkeep_server.store.sql.sqlite import SqliteEngine
+from threadkeep_server.store.sql.engine.sqlite import SqliteEngine
 from threadkeep_server.store.sql.store import open_store
 
 

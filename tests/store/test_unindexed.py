@@ -21,9 +21,9 @@ from tests.support.emptied import Emptied, open_emptied
 from tests.support.postgres import PostgresCluster
 from tests.support.scratch import scratch_folder
 from threadkeep_server.store.contract.store import Store
-from threadkeep_server.store.sql import postgres as postgres_engine
-from threadkeep_server.store.sql import sqlite
-from threadkeep_server.store.sql.engine import SqlOptions
+from threadkeep_server.store.sql.engine import postgres as postgres_engine
+from threadkeep_server.store.sql.engine import sqlite
+from threadkeep_server.store.sql.engine.base import SqlOptions
 from threadkeep_server.store.sql.store import open_store
 from threadkeep_server.store.sql.text_index import ScopedTexts
 

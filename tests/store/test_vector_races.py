@@ -18,7 +18,7 @@ from tests.support.sessions import TENANT, ref, session_with
 from tests.support.vectors import DIMENSION, EVENTS, MEMORIES, caught_up, embed_all, queue, vectors
 from threadkeep_server.store.contract.search import Source
 from threadkeep_server.store.sql import session_units, vector_units
-from threadkeep_server.store.sql.schema import event_text, memory_vectors
+from threadkeep_server.store.sql.schema.tables import event_text, memory_vectors
 from threadkeep_server.store.sql.store import SqlStore, open_store
 from threadkeep_server.store.sql.vector_schema import event_vectors
 

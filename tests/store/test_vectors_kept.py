@@ -18,7 +18,7 @@ from tests.support.vectors import DIMENSION, EVENTS, embed_all, put, queue, text
 from threadkeep_server.store.contract.store import UserScope
 from threadkeep_server.store.sql import indexer, vector_queue
 from threadkeep_server.store.sql.indexer import Indexer
-from threadkeep_server.store.sql.schema import events, index_progress
+from threadkeep_server.store.sql.schema.tables import events, index_progress
 from threadkeep_server.store.sql.store import SqlStore, open_store
 from threadkeep_server.store.sql.vector_schema import event_vectors
 

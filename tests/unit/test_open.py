@@ -6,12 +6,12 @@ import sys
 
 import pytest
 
-from threadkeep_server.store.sql.engine import SqlOptions
-from threadkeep_server.store.sql.open import open_engine
+from threadkeep_server.store.sql.engine.base import SqlOptions
+from threadkeep_server.store.sql.engine.factory import open_engine
 
 
 def test_postgresql_without_its_driver_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.delitem(sys.modules, "threadkeep_server.store.sql.postgres", raising=False)
+    monkeypatch.delitem(sys.modules, "threadkeep_server.store.sql.engine.postgres", raising=False)
     monkeypatch.setitem(sys.modules, "asyncpg", None)
     with pytest.raises(ValueError, match=r"needs the package 'asyncpg'; install 'threadkeep\[postgres\]'"):
         open_engine("postgresql://user@host/database", SqlOptions())

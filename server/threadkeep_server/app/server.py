@@ -35,7 +35,7 @@ from ..service.server import ServerService
 from ..service.sessions import SessionService
 from ..store.contract.store import Store, StoreInfo
 from ..store.inmemory import MemoryStore
-from ..store.sql.engine import SqlOptions
+from ..store.sql.engine.base import SqlOptions
 from ..store.sql.store import open_store
 from ..transport.auth import DEFAULT_TENANT, Authenticator
 from ..transport.codec import EventCodec

@@ -11,7 +11,7 @@ from tests.unit.recall.ranking_cases import BARE, asked, candidate, order
 from threadkeep_server.domain.search import Candidates
 from threadkeep_server.search.query import Query
 from threadkeep_server.search.ranking.scoring import DEFAULT, POSITION_STEP, Weights, rank
-from threadkeep_server.store.sql import schema
+from threadkeep_server.store.sql.schema import tables
 
 
 def test_nothing_found_is_nothing_ranked() -> None:
@@ -171,7 +171,7 @@ def test_a_candidate_has_five_fields() -> None:
 
 
 def test_positions_follow_those_of_the_store() -> None:
-    assert POSITION_STEP == schema.POSITION_STEP
+    assert POSITION_STEP == tables.POSITION_STEP
 
 
 @pytest.mark.parametrize("weights", [DEFAULT, BARE, Weights(k1=1.2, b=1)])

@@ -152,7 +152,7 @@ def upgrade(
 ) -> None:
     """Bring the database's schema to the newest version; nothing happens if it is there."""
     url = _database_url(config, data_dir=data_dir, database_url=database_url)
-    admin = _server_part("store.sql.admin")
+    admin = _server_part("store.sql.schema.versions")
     _on_database(admin.upgrade, url)
     _tell_schema(_on_database(admin.current, url), as_json=cli_of(ctx, None, None, json).json)
 
@@ -167,7 +167,7 @@ def current(
 ) -> None:
     """Print the schema version of the database, 0 where there is none yet, and the newest that this version knows."""
     url = _database_url(config, data_dir=data_dir, database_url=database_url)
-    found = _on_database(_server_part("store.sql.admin").current, url)
+    found = _on_database(_server_part("store.sql.schema.versions").current, url)
     _tell_schema(found, as_json=cli_of(ctx, None, None, json).json)
 
 

@@ -18,10 +18,10 @@ from ...domain.errors import AmbiguousSession, EventIdConflict, SessionNotFound,
 from ...domain.model import NO_USAGE, Counters, EventDraft, SessionRef, Usage
 from ..contract.store import Appended, AppendedEvent, AppendRequest, Codec
 from . import append_statements
-from .engine import Engine
-from .prepared import Statements
+from .engine.base import Engine
+from .engine.statements import Statements
 from .rows import named
-from .schema import APPENDED, INSERTED, POSITION_STEP, events, sessions
+from .schema.tables import APPENDED, INSERTED, POSITION_STEP, events, sessions
 from .session_units import insert_session
 
 Outcome = Appended | ThreadkeepError

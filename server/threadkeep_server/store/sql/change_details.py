@@ -9,7 +9,7 @@ from typing import Any
 
 from ...domain.model import Counters, Session, SessionRef, Usage, Versions
 from ..contract.feed import as_told
-from .schema import COUNTED, USED
+from .schema.tables import COUNTED, USED
 
 
 @dataclass(frozen=True, slots=True)

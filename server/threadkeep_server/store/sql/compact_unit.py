@@ -28,9 +28,9 @@ from ..contract.compaction import (
 from ..contract.store import Codec
 from . import change_details
 from .append_unit import event_row
-from .engine import Engine
+from .engine.base import Engine
 from .rows import counters_of, require, usage_of
-from .schema import COMPACTED, COUNTED, POSITION_STEP, USED, changes, compactions, events, sessions
+from .schema.tables import COMPACTED, COUNTED, POSITION_STEP, USED, changes, compactions, events, sessions
 
 _e = events.c
 _IDS_AT_ONCE = 500

@@ -12,7 +12,7 @@ from sqlalchemy import Connection, Row
 from ..contract.consumers import LOST, ConsumerKey, Partition, Share, fair_share
 from .consumer_units import NOBODYS, enter, hold, partition_from
 from .parked_units import replays
-from .schema import consumer_members, consumer_partitions
+from .schema.tables import consumer_members, consumer_partitions
 
 _m, _p = consumer_members.c, consumer_partitions.c
 

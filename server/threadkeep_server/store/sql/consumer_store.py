@@ -7,7 +7,7 @@ from collections.abc import Collection, Mapping, Sequence
 from ...domain.feed import Change, Position
 from ..contract.consumers import Consumer, ConsumerKey, ConsumerState, Parked, Share
 from . import consumer_balance, consumer_units, parked_units
-from .running import Running
+from .engine.unit_runner import Running
 
 
 class SqlConsumers(Running):

@@ -13,10 +13,10 @@ from ...domain.context import ContextSpec, select_context
 from ...domain.model import ROLES, SessionRef, Tools, Versions, WindowEvent
 from ..contract.compaction import ContextPage, WindowRead, budgeted, context_page
 from ..contract.store import Reading
-from .prepared import Record
+from .engine.statements import Record
 from .rows import counters_of, find_head, require, session_of
 from .scan import EVENT_COLUMNS, Scanner
-from .schema import ACTIVE_LEAD, LEAD, events
+from .schema.tables import ACTIVE_LEAD, LEAD, events
 
 _e = events.c
 # Most contexts are decided by these; a larger one is read anew, four times as many at once.

@@ -16,7 +16,7 @@ from ...domain.feed import Change, ChangeKind, FeedEvent
 from ...domain.model import ROLES
 from .feed_reading import number
 from .scan import Scanner
-from .schema import APPENDED, INSERTED, POSITION_STEP, events
+from .schema.tables import APPENDED, INSERTED, POSITION_STEP, events
 
 # Spans of one statement: a page of changes of as many sessions.
 _MOST_SPANS = 512

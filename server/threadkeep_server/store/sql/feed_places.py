@@ -13,12 +13,12 @@ from ...domain.errors import InvalidField, SessionNotFound
 from ...domain.feed import FeedState, FeedTrimmed, Position
 from ...domain.model import SessionRef
 from . import change_details
-from .engine import Engine
+from .engine.base import Engine
 from .feed_reading import ends_statement, floor_of, head_of, not_beyond, of_session
 from .indexer import beyond
 from .rows import find
 from .scan import Scanner
-from .schema import ADDING, APPENDED, changes, feed_floor, index_progress, sessions
+from .schema.tables import ADDING, APPENDED, changes, feed_floor, index_progress, sessions
 
 
 def read_ends(scanner: Scanner) -> FeedState:

@@ -12,9 +12,9 @@ from sqlalchemy.sql import ColumnElement, Select, Subquery
 from sqlalchemy.sql.util import ClauseAdapter
 
 from ...domain.feed import BEGINNING, FeedScope, Position
-from .engine import Engine
+from .engine.base import Engine
 from .indexer import beyond
-from .schema import DELETED, UPDATED, changes, feed_floor, session_labels, sessions
+from .schema.tables import DELETED, UPDATED, changes, feed_floor, session_labels, sessions
 
 _HIGHEST = (1 << 63) - 1
 END = Position(_HIGHEST, _HIGHEST)

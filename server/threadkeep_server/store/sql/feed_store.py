@@ -8,11 +8,11 @@ from ...domain.feed import Change, ChangePage, FeedEvent, FeedScope, FeedState, 
 from ...domain.model import SessionRef
 from ..contract.store import Codec
 from . import feed_places
-from .engine import Engine
+from .engine.base import Engine
+from .engine.unit_runner import FEW_ROWS, Running
 from .feed_events import added_events
 from .feed_reading import PageQuery
 from .feed_unit import read_changes
-from .running import FEW_ROWS, Running
 
 _FEW_BYTES = 256 << 10
 """Events of so many bytes are a short read, if they are few."""

@@ -16,7 +16,7 @@ from ...domain.model import Compaction, SessionRef
 from . import change_details, compact_unit
 from .feed_reading import COLUMNS, KIND, Ends, PageQuery, ends_of, floor_of, head_of
 from .scan import Scanner
-from .schema import compactions
+from .schema.tables import compactions
 
 # Changes that match no scope are passed so many pages at once.
 _MOST_LOOKS = 32

@@ -14,10 +14,10 @@ from ...domain.model import StoredEvent
 from ..contract.search import FoundEvent, beside
 from ..contract.store import EventScope
 from .conditions import conditions
-from .prepared import Record
+from .engine.statements import Record
 from .rows import ref_of
 from .scan import EVENT_COLUMNS, Scanner
-from .schema import events, sessions
+from .schema.tables import events, sessions
 from .scopes import Place, place_of
 
 _e = events.c

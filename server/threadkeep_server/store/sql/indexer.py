@@ -20,8 +20,8 @@ from sqlalchemy import ColumnElement, Connection, Row, Select
 from ...domain.text import fold
 from ..contract.store import Codec
 from . import vector_upkeep
-from .engine import Engine
-from .schema import (
+from .engine.base import Engine
+from .schema.tables import (
     ADDING,
     APPENDED,
     COMPACTED,

@@ -17,7 +17,7 @@ from ..contract.store import Cursor, EventPage, EventQuery
 from .conditions import session_conditions
 from .rows import find_head, require
 from .scan import EVENT_COLUMNS, Scanner, fitting
-from .schema import events, sessions
+from .schema.tables import events, sessions
 
 _position = events.c.position
 # Before and behind every position that can be.

@@ -18,10 +18,11 @@ from ...domain.memories import (
 )
 from ...domain.search import Candidates, WordQuery
 from ..contract.memories import MemoryPage
-from . import admin, memory_search, memory_units
-from .engine import Engine
+from . import memory_search, memory_units
+from .engine.base import Engine
+from .engine.unit_runner import Running
 from .memory_rows import memories_of_keys
-from .running import Running
+from .schema import versions
 from .word_index import WordIndex, words_text
 
 _log = logging.getLogger(__name__)
@@ -142,5 +143,5 @@ async def open_memory_words(engine: Engine, kind: WordIndex | None) -> WordIndex
     if kind is None:
         return None
     index = kind.beside_log(WORDS_TABLE)
-    await engine.write(admin.alone(engine, lambda connection: memory_search.prepare(connection, index, WORDS_TABLE)))
+    await engine.write(versions.alone(engine, lambda connection: memory_search.prepare(connection, index, WORDS_TABLE)))
     return index

@@ -11,7 +11,7 @@ from sqlalchemy.sql import ColumnElement
 
 from ...domain.memories import Memory, MemoryDraft, MemoryFilter, MemoryScope, top_values
 from ..contract.store import UserScope
-from .schema import memories
+from .schema.tables import memories
 from .word_index import scope_marker
 
 T = TypeVar("T")

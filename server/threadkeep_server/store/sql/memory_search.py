@@ -18,7 +18,7 @@ from ...domain.search import Candidate, Candidates, Field, WordQuery
 from ..contract import terms as words
 from .memory_rows import batches, marker_of, rows_of_keys, within
 from .scan import Scanner
-from .schema import memories
+from .schema.tables import memories
 from .word_choice import Choice, Unindexed
 from .word_index import WordIndex, WordRow, words_text
 

@@ -18,7 +18,8 @@ from ...domain.errors import MemoryIdConflict
 from ...domain.memories import Forget, Forgotten, Memory, MemoryDraft, MemoryFilter, MemoryOutcome, MemoryScope
 from ...domain.text import fold
 from ..contract.memories import MemoryPage, is_replay, leaves_tombstone
-from .engine import Engine
+from .engine.base import Engine
+from .engine.statements import ROWS_AT_ONCE
 from .memory_rows import (
     DRAFT_COLUMNS,
     batches,
@@ -29,8 +30,7 @@ from .memory_rows import (
     metadata_holds,
     within,
 )
-from .prepared import ROWS_AT_ONCE
-from .schema import memories, memory_tombstones, memory_vectors
+from .schema.tables import memories, memory_tombstones, memory_vectors
 from .word_index import WordIndex, WordRow
 
 # Entries, and characters of their words, that one transaction deletes: some tens of milliseconds on SQLite, where all wait.

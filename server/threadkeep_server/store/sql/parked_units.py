@@ -15,7 +15,7 @@ from ...domain.feed import Change, ChangeKind, Position
 from ...domain.model import Compaction, Counters, Session, SessionRef, Usage
 from ..contract.consumers import MOST_REPLAYS, ConsumerKey, Parked, partition_of
 from .consumer_units import hold, require, storable
-from .schema import consumer_partitions, parked_changes
+from .schema.tables import consumer_partitions, parked_changes
 
 _p, _k = consumer_partitions.c, parked_changes.c
 

@@ -24,7 +24,7 @@ from ...domain.memories import MemoryScope
 from ..contract.search import Floats, Source
 from ..contract.store import EventScope, UserScope
 from . import pgvector_hnsw
-from .engine import Engine
+from .engine.base import Engine
 from .memory_rows import marker_of
 from .pgvector_hnsw import Part
 from .pgvector_schema import COPIES, MOST_DIMENSIONS, STORED, as_indexed, copies, given, parameter

@@ -13,7 +13,7 @@ from sqlalchemy.sql import ColumnElement
 from sqlalchemy.types import UserDefinedType
 
 from ..contract.search import Floats, Source
-from .schema import memory_vectors
+from .schema.tables import memory_vectors
 from .vector_schema import event_vectors
 
 copies = MetaData()

@@ -12,7 +12,7 @@ from sqlalchemy.exc import IntegrityError
 from ...domain.model import SessionRef
 from ..contract.compaction import PolicyKey, PolicyScope, StoredPolicy
 from .rows import find, require
-from .schema import leases, policies, sessions
+from .schema.tables import leases, policies, sessions
 
 _p = policies.c
 

@@ -9,8 +9,8 @@ from ...domain.filters import ALL, EventFilter
 from ...domain.search import Candidate, Candidates, Field, WordQuery
 from ..contract.search import FoundEvent
 from ..contract.store import EventScope
+from .engine.unit_runner import Running
 from .found_unit import events_by_key, of_one_moment
-from .running import Running
 from .text_index import TextIndex
 from .word_unit import candidates_beside, word_candidates
 

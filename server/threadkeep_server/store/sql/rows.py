@@ -11,8 +11,8 @@ from sqlalchemy import Connection, Row, Select
 
 from ...domain.errors import AmbiguousSession, SessionNotFound
 from ...domain.model import Counters, Session, SessionRef, Usage
-from .prepared import Record, Statements
-from .schema import COUNTED, sessions
+from .engine.statements import Record, Statements
+from .schema.tables import COUNTED, sessions
 
 
 def session_of(row: Row[Any]) -> Session:

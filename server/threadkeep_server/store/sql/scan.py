@@ -20,9 +20,9 @@ from ...domain.text import fold
 from ..contract.store import Codec
 from .analysed import Analysed
 from .conditions import Conditions, text_conditions
-from .engine import Engine
-from .prepared import ROWS_AT_ONCE, Record, Statements
-from .schema import INSERTED, POSITION_STEP, event_text, events
+from .engine.base import Engine
+from .engine.statements import ROWS_AT_ONCE, Record, Statements
+from .schema.tables import INSERTED, POSITION_STEP, event_text, events
 
 # Larger bodies are fetched one by one once it is known that they are wanted, so that a page of them is never in memory.
 SMALL_BODY = 32_768

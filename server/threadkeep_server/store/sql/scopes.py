@@ -14,7 +14,7 @@ from ..contract.store import AppScope, EventScope, UserScope
 from .conditions import Conditions, parameter
 from .rows import require
 from .scan import Scanner
-from .schema import events, sessions
+from .schema.tables import events, sessions
 from .word_index import scope_marker, session_marker
 
 

@@ -15,11 +15,11 @@ from ...domain.model import SessionRef
 from ..contract.store import AppScope, Cursor, EventQuery, SearchCursor, SearchHit, SearchPage, SearchQuery, UserScope
 from . import tail
 from .conditions import Conditions, conditions, parameter
+from .engine.statements import Prepared, Record
 from .list_unit import SessionLog
-from .prepared import Prepared, Record
 from .rows import ref_of, require
 from .scan import EVENT_COLUMNS, Scanner, fitting
-from .schema import event_text, events, sessions
+from .schema.tables import event_text, events, sessions
 from .scopes import owned
 from .text_index import TextIndex, scope_of
 

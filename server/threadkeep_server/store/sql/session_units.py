@@ -13,10 +13,10 @@ from ...domain.model import NewSession, Session, SessionChange, SessionRef
 from ..contract.maintenance import EXPIRED, Expired
 from ..contract.store import SessionPage, SessionQuery, Totals
 from . import change_details
-from .engine import Engine
+from .engine.base import Engine
 from .policy_units import forget_policy
 from .rows import find, labels_bytes, ref_of, require, session_of
-from .schema import CREATED, DELETED, UPDATED, changes, compactions, events, leases, session_labels, sessions
+from .schema.tables import CREATED, DELETED, UPDATED, changes, compactions, events, leases, session_labels, sessions
 
 _ZEROS = {
     column.name: 0

@@ -29,18 +29,19 @@ from ..contract.store import (
     SessionQuery,
     StoreInfo,
 )
-from . import admin, compact_unit, context_unit, list_unit, policy_units, search_unit, session_units
+from . import compact_unit, context_unit, list_unit, policy_units, search_unit, session_units
 from .append_unit import AppendUnit, Outcome
 from .consumer_store import SqlConsumers
-from .engine import Engine, SqlOptions
+from .engine.base import Engine, SqlOptions
+from .engine.factory import open_engine
+from .engine.unit_runner import FEW_ROWS, explained
 from .feed_store import SqlFeed
 from .indexer import Indexer, lag
 from .memories_store import SqlMemories, open_memory_words
-from .open import open_engine
 from .recall_store import SqlRecall
 from .rows import require, session_of
-from .running import FEW_ROWS, explained
 from .scan import Scanner
+from .schema import versions
 from .text_index import TextIndex
 from .upkeep_store import SqlUpkeep
 from .vector_store import SqlVectors
@@ -195,7 +196,7 @@ class SqlStore(SqlFeed, SqlUpkeep, SqlConsumers, SqlRecall, SqlVectors, SqlMemor
                 store_id=self._store_id,
                 engine=self._engine.name,
                 durability=self._engine.durability,
-                schema_version=admin.versions(connection)[0],
+                schema_version=versions.versions(connection)[0],
                 indexed=self._index is not None,
                 index_lag=0 if self._index is None else lag(connection, self._engine),
                 totals=session_units.totals(connection, tenant) if totals else None,
@@ -252,10 +253,10 @@ async def open_store(
 
 async def _prepare(engine: Engine, options: SqlOptions, words_version: int) -> tuple[TextIndex | None, WordIndex | None, str]:
     """Brings the database up to date; the text index to use, if any, that of the words of memories, and the store's id."""
-    await admin.prepare(engine)
+    await versions.prepare(engine)
     index = await engine.open_index()
     # Also where no index is wanted: text filters look into the derived tables for what an earlier server may have put there.
-    await engine.index(admin.alone(engine, lambda connection: index.prepare(connection, engine, words_version)))
+    await engine.index(versions.alone(engine, lambda connection: index.prepare(connection, engine, words_version)))
     memory_words = await open_memory_words(engine, index.words)
-    store_id = await engine.read(lambda connection: admin.get(connection, "store_id"))
+    store_id = await engine.read(lambda connection: versions.get(connection, "store_id"))
     return (index if options.search_index else None), memory_words, store_id or ""

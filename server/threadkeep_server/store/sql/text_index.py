@@ -17,11 +17,11 @@ from sqlalchemy.sql import ColumnElement
 from ...domain.filters import EventFilter
 from . import vector_upkeep
 from .conditions import Conditions, parameter, text_conditions
-from .schema import DERIVED, changes, derived, event_text, event_words, events, feed_floor, index_progress
+from .schema.tables import DERIVED, changes, derived, event_text, event_words, events, feed_floor, index_progress
 from .word_index import Fts5Words, PgWords, WordIndex, WordRow
 
 if TYPE_CHECKING:
-    from .engine import Engine
+    from .engine.base import Engine
 
 # Made anew when this changes.
 VERSION = 4

@@ -10,10 +10,10 @@ from sqlalchemy import Connection
 
 from ...domain.model import Session, SessionRef
 from ..contract.maintenance import EXPIRED, Expired
-from . import admin
+from .engine.unit_runner import Running
 from .rows import named, session_of
-from .running import Running
-from .schema import INSERTED, POSITION_STEP, events, meta, sessions
+from .schema import versions
+from .schema.tables import INSERTED, POSITION_STEP, events, meta, sessions
 from .session_units import expired
 
 _NOTES = "n:"
@@ -32,7 +32,7 @@ class SqlUpkeep(Running):
         return [(row.tenant, session_of(row)) for row in rows]
 
     async def note(self, name: str) -> str | None:
-        return await self._read(lambda connection: admin.get(connection, _NOTES + name))
+        return await self._read(lambda connection: versions.get(connection, _NOTES + name))
 
     async def put_note(self, name: str, value: str, expected: str | None) -> bool:
         return await self._write(lambda connection: _put_note(connection, _NOTES + name, value, expected))

@@ -16,7 +16,7 @@ from sqlalchemy import ColumnElement, Connection, Row, Select
 from ...domain.model import Caller
 from ..contract.search import Source, Unembedded
 from ..contract.store import Codec
-from .schema import event_text, events, memories, sessions, vector_models
+from .schema.tables import event_text, events, memories, sessions, vector_models
 from .vector_schema import event_vectors, vector_progress
 
 # Ids that one look passes at most, so that finding nothing among very many costs little at a time.

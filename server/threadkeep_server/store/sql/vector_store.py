@@ -11,9 +11,10 @@ from ...domain.memories import MemoryScope
 from ...domain.model import Caller
 from ..contract.search import Embedded, Floats, Source, Unembedded
 from ..contract.store import EventScope
-from . import admin, vector_queue, vector_units
-from .engine import Unit
-from .running import Running, explained
+from . import vector_queue, vector_units
+from .engine.base import Unit
+from .engine.unit_runner import Running, explained
+from .schema import versions
 from .vector_index import VectorIndex
 
 T = TypeVar("T")
@@ -32,7 +33,7 @@ class SqlVectors(Running):
             await self._nearest.run()
 
     async def vector_model(self, name: str, dimension: int) -> int:
-        unit = admin.alone(self._engine, lambda connection: vector_units.declare(connection, name, dimension))
+        unit = versions.alone(self._engine, lambda connection: vector_units.declare(connection, name, dimension))
         return await self._write(unit)
 
     async def unembedded(self, source: Source, model: int, limit: int) -> Sequence[Unembedded]:

@@ -16,7 +16,7 @@ from ..contract.search import Embedded, Floats, check_dimension, check_vectors
 from ..contract.store import AppScope, EventScope
 from .memory_rows import marker_of
 from .rows import require
-from .schema import event_text, events, memories, memory_vectors, sessions, vector_models
+from .schema.tables import event_text, events, memories, memory_vectors, sessions, vector_models
 from .vector_queue import present_model
 from .vector_schema import event_vectors
 

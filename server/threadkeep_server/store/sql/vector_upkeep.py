@@ -5,7 +5,7 @@ from __future__ import annotations
 import sqlalchemy as sa
 from sqlalchemy import Connection
 
-from .schema import events
+from .schema.tables import events
 from .vector_schema import event_vectors, vector_progress
 
 

@@ -14,7 +14,7 @@ from sqlalchemy import Connection
 
 from ...domain.search import Candidate, Candidates, WordQuery
 from ..contract.search import most_counted, rarity
-from .engine import Engine
+from .engine.base import Engine
 from .word_index import Asked, NewestPage, Postings, WordIndex
 
 Read = Callable[[Sequence[int]], Mapping[int, Candidate]]

@@ -22,8 +22,8 @@ from ..contract.store import AppScope, UserScope
 from ..contract.terms import as_text
 
 if TYPE_CHECKING:
-    from .engine import Engine
-from .schema import DERIVED
+    from .engine.base import Engine
+from .schema.tables import DERIVED
 
 # Of ASCII only these, or the engines would part or fold terms, or mind what they quote; and none so long that one is cut.
 _PLAIN = re.compile(r"[a-z0-9\u0080-\U0010ffff]{1,64}")

@@ -22,10 +22,10 @@ from ..contract.store import EventScope
 from ..contract.terms import asked, held
 from . import tail
 from .conditions import conditions
+from .engine.statements import Record
 from .found_unit import neighbor_keys, stored_events
-from .prepared import Record
 from .scan import EVENT_COLUMNS, Scanner
-from .schema import event_words, events, sessions
+from .schema.tables import event_words, events, sessions
 from .scopes import Place, place_of
 from .word_choice import Choice, Unindexed
 from .word_index import WordIndex

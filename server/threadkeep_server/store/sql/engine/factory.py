@@ -9,7 +9,7 @@ from typing import TypeVar
 
 import sqlalchemy as sa
 
-from .engine import Engine, SqlOptions, Unit
+from .base import Engine, SqlOptions, Unit
 from .sqlite import SqliteEngine
 from .sqlite import peek as peek_sqlite
 

@@ -15,7 +15,7 @@ from sqlalchemy import Connection
 from sqlalchemy.sql import ClauseElement
 from sqlalchemy.sql.selectable import SelectBase
 
-from .engine import Engine
+from .base import Engine
 
 Record = Any
 """A row: a named tuple of the statement's columns. Reading its fields costs a tenth of what SQLAlchemy's Row takes."""

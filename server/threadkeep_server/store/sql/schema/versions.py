@@ -12,9 +12,9 @@ from alembic import command
 from alembic.config import Config
 from sqlalchemy import Connection
 
-from .engine import Engine, SqlOptions, Unit
-from .open import open_engine, peek
-from .schema import OLDEST_CODE_THAT_CAN_RUN, SCHEMA_VERSION, meta
+from ..engine.base import Engine, SqlOptions, Unit
+from ..engine.factory import open_engine, peek
+from .tables import OLDEST_CODE_THAT_CAN_RUN, SCHEMA_VERSION, meta
 
 T = TypeVar("T")
 

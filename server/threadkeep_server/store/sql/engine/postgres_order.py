@@ -13,7 +13,7 @@ import sqlalchemy as sa
 from sqlalchemy import Connection
 from sqlalchemy.dialects.postgresql import insert
 
-from .schema import changes, consumer_partitions, feed_floor, meta, parked_changes
+from ..schema.tables import changes, consumer_partitions, feed_floor, meta, parked_changes
 
 # All transactions below it have ended.
 HORIZON: Final = "pg_snapshot_xmin(pg_current_snapshot())::text::bigint"

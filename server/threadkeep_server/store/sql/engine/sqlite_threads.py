@@ -17,7 +17,7 @@ import sqlalchemy as sa
 from sqlalchemy import Connection, event
 from sqlalchemy.pool import NullPool
 
-from .engine import Unit
+from .base import Unit
 
 T = TypeVar("T")
 

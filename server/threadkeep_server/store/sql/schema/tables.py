@@ -25,7 +25,7 @@ from sqlalchemy import (
     text,
 )
 
-from ...domain.feed import ChangeKind
+from ....domain.feed import ChangeKind
 
 POSITION_STEP = 1 << 20
 

@@ -19,11 +19,11 @@ import sqlalchemy as sa
 from sqlalchemy.pool import NullPool
 from sqlalchemy.sql import ColumnElement
 
-from .engine import SessionName, SqlOptions, Unit
-from .lane import Lane, driver, end
-from .schema import DERIVED, changes
-from .text_index import TextIndex, sqlite_index
-from .vector_index import VectorIndex
+from ..schema.tables import DERIVED, changes
+from ..text_index import TextIndex, sqlite_index
+from ..vector_index import VectorIndex
+from .base import SessionName, SqlOptions, Unit
+from .sqlite_threads import Lane, driver, end
 
 T = TypeVar("T")
 

@@ -15,7 +15,7 @@ from alembic import op
 from sqlalchemy import Connection
 from sqlalchemy.sql import ColumnElement
 
-from threadkeep_server.store.sql.migrations import plain_text, rewriting
+from threadkeep_server.store.sql.schema.migrations import plain_text, rewriting
 
 revision = "0005"
 down_revision = "0004"

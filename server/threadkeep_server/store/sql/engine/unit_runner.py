@@ -7,13 +7,13 @@ from typing import TypeVar
 
 from sqlalchemy import Connection
 
-from ...domain.errors import StoreUnavailable, ThreadkeepError
-from ..contract.store import Codec
-from .analysed import Analysed
-from .engine import Engine, Unit
-from .prepared import Statements
-from .scan import Scanner
-from .word_index import words_text
+from ....domain.errors import StoreUnavailable, ThreadkeepError
+from ...contract.store import Codec
+from ..analysed import Analysed
+from ..scan import Scanner
+from ..word_index import words_text
+from .base import Engine, Unit
+from .statements import Statements
 
 T = TypeVar("T")
 

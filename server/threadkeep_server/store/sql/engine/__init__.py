@@ -1,0 +1,1 @@
+"""Engines: run units of work on SQLite and PostgreSQL."""

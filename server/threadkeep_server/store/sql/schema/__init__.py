@@ -1,0 +1,1 @@
+"""The schema: tables, versions and migrations."""
