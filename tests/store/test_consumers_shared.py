@@ -32,7 +32,7 @@ from tests.support.thoroughness import size
 from threadkeep_server.domain.errors import ConsumerNotFound
 from threadkeep_server.domain.feed import Position
 from threadkeep_server.store.contract.consumers import MOST_REPLAYS
-from threadkeep_server.store.sql import consumer_units
+from threadkeep_server.store.sql.consumers import consumer_queries
 from threadkeep_server.store.sql.engine import postgres
 from threadkeep_server.store.sql.schema.tables import consumer_partitions
 from threadkeep_server.store.sql.store import SqlStore, open_store
@@ -121,7 +121,7 @@ async def holding(store: SqlStore, locks: Callable[[sa.Connection], object]) -> 
 async def test_who_works_does_not_wait_for_who_balances(stores: Stores) -> None:
     one, other = stores
     await working(one)
-    async with holding(other, lambda connection: consumer_units.hold(connection, KEY)):
+    async with holding(other, lambda connection: consumer_queries.hold(connection, KEY)):
         async with asyncio.timeout(60):
             assert not await one.acknowledge(KEY, "m", {0: Position(9, 9)})
             assert await one.reject(KEY, "m", 1, "no") == 1

@@ -15,8 +15,8 @@ from tests.support.sessions import TENANT, append, compact, create, placed, ref
 from threadkeep_server.domain.errors import SessionNotFound
 from threadkeep_server.domain.feed import BEGINNING, Change, ChangeKind, FeedScope, FeedTrimmed, Position
 from threadkeep_server.domain.model import Role, SessionChange, SessionRef
-from threadkeep_server.store.sql import feed_events, feed_unit
 from threadkeep_server.store.sql.engine.base import SqlOptions
+from threadkeep_server.store.sql.feed import event_queries, page_queries
 from threadkeep_server.store.sql.store import SqlStore, open_store
 
 EVER = 1 << 62
@@ -81,7 +81,7 @@ async def test_pages_hold_what_the_scope_admits(store: SqlStore, monkeypatch: py
     expected = [change for change in everything if SCOPES[name].admits(change)]
     assert bool(expected) is (name != "nobody")
     for looks, limit in ((1, 1), (3, 2), (32, 4), (1, 100)):
-        monkeypatch.setattr(feed_unit, "_MOST_LOOKS", looks)
+        monkeypatch.setattr(page_queries, "_MOST_LOOKS", looks)
         found, _ = await _read(store, SCOPES[name], limit)
         assert found == expected
 
@@ -90,7 +90,7 @@ async def test_pages_hold_what_the_scope_admits(store: SqlStore, monkeypatch: py
 async def test_what_holds_no_match_is_passed_and_more_is_promised(
     store: SqlStore, monkeypatch: pytest.MonkeyPatch, looks: int, pages: int
 ) -> None:
-    monkeypatch.setattr(feed_unit, "_MOST_LOOKS", looks)
+    monkeypatch.setattr(page_queries, "_MOST_LOOKS", looks)
     await create(store)
     for _ in range(11):
         await append(store, draft("hello"))
@@ -120,7 +120,7 @@ async def test_changes_of_a_session_that_is_gone_are_passed(store: SqlStore) -> 
 async def test_events_are_read_by_their_changes_when_the_feed_has_forgotten_them(
     store: SqlStore, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(feed_events, "_MOST_SPANS", 2)
+    monkeypatch.setattr(event_queries, "_MOST_SPANS", 2)
     for name in ("s1", "s2", "s3"):
         await create(store, name)
     for number in range(4):

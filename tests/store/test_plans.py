@@ -21,7 +21,7 @@ from threadkeep_server.domain.model import Role
 from threadkeep_server.domain.search import WordQuery
 from threadkeep_server.store.contract.compaction import CompactionRequest
 from threadkeep_server.store.contract.store import Cursor, EventQuery, EventScope, SearchCursor, SearchQuery, UserScope
-from threadkeep_server.store.sql import compact_unit
+from threadkeep_server.store.sql.compaction import compact_queries
 from threadkeep_server.store.sql.engine import statements
 from threadkeep_server.store.sql.engine.sqlite import SqliteEngine
 from threadkeep_server.store.sql.engine.sqlite_threads import driver
@@ -185,7 +185,7 @@ async def _steps_of(store: SqlStore, names: Sequence[str]) -> int:
         raw = driver(connection)
         raw.set_progress_handler(step, 1)
         try:
-            compact_unit.compact(connection, store._engine, CODEC, request)
+            compact_queries.compact(connection, store._engine, CODEC, request)
         finally:
             raw.set_progress_handler(None, 0)
 

@@ -21,7 +21,7 @@ from threadkeep_server.domain.filters import EventFilter, select
 from threadkeep_server.domain.model import EventDraft, SessionRef, WindowEvent
 from threadkeep_server.store.contract.compaction import CompactionRequest, ContextPage, Placed, WindowRead
 from threadkeep_server.store.contract.store import EventQuery, SearchQuery, UserScope
-from threadkeep_server.store.sql import context_unit
+from threadkeep_server.store.sql.log import context_queries
 
 CALL_IDS = st.lists(st.sampled_from(["x", "y"]), max_size=2, unique=True)
 
@@ -91,8 +91,8 @@ SPECS = st.builds(
 @pytest.fixture(autouse=True)
 def _few_rows_at_first(monkeypatch: pytest.MonkeyPatch) -> None:
     """So that short logs, too, are read in several goes."""
-    monkeypatch.setattr(context_unit, "_ROWS_AT_FIRST", 2)
-    monkeypatch.setattr(context_unit, "_ROWS_BEYOND_LAST_N", 1)
+    monkeypatch.setattr(context_queries, "_ROWS_AT_FIRST", 2)
+    monkeypatch.setattr(context_queries, "_ROWS_BEYOND_LAST_N", 1)
 
 
 async def _write(both: Both, of: SessionRef, log: Sequence[Any]) -> None:

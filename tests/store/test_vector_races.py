@@ -17,7 +17,8 @@ from tests.support.memories import forget, memory, remember
 from tests.support.sessions import TENANT, ref, session_with
 from tests.support.vectors import DIMENSION, EVENTS, MEMORIES, caught_up, embed_all, queue, vectors
 from threadkeep_server.store.contract.search import Source
-from threadkeep_server.store.sql import session_units, vector_units
+from threadkeep_server.store.sql import vector_units
+from threadkeep_server.store.sql.log import session_queries
 from threadkeep_server.store.sql.schema.tables import event_text, memory_vectors
 from threadkeep_server.store.sql.store import SqlStore, open_store
 from threadkeep_server.store.sql.vector_schema import event_vectors
@@ -68,7 +69,7 @@ async def test_who_deletes_an_event_whose_vector_is_being_stored_finds_the_vecto
     deletion, storing = Held(), Held()
 
     def delete(connection: Connection) -> None:
-        session_units.delete(connection, store._engine, TENANT, ref(), NOW)
+        session_queries.delete(connection, store._engine, TENANT, ref(), NOW)
         deletion()
 
     # The deletion begins first: one that began later would not be followed before the vectors are there.

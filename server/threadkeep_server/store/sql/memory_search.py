@@ -16,8 +16,8 @@ from sqlalchemy.sql import ColumnElement
 from ...domain.memories import MemoryFilter, MemoryScope
 from ...domain.search import Candidate, Candidates, Field, WordQuery
 from ..contract import terms as words
+from .log.scan import Scanner
 from .memory_rows import batches, marker_of, rows_of_keys, within
-from .scan import Scanner
 from .schema.tables import memories
 from .word_choice import Choice, Unindexed
 from .word_index import WordIndex, WordRow, words_text

@@ -10,7 +10,7 @@ from ...domain.search import Candidate, Candidates, Field, WordQuery
 from ..contract.search import FoundEvent
 from ..contract.store import EventScope
 from .engine.unit_runner import Running
-from .found_unit import events_by_key, of_one_moment
+from .log.event_lookup import events_by_key, of_one_moment
 from .text_index import TextIndex
 from .word_unit import candidates_beside, word_candidates
 

@@ -11,9 +11,9 @@ from sqlalchemy.sql import ColumnElement
 
 from ...domain.model import SessionRef
 from ..contract.store import AppScope, EventScope, UserScope
-from .conditions import Conditions, parameter
-from .rows import require
-from .scan import Scanner
+from .log.conditions import Conditions, parameter
+from .log.rows import require
+from .log.scan import Scanner
 from .schema.tables import events, sessions
 from .word_index import scope_marker, session_marker
 

@@ -14,11 +14,11 @@ from sqlalchemy.sql import Select
 from ...domain.model import SessionRef
 from ..contract.store import AppScope, Cursor, EventQuery, SearchCursor, SearchHit, SearchPage, SearchQuery, UserScope
 from . import tail
-from .conditions import Conditions, conditions, parameter
 from .engine.statements import Prepared, Record
-from .list_unit import SessionLog
-from .rows import ref_of, require
-from .scan import EVENT_COLUMNS, Scanner, fitting
+from .log.conditions import Conditions, conditions, parameter
+from .log.list_queries import SessionLog
+from .log.rows import ref_of, require
+from .log.scan import EVENT_COLUMNS, Scanner, fitting
 from .schema.tables import event_text, events, sessions
 from .scopes import owned
 from .text_index import TextIndex, scope_of

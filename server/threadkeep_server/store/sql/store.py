@@ -29,24 +29,26 @@ from ..contract.store import (
     SessionQuery,
     StoreInfo,
 )
-from . import compact_unit, context_unit, list_unit, policy_units, search_unit, session_units
-from .append_unit import AppendUnit, Outcome
-from .consumer_store import SqlConsumers
+from . import search_unit
+from .compaction import compact_queries, policy_queries
+from .consumers.store import SqlConsumers
 from .engine.base import Engine, SqlOptions
 from .engine.factory import open_engine
 from .engine.unit_runner import FEW_ROWS, explained
-from .feed_store import SqlFeed
+from .feed.store import SqlFeed
 from .indexer import Indexer, lag
+from .log import context_queries, list_queries, session_queries
+from .log.append_queries import AppendUnit, Outcome
+from .log.group_commit import Writer
+from .log.rows import require, session_of
+from .log.scan import Scanner
 from .memories_store import SqlMemories, open_memory_words
 from .recall_store import SqlRecall
-from .rows import require, session_of
-from .scan import Scanner
 from .schema import versions
 from .text_index import TextIndex
 from .upkeep_store import SqlUpkeep
 from .vector_store import SqlVectors
 from .word_index import WordIndex
-from .writer import Writer
 
 
 class SqlStore(SqlFeed, SqlUpkeep, SqlConsumers, SqlRecall, SqlVectors, SqlMemories):
@@ -94,7 +96,7 @@ class SqlStore(SqlFeed, SqlUpkeep, SqlConsumers, SqlRecall, SqlVectors, SqlMemor
 
     async def create_session(self, tenant: str, new: NewSession, *, return_existing: bool) -> tuple[Session, bool]:
         made = await self._write(
-            lambda connection: session_units.create(connection, self._engine, tenant, new, return_existing)
+            lambda connection: session_queries.create(connection, self._engine, tenant, new, return_existing)
         )
         self._changed()
         return made
@@ -103,28 +105,28 @@ class SqlStore(SqlFeed, SqlUpkeep, SqlConsumers, SqlRecall, SqlVectors, SqlMemor
         return session_of(await self._read(lambda connection: require(connection, tenant, ref)))
 
     async def list_sessions(self, tenant: str, query: SessionQuery) -> SessionPage:
-        return await self._read(lambda connection: session_units.list_page(connection, tenant, query))
+        return await self._read(lambda connection: session_queries.list_page(connection, tenant, query))
 
     async def update_session(self, tenant: str, ref: SessionRef, change: SessionChange) -> Session:
-        updated = await self._write(lambda connection: session_units.update(connection, self._engine, tenant, ref, change))
+        updated = await self._write(lambda connection: session_queries.update(connection, self._engine, tenant, ref, change))
         self._changed()
         return updated
 
     async def delete_session(self, tenant: str, ref: SessionRef) -> int | None:
         now = self._clock()
-        deleted = await self._write(lambda connection: session_units.delete(connection, self._engine, tenant, ref, now))
+        deleted = await self._write(lambda connection: session_queries.delete(connection, self._engine, tenant, ref, now))
         self._changed()
         return deleted
 
     async def delete_expired(self, tenant: str | None, now: int, limit: int, which: Expired = EXPIRED) -> int:
         deleted = await self._write(
-            lambda connection: session_units.delete_expired(connection, self._engine, tenant, now, limit, which)
+            lambda connection: session_queries.delete_expired(connection, self._engine, tenant, now, limit, which)
         )
         self._changed()
         return deleted
 
     async def delete_seen(self, tenant: str, seen: Session, now: int) -> bool:
-        unit = partial(session_units.delete_seen, engine=self._engine, tenant=tenant, seen=seen, now=now)
+        unit = partial(session_queries.delete_seen, engine=self._engine, tenant=tenant, seen=seen, now=now)
         deleted = await self._write(unit)
         self._changed()
         return deleted
@@ -135,45 +137,47 @@ class SqlStore(SqlFeed, SqlUpkeep, SqlConsumers, SqlRecall, SqlVectors, SqlMemor
         return self._writer.append(request)
 
     async def get_event(self, tenant: str, ref: SessionRef, event_id: str) -> StoredEvent:
-        return await self._scan(lambda scanner: list_unit.get_event(scanner, tenant, ref, event_id))
+        return await self._scan(lambda scanner: list_queries.get_event(scanner, tenant, ref, event_id))
 
     async def list_events(self, tenant: str, ref: SessionRef, query: EventQuery) -> EventPage:
         streams = bool(query.filter.terms)
-        short = not streams and list_unit.most_rows(query) <= FEW_ROWS
-        unit = partial(list_unit.list_events, tenant=tenant, ref=ref, query=query)
+        short = not streams and list_queries.most_rows(query) <= FEW_ROWS
+        unit = partial(list_queries.list_events, tenant=tenant, ref=ref, query=query)
         return await self._scan(unit, snapshot=streams, short=short)
 
     # --- windows
 
     async def get_context(self, tenant: str, ref: SessionRef, spec: ContextSpec, default_bytes: int) -> ContextPage:
-        unit = partial(context_unit.get_context, tenant=tenant, ref=ref, spec=spec, default_bytes=default_bytes)
+        unit = partial(context_queries.get_context, tenant=tenant, ref=ref, spec=spec, default_bytes=default_bytes)
         return await self._scan(unit, short=spec.last_n is not None and spec.last_n <= FEW_ROWS)
 
     async def read_window(self, tenant: str, ref: SessionRef) -> WindowRead:
-        return await self._scan(lambda scanner: context_unit.read_window(scanner, tenant, ref), snapshot=True)
+        return await self._scan(lambda scanner: context_queries.read_window(scanner, tenant, ref), snapshot=True)
 
     async def compact(self, request: CompactionRequest) -> Compacted:
-        compacted = await self._write(lambda connection: compact_unit.compact(connection, self._engine, self._codec, request))
+        compacted = await self._write(
+            lambda connection: compact_queries.compact(connection, self._engine, self._codec, request)
+        )
         self._changed()
         return compacted
 
     async def get_compaction(self, tenant: str, ref: SessionRef, compaction_id: str) -> Compaction | None:
-        return await self._read(lambda connection: compact_unit.get_compaction(connection, tenant, ref, compaction_id))
+        return await self._read(lambda connection: compact_queries.get_compaction(connection, tenant, ref, compaction_id))
 
     async def list_compactions(self, tenant: str, ref: SessionRef, limit: int, cursor: int | None) -> CompactionPage:
-        return await self._read(lambda connection: compact_unit.list_compactions(connection, tenant, ref, limit, cursor))
+        return await self._read(lambda connection: compact_queries.list_compactions(connection, tenant, ref, limit, cursor))
 
     async def put_policy(self, policy: StoredPolicy) -> None:
-        await self._write(lambda connection: policy_units.put_policy(connection, policy))
+        await self._write(lambda connection: policy_queries.put_policy(connection, policy))
 
     async def policies(self, since: int) -> Sequence[StoredPolicy]:
-        return await self._read(lambda connection: policy_units.policies_since(connection, since))
+        return await self._read(lambda connection: policy_queries.policies_since(connection, since))
 
     async def lease(self, tenant: str, ref: SessionRef, owner: str, now: int, until: int) -> bool:
-        return await self._write(lambda connection: policy_units.lease(connection, tenant, ref, owner, now, until))
+        return await self._write(lambda connection: policy_queries.lease(connection, tenant, ref, owner, now, until))
 
     async def release(self, tenant: str, ref: SessionRef, owner: str) -> None:
-        await self._write(lambda connection: policy_units.release(connection, tenant, ref, owner))
+        await self._write(lambda connection: policy_queries.release(connection, tenant, ref, owner))
 
     def listen(self, listener: Listener) -> None:
         self._listeners.append(listener)
@@ -199,7 +203,7 @@ class SqlStore(SqlFeed, SqlUpkeep, SqlConsumers, SqlRecall, SqlVectors, SqlMemor
                 schema_version=versions.versions(connection)[0],
                 indexed=self._index is not None,
                 index_lag=0 if self._index is None else lag(connection, self._engine),
-                totals=session_units.totals(connection, tenant) if totals else None,
+                totals=session_queries.totals(connection, tenant) if totals else None,
             )
 
         return await self._read(unit)

@@ -11,7 +11,7 @@ from sqlalchemy.sql import ColumnElement, Select
 from .engine.base import Engine
 from .engine.statements import Record
 from .indexer import added_by, beyond, unfilled
-from .scan import Scanner
+from .log.scan import Scanner
 from .schema.tables import ADDING, changes, index_progress
 
 Part = int | None

@@ -16,7 +16,7 @@ from sqlalchemy.sql import ColumnElement
 
 from ...domain.filters import EventFilter
 from . import vector_upkeep
-from .conditions import Conditions, parameter, text_conditions
+from .log.conditions import Conditions, parameter, text_conditions
 from .schema.tables import DERIVED, changes, derived, event_text, event_words, events, feed_floor, index_progress
 from .word_index import Fts5Words, PgWords, WordIndex, WordRow
 

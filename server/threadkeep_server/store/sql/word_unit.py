@@ -21,10 +21,10 @@ from ...domain.search import ALL_FIELDS, Candidate, Candidates, Field, WordQuery
 from ..contract.store import EventScope
 from ..contract.terms import asked, held
 from . import tail
-from .conditions import conditions
 from .engine.statements import Record
-from .found_unit import neighbor_keys, stored_events
-from .scan import EVENT_COLUMNS, Scanner
+from .log.conditions import conditions
+from .log.event_lookup import neighbor_keys, stored_events
+from .log.scan import EVENT_COLUMNS, Scanner
 from .schema.tables import event_words, events, sessions
 from .scopes import Place, place_of
 from .word_choice import Choice, Unindexed

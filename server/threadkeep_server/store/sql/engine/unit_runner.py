@@ -10,7 +10,7 @@ from sqlalchemy import Connection
 from ....domain.errors import StoreUnavailable, ThreadkeepError
 from ...contract.store import Codec
 from ..analysed import Analysed
-from ..scan import Scanner
+from ..log.scan import Scanner
 from ..word_index import words_text
 from .base import Engine, Unit
 from .statements import Statements

@@ -10,14 +10,14 @@ import sqlalchemy as sa
 from sqlalchemy import BigInteger, Row
 from sqlalchemy.sql import ColumnElement, Select
 
-from ...domain.errors import EventNotFound
-from ...domain.filters import EventFilter
-from ...domain.model import SessionRef, StoredEvent
-from ..contract.store import Cursor, EventPage, EventQuery
+from ....domain.errors import EventNotFound
+from ....domain.filters import EventFilter
+from ....domain.model import SessionRef, StoredEvent
+from ...contract.store import Cursor, EventPage, EventQuery
+from ..schema.tables import events, sessions
 from .conditions import session_conditions
 from .rows import find_head, require
 from .scan import EVENT_COLUMNS, Scanner, fitting
-from .schema.tables import events, sessions
 
 _position = events.c.position
 # Before and behind every position that can be.

@@ -9,10 +9,10 @@ import sqlalchemy as sa
 from sqlalchemy import Connection
 from sqlalchemy.exc import IntegrityError
 
-from ...domain.model import SessionRef
-from ..contract.compaction import PolicyKey, PolicyScope, StoredPolicy
-from .rows import find, require
-from .schema.tables import leases, policies, sessions
+from ....domain.model import SessionRef
+from ...contract.compaction import PolicyKey, PolicyScope, StoredPolicy
+from ..log.rows import find, require
+from ..schema.tables import leases, policies, sessions
 
 _p = policies.c
 

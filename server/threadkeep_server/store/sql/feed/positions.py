@@ -9,16 +9,16 @@ from typing import Any
 import sqlalchemy as sa
 from sqlalchemy import Connection, Row, Select
 
-from ...domain.errors import InvalidField, SessionNotFound
-from ...domain.feed import FeedState, FeedTrimmed, Position
-from ...domain.model import SessionRef
+from ....domain.errors import InvalidField, SessionNotFound
+from ....domain.feed import FeedState, FeedTrimmed, Position
+from ....domain.model import SessionRef
+from ..engine.base import Engine
+from ..indexer import beyond
+from ..log.rows import find
+from ..log.scan import Scanner
+from ..schema.tables import ADDING, APPENDED, changes, feed_floor, index_progress, sessions
 from . import change_details
-from .engine.base import Engine
-from .feed_reading import ends_statement, floor_of, head_of, not_beyond, of_session
-from .indexer import beyond
-from .rows import find
-from .scan import Scanner
-from .schema.tables import ADDING, APPENDED, changes, feed_floor, index_progress, sessions
+from .read_statements import ends_statement, floor_of, head_of, not_beyond, of_session
 
 
 def read_ends(scanner: Scanner) -> FeedState:

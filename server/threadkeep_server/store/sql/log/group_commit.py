@@ -10,9 +10,9 @@ import time
 from collections import deque
 from collections.abc import Awaitable, Callable, Sequence
 
-from ...domain.errors import RateLimited, StoreUnavailable, ThreadkeepError
-from ..contract.store import Appended, AppendRequest
-from .append_unit import Outcome
+from ....domain.errors import RateLimited, StoreUnavailable, ThreadkeepError
+from ...contract.store import Appended, AppendRequest
+from .append_queries import Outcome
 
 Commit = Callable[[Sequence[AppendRequest]], Awaitable[list[Outcome]]]
 _Waiting = tuple[AppendRequest, asyncio.Future[Appended]]

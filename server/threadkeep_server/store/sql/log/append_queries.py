@@ -14,15 +14,15 @@ from typing import Any
 import sqlalchemy as sa
 from sqlalchemy import Connection, Row
 
-from ...domain.errors import AmbiguousSession, EventIdConflict, SessionNotFound, ThreadkeepError, VersionMismatch
-from ...domain.model import NO_USAGE, Counters, EventDraft, SessionRef, Usage
-from ..contract.store import Appended, AppendedEvent, AppendRequest, Codec
+from ....domain.errors import AmbiguousSession, EventIdConflict, SessionNotFound, ThreadkeepError, VersionMismatch
+from ....domain.model import NO_USAGE, Counters, EventDraft, SessionRef, Usage
+from ...contract.store import Appended, AppendedEvent, AppendRequest, Codec
+from ..engine.base import Engine
+from ..engine.statements import Statements
+from ..schema.tables import APPENDED, INSERTED, POSITION_STEP, events, sessions
 from . import append_statements
-from .engine.base import Engine
-from .engine.statements import Statements
 from .rows import named
-from .schema.tables import APPENDED, INSERTED, POSITION_STEP, events, sessions
-from .session_units import insert_session
+from .session_queries import insert_session
 
 Outcome = Appended | ThreadkeepError
 _KEYS_REMEMBERED = 100_000

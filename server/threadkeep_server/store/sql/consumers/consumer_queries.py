@@ -20,10 +20,10 @@ from sqlalchemy.ext.compiler import compiles
 from sqlalchemy.sql import ColumnElement
 from sqlalchemy.sql.compiler import SQLCompiler
 
-from ...domain.errors import ConsumerMismatch, ConsumerNotFound
-from ...domain.feed import FeedScope, Position
-from ..contract.consumers import Consumer, ConsumerKey, ConsumerState, Member, Partition
-from .schema.tables import consumer_members, consumer_partitions, consumers, parked_changes
+from ....domain.errors import ConsumerMismatch, ConsumerNotFound
+from ....domain.feed import FeedScope, Position
+from ...contract.consumers import Consumer, ConsumerKey, ConsumerState, Member, Partition
+from ..schema.tables import consumer_members, consumer_partitions, consumers, parked_changes
 
 _c, _m, _p = consumers.c, consumer_members.c, consumer_partitions.c
 

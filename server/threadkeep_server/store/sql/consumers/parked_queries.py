@@ -11,11 +11,11 @@ import sqlalchemy as sa
 from sqlalchemy import Connection, Row
 from sqlalchemy.sql import ColumnElement
 
-from ...domain.feed import Change, ChangeKind, Position
-from ...domain.model import Compaction, Counters, Session, SessionRef, Usage
-from ..contract.consumers import MOST_REPLAYS, ConsumerKey, Parked, partition_of
-from .consumer_units import hold, require, storable
-from .schema.tables import consumer_partitions, parked_changes
+from ....domain.feed import Change, ChangeKind, Position
+from ....domain.model import Compaction, Counters, Session, SessionRef, Usage
+from ...contract.consumers import MOST_REPLAYS, ConsumerKey, Parked, partition_of
+from ..schema.tables import consumer_partitions, parked_changes
+from .consumer_queries import hold, require, storable
 
 _p, _k = consumer_partitions.c, parked_changes.c
 

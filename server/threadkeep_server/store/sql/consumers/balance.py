@@ -9,10 +9,10 @@ from typing import Any
 import sqlalchemy as sa
 from sqlalchemy import Connection, Row
 
-from ..contract.consumers import LOST, ConsumerKey, Partition, Share, fair_share
-from .consumer_units import NOBODYS, enter, hold, partition_from
-from .parked_units import replays
-from .schema.tables import consumer_members, consumer_partitions
+from ...contract.consumers import LOST, ConsumerKey, Partition, Share, fair_share
+from ..schema.tables import consumer_members, consumer_partitions
+from .consumer_queries import NOBODYS, enter, hold, partition_from
+from .parked_queries import replays
 
 _m, _p = consumer_members.c, consumer_partitions.c
 

@@ -9,16 +9,16 @@ from typing import Any
 import sqlalchemy as sa
 from sqlalchemy.sql import ColumnElement, Select
 
-from ...domain.filters import EventFilter
-from ...domain.model import StoredEvent
-from ..contract.search import FoundEvent, beside
-from ..contract.store import EventScope
+from ....domain.filters import EventFilter
+from ....domain.model import StoredEvent
+from ...contract.search import FoundEvent, beside
+from ...contract.store import EventScope
+from ..engine.statements import Record
+from ..schema.tables import events, sessions
+from ..scopes import Place, place_of
 from .conditions import conditions
-from .engine.statements import Record
 from .rows import ref_of
 from .scan import EVENT_COLUMNS, Scanner
-from .schema.tables import events, sessions
-from .scopes import Place, place_of
 
 _e = events.c
 _hit = events.alias("hit")

@@ -9,8 +9,8 @@ import sqlalchemy as sa
 from sqlalchemy import BigInteger, Connection, Row, Text, bindparam
 from sqlalchemy.sql import ClauseElement, Select
 
-from .engine.statements import Statements
-from .schema.tables import COUNTED, changes, events, sessions
+from ..engine.statements import Statements
+from ..schema.tables import COUNTED, changes, events, sessions
 
 # Parameters of one statement; every engine takes twice as many.
 _MOST_PAIRS = 4096

@@ -9,14 +9,14 @@ import sqlalchemy as sa
 from sqlalchemy import BigInteger
 from sqlalchemy.sql import ClauseElement
 
-from ...domain.context import ContextSpec, select_context
-from ...domain.model import ROLES, SessionRef, Tools, Versions, WindowEvent
-from ..contract.compaction import ContextPage, WindowRead, budgeted, context_page
-from ..contract.store import Reading
-from .engine.statements import Record
+from ....domain.context import ContextSpec, select_context
+from ....domain.model import ROLES, SessionRef, Tools, Versions, WindowEvent
+from ...contract.compaction import ContextPage, WindowRead, budgeted, context_page
+from ...contract.store import Reading
+from ..engine.statements import Record
+from ..schema.tables import ACTIVE_LEAD, LEAD, events
 from .rows import counters_of, find_head, require, session_of
 from .scan import EVENT_COLUMNS, Scanner
-from .schema.tables import ACTIVE_LEAD, LEAD, events
 
 _e = events.c
 # Most contexts are decided by these; a larger one is read anew, four times as many at once.

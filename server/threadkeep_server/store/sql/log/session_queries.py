@@ -8,15 +8,15 @@ from typing import Any
 import sqlalchemy as sa
 from sqlalchemy import ColumnElement, Connection, Row
 
-from ...domain.errors import SessionAlreadyExists
-from ...domain.model import NewSession, Session, SessionChange, SessionRef
-from ..contract.maintenance import EXPIRED, Expired
-from ..contract.store import SessionPage, SessionQuery, Totals
-from . import change_details
-from .engine.base import Engine
-from .policy_units import forget_policy
+from ....domain.errors import SessionAlreadyExists
+from ....domain.model import NewSession, Session, SessionChange, SessionRef
+from ...contract.maintenance import EXPIRED, Expired
+from ...contract.store import SessionPage, SessionQuery, Totals
+from ..compaction.policy_queries import forget_policy
+from ..engine.base import Engine
+from ..feed import change_details
+from ..schema.tables import CREATED, DELETED, UPDATED, changes, compactions, events, leases, session_labels, sessions
 from .rows import find, labels_bytes, ref_of, require, session_of
-from .schema.tables import CREATED, DELETED, UPDATED, changes, compactions, events, leases, session_labels, sessions
 
 _ZEROS = {
     column.name: 0

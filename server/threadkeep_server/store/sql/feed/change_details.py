@@ -7,9 +7,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from typing import Any
 
-from ...domain.model import Counters, Session, SessionRef, Usage, Versions
-from ..contract.feed import as_told
-from .schema.tables import COUNTED, USED
+from ....domain.model import Counters, Session, SessionRef, Usage, Versions
+from ...contract.feed import as_told
+from ..schema.tables import COUNTED, USED
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,11 +12,11 @@ import sqlalchemy as sa
 from sqlalchemy import BigInteger, FromClause, Select
 from sqlalchemy.sql import ColumnElement
 
-from ...domain.feed import Change, ChangeKind, FeedEvent
-from ...domain.model import ROLES
-from .feed_reading import number
-from .scan import Scanner
-from .schema.tables import APPENDED, INSERTED, POSITION_STEP, events
+from ....domain.feed import Change, ChangeKind, FeedEvent
+from ....domain.model import ROLES
+from ..log.scan import Scanner
+from ..schema.tables import APPENDED, INSERTED, POSITION_STEP, events
+from .read_statements import number
 
 # Spans of one statement: a page of changes of as many sessions.
 _MOST_SPANS = 512

@@ -14,15 +14,15 @@ import sqlalchemy as sa
 from sqlalchemy import BindParameter, Connection, Row
 from sqlalchemy.sql import ColumnElement, Select
 
-from ...domain.filters import EventFilter
-from ...domain.model import StoredEvent
-from ...domain.text import fold
-from ..contract.store import Codec
-from .analysed import Analysed
+from ....domain.filters import EventFilter
+from ....domain.model import StoredEvent
+from ....domain.text import fold
+from ...contract.store import Codec
+from ..analysed import Analysed
+from ..engine.base import Engine
+from ..engine.statements import ROWS_AT_ONCE, Record, Statements
+from ..schema.tables import INSERTED, POSITION_STEP, event_text, events
 from .conditions import Conditions, text_conditions
-from .engine.base import Engine
-from .engine.statements import ROWS_AT_ONCE, Record, Statements
-from .schema.tables import INSERTED, POSITION_STEP, event_text, events
 
 # Larger bodies are fetched one by one once it is known that they are wanted, so that a page of them is never in memory.
 SMALL_BODY = 32_768

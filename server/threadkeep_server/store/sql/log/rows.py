@@ -9,10 +9,10 @@ from typing import Any
 import sqlalchemy as sa
 from sqlalchemy import Connection, Row, Select
 
-from ...domain.errors import AmbiguousSession, SessionNotFound
-from ...domain.model import Counters, Session, SessionRef, Usage
-from .engine.statements import Record, Statements
-from .schema.tables import COUNTED, sessions
+from ....domain.errors import AmbiguousSession, SessionNotFound
+from ....domain.model import Counters, Session, SessionRef, Usage
+from ..engine.statements import Record, Statements
+from ..schema.tables import COUNTED, sessions
 
 
 def session_of(row: Row[Any]) -> Session:

@@ -12,9 +12,9 @@ from typing import Any
 import sqlalchemy as sa
 from sqlalchemy import Connection, Row
 
-from ...domain.errors import EventIdConflict, EventNotFound
-from ...domain.model import Compaction, Counters, EventDraft, SessionRef, Versions
-from ..contract.compaction import (
+from ....domain.errors import EventIdConflict, EventNotFound
+from ....domain.model import Compaction, Counters, EventDraft, SessionRef, Versions
+from ...contract.compaction import (
     Archived,
     Compacted,
     CompactionPage,
@@ -25,12 +25,12 @@ from ..contract.compaction import (
     parted,
     spread,
 )
-from ..contract.store import Codec
-from . import change_details
-from .append_unit import event_row
-from .engine.base import Engine
-from .rows import counters_of, require, usage_of
-from .schema.tables import COMPACTED, COUNTED, POSITION_STEP, USED, changes, compactions, events, sessions
+from ...contract.store import Codec
+from ..engine.base import Engine
+from ..feed import change_details
+from ..log.append_queries import event_row
+from ..log.rows import counters_of, require, usage_of
+from ..schema.tables import COMPACTED, COUNTED, POSITION_STEP, USED, changes, compactions, events, sessions
 
 _e = events.c
 _IDS_AT_ONCE = 500

@@ -11,10 +11,10 @@ from sqlalchemy import BigInteger, BindParameter, CompoundSelect
 from sqlalchemy.sql import ColumnElement, Select, Subquery
 from sqlalchemy.sql.util import ClauseAdapter
 
-from ...domain.feed import BEGINNING, FeedScope, Position
-from .engine.base import Engine
-from .indexer import beyond
-from .schema.tables import DELETED, UPDATED, changes, feed_floor, session_labels, sessions
+from ....domain.feed import BEGINNING, FeedScope, Position
+from ..engine.base import Engine
+from ..indexer import beyond
+from ..schema.tables import DELETED, UPDATED, changes, feed_floor, session_labels, sessions
 
 _HIGHEST = (1 << 63) - 1
 END = Position(_HIGHEST, _HIGHEST)

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from ...domain.feed import Change, ChangePage, FeedEvent, FeedScope, FeedState, Position
-from ...domain.model import SessionRef
-from ..contract.store import Codec
-from . import feed_places
-from .engine.base import Engine
-from .engine.unit_runner import FEW_ROWS, Running
-from .feed_events import added_events
-from .feed_reading import PageQuery
-from .feed_unit import read_changes
+from ....domain.feed import Change, ChangePage, FeedEvent, FeedScope, FeedState, Position
+from ....domain.model import SessionRef
+from ...contract.store import Codec
+from ..engine.base import Engine
+from ..engine.unit_runner import FEW_ROWS, Running
+from . import positions
+from .event_queries import added_events
+from .page_queries import read_changes
+from .read_statements import PageQuery
 
 _FEW_BYTES = 256 << 10
 """Events of so many bytes are a short read, if they are few."""
@@ -45,15 +45,15 @@ class SqlFeed(Running):
         return (await self.feed_state()).floor
 
     async def locate(self, tenant: str, ref: SessionRef, after_seq: int) -> Position:
-        return await self._scan(lambda scanner: feed_places.locate(scanner, tenant, ref, after_seq), snapshot=True)
+        return await self._scan(lambda scanner: positions.locate(scanner, tenant, ref, after_seq), snapshot=True)
 
     async def trim_feed(self, before: int, limit: int) -> int:
         # Read before, for the writer of SQLite does not have the derived tables. What is indexed stays so.
-        keep = await self._read(feed_places.indexed_up_to) if self._indexed else None
-        return await self._write(lambda connection: feed_places.trim(connection, self._engine, before, limit, keep))
+        keep = await self._read(positions.indexed_up_to) if self._indexed else None
+        return await self._write(lambda connection: positions.trim(connection, self._engine, before, limit, keep))
 
     async def feed_state(self) -> FeedState:
-        return await self._scan(feed_places.read_ends)
+        return await self._scan(positions.read_ends)
 
     def on_change(self, heard: Callable[[], None]) -> None:
         self._hearers.append(heard)

@@ -1,0 +1,1 @@
+"""Compactions and policies in SQL."""

@@ -1,0 +1,1 @@
+"""Named consumers in SQL."""

@@ -1,0 +1,1 @@
+"""The event log in SQL: sessions, appends and reads."""
