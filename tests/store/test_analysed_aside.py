@@ -15,7 +15,7 @@ from threadkeep_server.domain.feed import BEGINNING, ChangeKind
 from threadkeep_server.domain.search import WordQuery, Words
 from threadkeep_server.store.contract.store import UserScope
 from threadkeep_server.store.sql.engine.base import SqlOptions
-from threadkeep_server.store.sql.memories_store import SqlMemories
+from threadkeep_server.store.sql.memories.store import SqlMemories
 from threadkeep_server.store.sql.store import open_store
 from threadkeep_server.transport.codec import EventCodec
 

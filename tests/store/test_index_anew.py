@@ -16,9 +16,9 @@ from tests.support.sessions import TENANT, append, compact, create, placed, ref
 from threadkeep_server.domain.filters import EventFilter
 from threadkeep_server.domain.search import WordQuery, Words
 from threadkeep_server.store.contract.store import SearchQuery, UserScope
-from threadkeep_server.store.sql import indexer
-from threadkeep_server.store.sql.indexer import Indexer
 from threadkeep_server.store.sql.schema.tables import changes, event_text, feed_floor, index_progress
+from threadkeep_server.store.sql.search import indexer
+from threadkeep_server.store.sql.search.indexer import Indexer
 from threadkeep_server.store.sql.store import SqlStore, open_store
 from threadkeep_server.transport.codec import EventCodec
 

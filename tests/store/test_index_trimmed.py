@@ -12,8 +12,8 @@ from tests.support.codec import CODEC, draft
 from tests.support.sessions import TENANT, append, create, ref, search
 from threadkeep_server.store.contract.store import UserScope
 from threadkeep_server.store.sql.engine.base import SqlOptions
-from threadkeep_server.store.sql.indexer import Indexer
 from threadkeep_server.store.sql.schema.tables import event_text
+from threadkeep_server.store.sql.search.indexer import Indexer
 from threadkeep_server.store.sql.store import SqlStore, open_store
 
 pytestmark = pytest.mark.postgres

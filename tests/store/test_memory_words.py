@@ -16,12 +16,12 @@ from tests.support.sessions import TENANT
 from threadkeep_server.domain.errors import StoreUnavailable
 from threadkeep_server.domain.memories import Forgotten, MemoryScope
 from threadkeep_server.domain.search import ALL_FIELDS, Words
-from threadkeep_server.store.sql import memory_units
-from threadkeep_server.store.sql.memories_store import WORDS_TABLE, SqlMemories
-from threadkeep_server.store.sql.memory_rows import marker_of
+from threadkeep_server.store.sql.memories import memory_queries
+from threadkeep_server.store.sql.memories.rows import marker_of
+from threadkeep_server.store.sql.memories.store import WORDS_TABLE, SqlMemories
 from threadkeep_server.store.sql.schema.tables import memories
+from threadkeep_server.store.sql.search.term_index import Asked
 from threadkeep_server.store.sql.store import SqlStore, open_store
-from threadkeep_server.store.sql.word_index import Asked
 from threadkeep_server.transport.codec import EventCodec
 
 
@@ -201,14 +201,14 @@ async def test_a_large_scope_is_forgotten_by_parts_so_that_others_can_write(
     url: str, monkeypatch: pytest.MonkeyPatch, entries: int, words: int, least: int
 ) -> None:
     parts: list[int] = []
-    forget_some = memory_units.forget_some
+    forget_some = memory_queries.forget_some
 
     def counted(*args: Any) -> Forgotten:
         some = forget_some(*args)
         parts.append(some.deleted)
         return some
 
-    monkeypatch.setattr(memory_units, "forget_some", counted)
+    monkeypatch.setattr(memory_queries, "forget_some", counted)
     async with opened(url) as store:
         await remember(store, *(memory(f"m{number} " + "tea " * words) for number in range(entries)))
         assert await forget(store) == (entries, 0, 0)

@@ -17,12 +17,12 @@ from tests.support.thoroughness import size
 from tests.support.vectors import DIMENSION, EVENTS, MEMORIES, embed_all, vector
 from threadkeep_server.store.contract.search import Floats, Source
 from threadkeep_server.store.contract.store import AppScope, UserScope
-from threadkeep_server.store.sql import pgvector
-from threadkeep_server.store.sql.memory_rows import marker_of
-from threadkeep_server.store.sql.pgvector import PgVector
-from threadkeep_server.store.sql.pgvector_schema import event_copies, memory_copies
+from threadkeep_server.store.sql.memories.rows import marker_of
 from threadkeep_server.store.sql.schema.tables import memory_vectors
 from threadkeep_server.store.sql.store import SqlStore, open_store
+from threadkeep_server.store.sql.vectors import pgvector
+from threadkeep_server.store.sql.vectors.pgvector import PgVector
+from threadkeep_server.store.sql.vectors.pgvector_tables import event_copies, memory_copies
 
 pytestmark = pytest.mark.postgres
 

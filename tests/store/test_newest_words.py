@@ -9,8 +9,8 @@ from sqlalchemy import Connection
 
 from tests.support.codec import CODEC
 from threadkeep_server.domain.search import ALL_FIELDS
+from threadkeep_server.store.sql.search.term_index import Asked, NewestPage, WordIndex, WordRow
 from threadkeep_server.store.sql.store import SqlStore, open_store
-from threadkeep_server.store.sql.word_index import Asked, NewestPage, WordIndex, WordRow
 
 EVENTS = 6000
 TERMS = ("even", "third", "each")

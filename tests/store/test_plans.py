@@ -26,8 +26,8 @@ from threadkeep_server.store.sql.engine import statements
 from threadkeep_server.store.sql.engine.sqlite import SqliteEngine
 from threadkeep_server.store.sql.engine.sqlite_threads import driver
 from threadkeep_server.store.sql.engine.statements import Prepared
-from threadkeep_server.store.sql.indexer import beyond
 from threadkeep_server.store.sql.schema.tables import changes, index_progress
+from threadkeep_server.store.sql.search.indexer import beyond
 from threadkeep_server.store.sql.store import SqlStore, open_store
 
 

@@ -24,8 +24,8 @@ from threadkeep_server.store.contract.store import Store
 from threadkeep_server.store.sql.engine import postgres as postgres_engine
 from threadkeep_server.store.sql.engine import sqlite
 from threadkeep_server.store.sql.engine.base import SqlOptions
+from threadkeep_server.store.sql.search.text_index import ScopedTexts
 from threadkeep_server.store.sql.store import open_store
-from threadkeep_server.store.sql.text_index import ScopedTexts
 
 OFF = SqlOptions(search_index=False)
 

@@ -17,11 +17,11 @@ from tests.support.memories import forget, memory, remember
 from tests.support.sessions import TENANT, ref, session_with
 from tests.support.vectors import DIMENSION, EVENTS, MEMORIES, caught_up, embed_all, queue, vectors
 from threadkeep_server.store.contract.search import Source
-from threadkeep_server.store.sql import vector_units
 from threadkeep_server.store.sql.log import session_queries
 from threadkeep_server.store.sql.schema.tables import event_text, memory_vectors
 from threadkeep_server.store.sql.store import SqlStore, open_store
-from threadkeep_server.store.sql.vector_schema import event_vectors
+from threadkeep_server.store.sql.vectors import vector_queries
+from threadkeep_server.store.sql.vectors.tables import event_vectors
 
 pytestmark = pytest.mark.postgres
 
@@ -50,7 +50,7 @@ async def count(store: SqlStore, table: sa.Table) -> int:
 
 async def put_slowly(store: SqlStore, source: Source, model: int, held: Held) -> asyncio.Task[Any]:
     keys = [each.key for each in await queue(store, model, source=source)]
-    unit = vector_units.put_events if source is EVENTS else vector_units.put_memories
+    unit = vector_queries.put_events if source is EVENTS else vector_queries.put_memories
 
     def put(connection: Connection) -> int:
         stored = unit(connection, model, keys, vectors(map(str, keys)))

@@ -14,13 +14,15 @@ from sqlalchemy import Connection
 
 from tests.support.codec import CODEC, draft
 from tests.support.sessions import TENANT, append, create, ref, session_with
-from tests.support.vectors import DIMENSION, EVENTS, embed_all, put, queue, texts_of, told
+from tests.support.vectors import DIMENSION, EVENTS, embed_all, put, texts_of, told
+from tests.support.vectors import queue
 from threadkeep_server.store.contract.store import UserScope
-from threadkeep_server.store.sql import indexer, vector_queue
-from threadkeep_server.store.sql.indexer import Indexer
 from threadkeep_server.store.sql.schema.tables import events, index_progress
+from threadkeep_server.store.sql.search import indexer
+from threadkeep_server.store.sql.search.indexer import Indexer
 from threadkeep_server.store.sql.store import SqlStore, open_store
-from threadkeep_server.store.sql.vector_schema import event_vectors
+from threadkeep_server.store.sql.vectors import queue as vector_queue
+from threadkeep_server.store.sql.vectors.tables import event_vectors
 
 TEXTS = [f"text {n}" for n in range(12)]
 

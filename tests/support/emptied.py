@@ -9,7 +9,7 @@ from contextlib import asynccontextmanager
 import sqlalchemy as sa
 
 from threadkeep_server.store.sql.engine.base import SqlOptions
-from threadkeep_server.store.sql.indexer import _TURN
+from threadkeep_server.store.sql.search.indexer import _TURN
 from threadkeep_server.store.sql.store import SqlStore, open_store
 
 from .codec import CODEC

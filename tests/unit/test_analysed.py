@@ -8,7 +8,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from threadkeep_server.store.sql.analysed import Analysed
+from threadkeep_server.store.sql.search.analysis_cache import Analysed
 
 
 def test_searches_side_by_side_analyse_an_event_once() -> None:

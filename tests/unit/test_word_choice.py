@@ -10,8 +10,8 @@ from sqlalchemy import Connection
 from threadkeep_server.domain.search import Candidate, Candidates, WordQuery
 from threadkeep_server.store.contract.search import most_counted
 from threadkeep_server.store.sql.engine.base import Engine
-from threadkeep_server.store.sql.word_choice import Choice, Unindexed
-from threadkeep_server.store.sql.word_index import Asked, NewestPage, Postings, WordIndex
+from threadkeep_server.store.sql.search.candidate_selection import Choice, Unindexed
+from threadkeep_server.store.sql.search.term_index import Asked, NewestPage, Postings, WordIndex
 
 NOTHING = Unindexed({}, {})
 CONNECTION, ENGINE = cast("Connection", None), cast("Engine", None)

@@ -29,26 +29,26 @@ from ..contract.store import (
     SessionQuery,
     StoreInfo,
 )
-from . import search_unit
 from .compaction import compact_queries, policy_queries
 from .consumers.store import SqlConsumers
 from .engine.base import Engine, SqlOptions
 from .engine.factory import open_engine
 from .engine.unit_runner import FEW_ROWS, explained
 from .feed.store import SqlFeed
-from .indexer import Indexer, lag
 from .log import context_queries, list_queries, session_queries
 from .log.append_queries import AppendUnit, Outcome
 from .log.group_commit import Writer
 from .log.rows import require, session_of
 from .log.scan import Scanner
-from .memories_store import SqlMemories, open_memory_words
-from .recall_store import SqlRecall
+from .memories.store import SqlMemories, open_memory_words
 from .schema import versions
-from .text_index import TextIndex
-from .upkeep_store import SqlUpkeep
-from .vector_store import SqlVectors
-from .word_index import WordIndex
+from .search import literal_queries
+from .search.indexer import Indexer, lag
+from .search.maintenance import SqlUpkeep
+from .search.store import SqlRecall
+from .search.term_index import WordIndex
+from .search.text_index import TextIndex
+from .vectors.store import SqlVectors
 
 
 class SqlStore(SqlFeed, SqlUpkeep, SqlConsumers, SqlRecall, SqlVectors, SqlMemories):
@@ -187,8 +187,8 @@ class SqlStore(SqlFeed, SqlUpkeep, SqlConsumers, SqlRecall, SqlVectors, SqlMemor
 
         def unit(scanner: Scanner) -> SearchPage:
             if isinstance(scope, SessionRef):
-                return search_unit.search_session(scanner, tenant, scope, query)
-            return search_unit.search_sessions(scanner, self._index, tenant, scope, query)
+                return literal_queries.search_session(scanner, tenant, scope, query)
+            return literal_queries.search_sessions(scanner, self._index, tenant, scope, query)
 
         return await self._scan(unit, snapshot=True)
 

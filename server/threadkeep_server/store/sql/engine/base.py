@@ -13,8 +13,8 @@ from typing import Any, Protocol, TypeVar
 from sqlalchemy import Column, Connection
 from sqlalchemy.sql import ColumnElement
 
-from ..text_index import TextIndex
-from ..vector_index import VectorIndex
+from ..search.text_index import TextIndex
+from ..vectors.index import VectorIndex
 
 T = TypeVar("T")
 Unit = Callable[[Connection], T]

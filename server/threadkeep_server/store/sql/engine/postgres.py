@@ -16,10 +16,10 @@ from sqlalchemy.ext.asyncio import AsyncEngine, create_async_engine
 from sqlalchemy.sql import ColumnElement
 from sqlalchemy.util import await_only
 
-from ..pgvector import PgVector
 from ..schema.tables import DERIVED, changes
-from ..text_index import TextIndex, postgres_index
-from ..vector_index import VectorIndex
+from ..search.text_index import TextIndex, postgres_index
+from ..vectors.index import VectorIndex
+from ..vectors.pgvector import PgVector
 from .base import SessionName, SqlOptions, Unit
 from .postgres_listener import PostgresListener
 from .postgres_order import HORIZON, ordered_from

@@ -20,8 +20,8 @@ from sqlalchemy.pool import NullPool
 from sqlalchemy.sql import ColumnElement
 
 from ..schema.tables import DERIVED, changes
-from ..text_index import TextIndex, sqlite_index
-from ..vector_index import VectorIndex
+from ..search.text_index import TextIndex, sqlite_index
+from ..vectors.index import VectorIndex
 from .base import SessionName, SqlOptions, Unit
 from .sqlite_threads import Lane, driver, end
 

@@ -9,9 +9,9 @@ from sqlalchemy import Connection
 
 from ....domain.errors import StoreUnavailable, ThreadkeepError
 from ...contract.store import Codec
-from ..analysed import Analysed
 from ..log.scan import Scanner
-from ..word_index import words_text
+from ..search.analysis_cache import Analysed
+from ..search.term_index import words_text
 from .base import Engine, Unit
 from .statements import Statements
 

@@ -13,8 +13,8 @@ from sqlalchemy.sql.util import ClauseAdapter
 
 from ....domain.feed import BEGINNING, FeedScope, Position
 from ..engine.base import Engine
-from ..indexer import beyond
 from ..schema.tables import DELETED, UPDATED, changes, feed_floor, session_labels, sessions
+from ..search.indexer import beyond
 
 _HIGHEST = (1 << 63) - 1
 END = Position(_HIGHEST, _HIGHEST)

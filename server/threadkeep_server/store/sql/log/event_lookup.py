@@ -15,7 +15,7 @@ from ...contract.search import FoundEvent, beside
 from ...contract.store import EventScope
 from ..engine.statements import Record
 from ..schema.tables import events, sessions
-from ..scopes import Place, place_of
+from ..search.scopes import Place, place_of
 from .conditions import conditions
 from .rows import ref_of
 from .scan import EVENT_COLUMNS, Scanner

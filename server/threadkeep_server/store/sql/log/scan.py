@@ -18,10 +18,10 @@ from ....domain.filters import EventFilter
 from ....domain.model import StoredEvent
 from ....domain.text import fold
 from ...contract.store import Codec
-from ..analysed import Analysed
 from ..engine.base import Engine
 from ..engine.statements import ROWS_AT_ONCE, Record, Statements
 from ..schema.tables import INSERTED, POSITION_STEP, event_text, events
+from ..search.analysis_cache import Analysed
 from .conditions import Conditions, text_conditions
 
 # Larger bodies are fetched one by one once it is known that they are wanted, so that a page of them is never in memory.

@@ -11,8 +11,8 @@ from sqlalchemy import Connection, Table
 from sqlalchemy.dialects import postgresql
 from sqlalchemy.sql import ColumnElement
 
-from ..contract.search import Floats, Source
-from .pgvector_schema import COPIES, as_indexed, given, parameter
+from ...contract.search import Floats, Source
+from .pgvector_tables import COPIES, as_indexed, given, parameter
 
 # Candidates that a search keeps in sight: that of the ten nearest vectors more than nine and a half are found, on average, of
 # random vectors too, which are the hardest.

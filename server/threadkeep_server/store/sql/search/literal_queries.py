@@ -11,15 +11,15 @@ import sqlalchemy as sa
 from sqlalchemy import BigInteger, BindParameter
 from sqlalchemy.sql import Select
 
-from ...domain.model import SessionRef
-from ..contract.store import AppScope, Cursor, EventQuery, SearchCursor, SearchHit, SearchPage, SearchQuery, UserScope
-from . import tail
-from .engine.statements import Prepared, Record
-from .log.conditions import Conditions, conditions, parameter
-from .log.list_queries import SessionLog
-from .log.rows import ref_of, require
-from .log.scan import EVENT_COLUMNS, Scanner, fitting
-from .schema.tables import event_text, events, sessions
+from ....domain.model import SessionRef
+from ...contract.store import AppScope, Cursor, EventQuery, SearchCursor, SearchHit, SearchPage, SearchQuery, UserScope
+from ..engine.statements import Prepared, Record
+from ..log.conditions import Conditions, conditions, parameter
+from ..log.list_queries import SessionLog
+from ..log.rows import ref_of, require
+from ..log.scan import EVENT_COLUMNS, Scanner, fitting
+from ..schema.tables import event_text, events, sessions
+from . import unindexed
 from .scopes import owned
 from .text_index import TextIndex, scope_of
 
@@ -89,7 +89,7 @@ class _Search:
             return _taken(scanned, skip, count)
         if not connection.in_transaction():
             connection.begin()  # prepared statements do not, and all of an answer is to be of one moment
-        behind = tail.parts(self._scanner)
+        behind = unindexed.parts(self._scanner)
         conditions, indexed = self._indexed(self._index)
         values = conditions.values
         if not behind:
@@ -112,12 +112,12 @@ class _Search:
         shape = ("search indexed", self._conditions.shape, texts.shape)
         return conditions, self._scanner.statements.get(shape, self._scanner.connection, build)
 
-    def _tail(self, part: tail.Part) -> Iterator[Record]:
+    def _tail(self, part: unindexed.Part) -> Iterator[Record]:
         """Matches in this part of the tail."""
         shape = ("search tail", part, self._conditions.shape)
 
         def build() -> Select[Any]:
-            return tail.within(self._candidates(), part, self._scanner.engine)
+            return unindexed.within(self._candidates(), part, self._scanner.engine)
 
         statement = self._scanner.statements.get(shape, self._scanner.connection, build)
         for row in statement.stream(self._scanner.connection, self._conditions.values):

@@ -9,13 +9,13 @@ from functools import partial
 import sqlalchemy as sa
 from sqlalchemy.sql import ColumnElement
 
-from ...domain.model import SessionRef
-from ..contract.store import AppScope, EventScope, UserScope
-from .log.conditions import Conditions, parameter
-from .log.rows import require
-from .log.scan import Scanner
-from .schema.tables import events, sessions
-from .word_index import scope_marker, session_marker
+from ....domain.model import SessionRef
+from ...contract.store import AppScope, EventScope, UserScope
+from ..log.conditions import Conditions, parameter
+from ..log.rows import require
+from ..log.scan import Scanner
+from ..schema.tables import events, sessions
+from .term_index import scope_marker, session_marker
 
 
 @dataclass(frozen=True, slots=True)

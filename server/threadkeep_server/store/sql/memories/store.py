@@ -6,24 +6,15 @@ import asyncio
 import logging
 from collections.abc import Sequence
 
-from ...domain.memories import (
-    ALL_MEMORIES,
-    Forget,
-    Forgotten,
-    Memory,
-    MemoryDraft,
-    MemoryFilter,
-    MemoryOutcome,
-    MemoryScope,
-)
-from ...domain.search import Candidates, WordQuery
-from ..contract.memories import MemoryPage
-from . import memory_search, memory_units
-from .engine.base import Engine
-from .engine.unit_runner import Running
-from .memory_rows import memories_of_keys
-from .schema import versions
-from .word_index import WordIndex, words_text
+from ....domain.memories import ALL_MEMORIES, Forget, Forgotten, Memory, MemoryDraft, MemoryFilter, MemoryOutcome, MemoryScope
+from ....domain.search import Candidates, WordQuery
+from ...contract.memories import MemoryPage
+from ..engine.base import Engine
+from ..engine.unit_runner import Running
+from ..schema import versions
+from ..search.term_index import WordIndex, words_text
+from . import memory_queries, search
+from .rows import memories_of_keys
 
 _log = logging.getLogger(__name__)
 
@@ -46,7 +37,7 @@ class SqlMemories(Running):
     ) -> Sequence[MemoryOutcome]:
         # Asked before: most of a session that is ingested again is there, and analysing costs more than asking.
         expected = await self._read(
-            lambda connection: memory_units.outcomes(connection, tenant, scope, drafts, ingesting=ingesting), snapshot=True
+            lambda connection: memory_queries.outcomes(connection, tenant, scope, drafts, ingesting=ingesting), snapshot=True
         )
         if MemoryOutcome.ADDED not in expected:
             return expected
@@ -58,9 +49,9 @@ class SqlMemories(Running):
             # What was there a moment ago may have been deleted.
             return made[draft.id] if draft.id in made else self._words_of(draft, now)
 
-        words = memory_units.Words(self._memory_words, self._codec.words_version, of)
+        words = memory_queries.Words(self._memory_words, self._codec.words_version, of)
         return await self._write(
-            lambda connection: memory_units.add(
+            lambda connection: memory_queries.add(
                 connection, self._engine, words, tenant, scope, drafts, now, ingesting=ingesting
             )
         )
@@ -73,7 +64,7 @@ class SqlMemories(Running):
         self, tenant: str, scope: MemoryScope, wanted: MemoryFilter, limit: int, cursor: int | None
     ) -> MemoryPage:
         return await self._read(
-            lambda connection: memory_units.list_page(connection, tenant, scope, wanted, limit, cursor), snapshot=True
+            lambda connection: memory_queries.list_page(connection, tenant, scope, wanted, limit, cursor), snapshot=True
         )
 
     async def memories_by_key(
@@ -87,7 +78,7 @@ class SqlMemories(Running):
         self, tenant: str, scope: MemoryScope, folded: str, wanted: MemoryFilter, limit: int
     ) -> Sequence[Memory]:
         return await self._read(
-            lambda connection: memory_units.holding(connection, self._engine, tenant, scope, folded, wanted, limit),
+            lambda connection: memory_queries.holding(connection, self._engine, tenant, scope, folded, wanted, limit),
             snapshot=True,
         )
 
@@ -95,16 +86,16 @@ class SqlMemories(Running):
         self, tenant: str, scope: MemoryScope, query: WordQuery, wanted: MemoryFilter = ALL_MEMORIES
     ) -> Candidates:
         return await self._scan(
-            lambda scanner: memory_search.candidates(scanner, self._memory_words, tenant, scope, query, wanted), snapshot=True
+            lambda scanner: search.candidates(scanner, self._memory_words, tenant, scope, query, wanted), snapshot=True
         )
 
     async def forget(self, tenant: str, scope: MemoryScope, what: Forget, now: int) -> Forgotten:
         # What is added from now on stays, or who adds faster than this deletes would never let it end.
-        newest = await self._read(lambda connection: memory_units.newest_key(connection, tenant, scope))
+        newest = await self._read(lambda connection: memory_queries.newest_key(connection, tenant, scope))
         deleted = embeddings = 0
         while True:
             some = await self._write(
-                lambda connection: memory_units.forget_some(
+                lambda connection: memory_queries.forget_some(
                     connection, self._engine, self._memory_words, tenant, scope, what, newest, now
                 )
             )
@@ -130,10 +121,10 @@ class SqlMemories(Running):
         index = self._memory_words
         if index is None:
             return 0
-        renewed = await self._scan(lambda scanner: memory_search.renewals(scanner, _RENEWED_AT_ONCE), snapshot=True)
+        renewed = await self._scan(lambda scanner: search.renewals(scanner, _RENEWED_AT_ONCE), snapshot=True)
         if renewed:
             version = self._codec.words_version
-            await self._write(lambda connection: memory_search.renew(connection, index, renewed, version))
+            await self._write(lambda connection: search.renew(connection, index, renewed, version))
         return len(renewed)
 
 
@@ -143,5 +134,5 @@ async def open_memory_words(engine: Engine, kind: WordIndex | None) -> WordIndex
     if kind is None:
         return None
     index = kind.beside_log(WORDS_TABLE)
-    await engine.write(versions.alone(engine, lambda connection: memory_search.prepare(connection, index, WORDS_TABLE)))
+    await engine.write(versions.alone(engine, lambda connection: search.prepare(connection, index, WORDS_TABLE)))
     return index

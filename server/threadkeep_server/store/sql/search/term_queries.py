@@ -16,19 +16,19 @@ from typing import Any, TypeVar
 import sqlalchemy as sa
 from sqlalchemy.sql import ColumnElement, Select
 
-from ...domain.filters import EventFilter
-from ...domain.search import ALL_FIELDS, Candidate, Candidates, Field, WordQuery
-from ..contract.store import EventScope
-from ..contract.terms import asked, held
-from . import tail
-from .engine.statements import Record
-from .log.conditions import conditions
-from .log.event_lookup import neighbor_keys, stored_events
-from .log.scan import EVENT_COLUMNS, Scanner
-from .schema.tables import event_words, events, sessions
+from ....domain.filters import EventFilter
+from ....domain.search import ALL_FIELDS, Candidate, Candidates, Field, WordQuery
+from ...contract.store import EventScope
+from ...contract.terms import asked, held
+from ..engine.statements import Record
+from ..log.conditions import conditions
+from ..log.event_lookup import neighbor_keys, stored_events
+from ..log.scan import EVENT_COLUMNS, Scanner
+from ..schema.tables import event_words, events, sessions
+from . import unindexed as tail
+from .candidate_selection import Choice, Unindexed
 from .scopes import Place, place_of
-from .word_choice import Choice, Unindexed
-from .word_index import WordIndex
+from .term_index import WordIndex
 
 T = TypeVar("T")
 R = TypeVar("R")

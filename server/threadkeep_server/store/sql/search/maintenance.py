@@ -8,13 +8,13 @@ from collections.abc import Sequence
 import sqlalchemy as sa
 from sqlalchemy import Connection
 
-from ...domain.model import Session, SessionRef
-from ..contract.maintenance import EXPIRED, Expired
-from .engine.unit_runner import Running
-from .log.rows import named, session_of
-from .log.session_queries import expired
-from .schema import versions
-from .schema.tables import INSERTED, POSITION_STEP, events, meta, sessions
+from ....domain.model import Session, SessionRef
+from ...contract.maintenance import EXPIRED, Expired
+from ..engine.unit_runner import Running
+from ..log.rows import named, session_of
+from ..log.session_queries import expired
+from ..schema import versions
+from ..schema.tables import INSERTED, POSITION_STEP, events, meta, sessions
 
 _NOTES = "n:"
 """What keys of notes begin with in the table of facts."""

@@ -5,8 +5,8 @@ from __future__ import annotations
 import sqlalchemy as sa
 from sqlalchemy import Connection
 
-from .schema.tables import events
-from .vector_schema import event_vectors, vector_progress
+from ..schema.tables import events
+from .tables import event_vectors, vector_progress
 
 
 def prepare(connection: Connection) -> None:

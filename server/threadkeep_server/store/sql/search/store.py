@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import partial
 
-from ...domain.filters import ALL, EventFilter
-from ...domain.search import Candidate, Candidates, Field, WordQuery
-from ..contract.search import FoundEvent
-from ..contract.store import EventScope
-from .engine.unit_runner import Running
-from .log.event_lookup import events_by_key, of_one_moment
+from ....domain.filters import ALL, EventFilter
+from ....domain.search import Candidate, Candidates, Field, WordQuery
+from ...contract.search import FoundEvent
+from ...contract.store import EventScope
+from ..engine.unit_runner import Running
+from ..log.event_lookup import events_by_key, of_one_moment
+from .term_queries import candidates_beside, word_candidates
 from .text_index import TextIndex
-from .word_unit import candidates_beside, word_candidates
 
 
 class SqlRecall(Running):

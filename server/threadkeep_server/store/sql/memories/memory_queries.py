@@ -14,24 +14,15 @@ import sqlalchemy as sa
 from sqlalchemy import Connection, Row
 from sqlalchemy.sql import ColumnElement
 
-from ...domain.errors import MemoryIdConflict
-from ...domain.memories import Forget, Forgotten, Memory, MemoryDraft, MemoryFilter, MemoryOutcome, MemoryScope
-from ...domain.text import fold
-from ..contract.memories import MemoryPage, is_replay, leaves_tombstone
-from .engine.base import Engine
-from .engine.statements import ROWS_AT_ONCE
-from .memory_rows import (
-    DRAFT_COLUMNS,
-    batches,
-    column_conditions,
-    draft_of,
-    marker_of,
-    memories_of_keys,
-    metadata_holds,
-    within,
-)
-from .schema.tables import memories, memory_tombstones, memory_vectors
-from .word_index import WordIndex, WordRow
+from ....domain.errors import MemoryIdConflict
+from ....domain.memories import Forget, Forgotten, Memory, MemoryDraft, MemoryFilter, MemoryOutcome, MemoryScope
+from ....domain.text import fold
+from ...contract.memories import MemoryPage, is_replay, leaves_tombstone
+from ..engine.base import Engine
+from ..engine.statements import ROWS_AT_ONCE
+from ..schema.tables import memories, memory_tombstones, memory_vectors
+from ..search.term_index import WordIndex, WordRow
+from .rows import DRAFT_COLUMNS, batches, column_conditions, draft_of, marker_of, memories_of_keys, metadata_holds, within
 
 # Entries, and characters of their words, that one transaction deletes: some tens of milliseconds on SQLite, where all wait.
 _FORGOTTEN_AT_ONCE, _FORGOTTEN_WORDS = 128, 256 << 10

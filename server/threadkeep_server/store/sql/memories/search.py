@@ -13,14 +13,14 @@ import sqlalchemy as sa
 from sqlalchemy import Connection, Row
 from sqlalchemy.sql import ColumnElement
 
-from ...domain.memories import MemoryFilter, MemoryScope
-from ...domain.search import Candidate, Candidates, Field, WordQuery
-from ..contract import terms as words
-from .log.scan import Scanner
-from .memory_rows import batches, marker_of, rows_of_keys, within
-from .schema.tables import memories
-from .word_choice import Choice, Unindexed
-from .word_index import WordIndex, WordRow, words_text
+from ....domain.memories import MemoryFilter, MemoryScope
+from ....domain.search import Candidate, Candidates, Field, WordQuery
+from ...contract import terms as words
+from ..log.scan import Scanner
+from ..schema.tables import memories
+from ..search.candidate_selection import Choice, Unindexed
+from ..search.term_index import WordIndex, WordRow, words_text
+from .rows import batches, marker_of, rows_of_keys, within
 
 _m = memories.c
 

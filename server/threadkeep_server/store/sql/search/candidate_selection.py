@@ -12,10 +12,10 @@ from itertools import chain
 
 from sqlalchemy import Connection
 
-from ...domain.search import Candidate, Candidates, WordQuery
-from ..contract.search import most_counted, rarity
-from .engine.base import Engine
-from .word_index import Asked, NewestPage, Postings, WordIndex
+from ....domain.search import Candidate, Candidates, WordQuery
+from ...contract.search import most_counted, rarity
+from ..engine.base import Engine
+from .term_index import Asked, NewestPage, Postings, WordIndex
 
 Read = Callable[[Sequence[int]], Mapping[int, Candidate]]
 """The documents of these keys, by key: those that are there and satisfy the filter."""

@@ -13,11 +13,11 @@ from typing import Any
 import sqlalchemy as sa
 from sqlalchemy import ColumnElement, Connection, Row, Select
 
-from ...domain.model import Caller
-from ..contract.search import Source, Unembedded
-from ..contract.store import Codec
-from .schema.tables import event_text, events, memories, sessions, vector_models
-from .vector_schema import event_vectors, vector_progress
+from ....domain.model import Caller
+from ...contract.search import Source, Unembedded
+from ...contract.store import Codec
+from ..schema.tables import event_text, events, memories, sessions, vector_models
+from .tables import event_vectors, vector_progress
 
 # Ids that one look passes at most, so that finding nothing among very many costs little at a time.
 _IDS_AT_ONCE = 8192

@@ -10,15 +10,15 @@ import numpy as np
 import sqlalchemy as sa
 from sqlalchemy import ColumnElement, Connection, Row, Select, Table
 
-from ...domain.memories import MemoryScope
-from ...domain.model import SessionRef
-from ..contract.search import Embedded, Floats, check_dimension, check_vectors
-from ..contract.store import AppScope, EventScope
-from .log.rows import require
-from .memory_rows import marker_of
-from .schema.tables import event_text, events, memories, memory_vectors, sessions, vector_models
-from .vector_queue import present_model
-from .vector_schema import event_vectors
+from ....domain.memories import MemoryScope
+from ....domain.model import SessionRef
+from ...contract.search import Embedded, Floats, check_dimension, check_vectors
+from ...contract.store import AppScope, EventScope
+from ..log.rows import require
+from ..memories.rows import marker_of
+from ..schema.tables import event_text, events, memories, memory_vectors, sessions, vector_models
+from .queue import present_model
+from .tables import event_vectors
 
 
 def marker(*names: str) -> int:

@@ -14,14 +14,14 @@ import sqlalchemy as sa
 from sqlalchemy import BindParameter, Connection, Row
 from sqlalchemy.sql import ColumnElement
 
-from ...domain.filters import EventFilter
-from . import vector_upkeep
-from .log.conditions import Conditions, parameter, text_conditions
-from .schema.tables import DERIVED, changes, derived, event_text, event_words, events, feed_floor, index_progress
-from .word_index import Fts5Words, PgWords, WordIndex, WordRow
+from ....domain.filters import EventFilter
+from ..log.conditions import Conditions, parameter, text_conditions
+from ..schema.tables import DERIVED, changes, derived, event_text, event_words, events, feed_floor, index_progress
+from ..vectors import maintenance
+from .term_index import Fts5Words, PgWords, WordIndex, WordRow
 
 if TYPE_CHECKING:
-    from .engine.base import Engine
+    from ..engine.base import Engine
 
 # Made anew when this changes.
 VERSION = 4
@@ -63,7 +63,7 @@ class TextIndex(Protocol):
 def _prepare_tables(connection: Connection, engine: Engine, words_version: int) -> bool:
     """Whether they had to be made anew: made by another version, or beside another log than this."""
     derived.create_all(connection)
-    vector_upkeep.prepare(connection)
+    maintenance.prepare(connection)
     columns = {column["name"] for column in sa.inspect(connection).get_columns(index_progress.name, schema=_schema(connection))}
     if columns == set(index_progress.c.keys()):
         at = connection.execute(sa.select(index_progress)).one_or_none()
@@ -76,7 +76,7 @@ def _prepare_tables(connection: Connection, engine: Engine, words_version: int) 
         connection.execute(table.delete())
     start = _start(connection, engine) | {"version": VERSION, "words_version": words_version}
     connection.execute(index_progress.insert(), start)
-    vector_upkeep.keep_known(connection, start["fill"], None)
+    maintenance.keep_known(connection, start["fill"], None)
     return True
 
 

@@ -20,15 +20,15 @@ from sqlalchemy import Connection
 from sqlalchemy.dialects.postgresql import insert
 from sqlalchemy.sql import ColumnElement
 
-from ...domain.memories import MemoryScope
-from ..contract.search import Floats, Source
-from ..contract.store import EventScope, UserScope
+from ....domain.memories import MemoryScope
+from ...contract.search import Floats, Source
+from ...contract.store import EventScope, UserScope
+from ..engine.base import Engine
+from ..memories.rows import marker_of
 from . import pgvector_hnsw
-from .engine.base import Engine
-from .memory_rows import marker_of
 from .pgvector_hnsw import Part
-from .pgvector_schema import COPIES, MOST_DIMENSIONS, STORED, as_indexed, copies, given, parameter
-from .vector_units import inside, marker, place_of
+from .pgvector_tables import COPIES, MOST_DIMENSIONS, STORED, as_indexed, copies, given, parameter
+from .vector_queries import inside, marker, place_of
 
 _log = logging.getLogger(__name__)
 

@@ -17,13 +17,13 @@ from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 from sqlalchemy import Connection
 
-from ...domain.search import FIELDS, Field, Words
-from ..contract.store import AppScope, UserScope
-from ..contract.terms import as_text
+from ....domain.search import FIELDS, Field, Words
+from ...contract.store import AppScope, UserScope
+from ...contract.terms import as_text
 
 if TYPE_CHECKING:
-    from .engine.base import Engine
-from .schema.tables import DERIVED
+    from ..engine.base import Engine
+from ..schema.tables import DERIVED
 
 # Of ASCII only these, or the engines would part or fold terms, or mind what they quote; and none so long that one is cut.
 _PLAIN = re.compile(r"[a-z0-9\u0080-\U0010ffff]{1,64}")

@@ -9,10 +9,10 @@ import sqlalchemy as sa
 from sqlalchemy import Connection, Row
 from sqlalchemy.sql import ColumnElement
 
-from ...domain.memories import Memory, MemoryDraft, MemoryFilter, MemoryScope, top_values
-from ..contract.store import UserScope
-from .schema.tables import memories
-from .word_index import scope_marker
+from ....domain.memories import Memory, MemoryDraft, MemoryFilter, MemoryScope, top_values
+from ...contract.store import UserScope
+from ..schema.tables import memories
+from ..search.term_index import scope_marker
 
 T = TypeVar("T")
 

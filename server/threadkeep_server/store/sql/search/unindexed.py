@@ -8,11 +8,11 @@ from typing import Any
 import sqlalchemy as sa
 from sqlalchemy.sql import ColumnElement, Select
 
-from .engine.base import Engine
-from .engine.statements import Record
+from ..engine.base import Engine
+from ..engine.statements import Record
+from ..log.scan import Scanner
+from ..schema.tables import ADDING, changes, index_progress
 from .indexer import added_by, beyond, unfilled
-from .log.scan import Scanner
-from .schema.tables import ADDING, changes, index_progress
 
 Part = int | None
 """Of the tail: what changes of this kind added, or (None) what was there when the index was begun."""

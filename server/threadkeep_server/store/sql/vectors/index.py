@@ -7,9 +7,9 @@ from typing import Protocol
 
 from sqlalchemy import Connection
 
-from ...domain.memories import MemoryScope
-from ..contract.search import Floats, Source
-from ..contract.store import EventScope
+from ....domain.memories import MemoryScope
+from ...contract.search import Floats, Source
+from ...contract.store import EventScope
 
 
 class VectorIndex(Protocol):

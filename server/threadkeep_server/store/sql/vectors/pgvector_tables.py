@@ -12,9 +12,9 @@ from sqlalchemy.dialects.postgresql import ARRAY, REAL
 from sqlalchemy.sql import ColumnElement
 from sqlalchemy.types import UserDefinedType
 
-from ..contract.search import Floats, Source
-from .schema.tables import memory_vectors
-from .vector_schema import event_vectors
+from ...contract.search import Floats, Source
+from ..schema.tables import memory_vectors
+from .tables import event_vectors
 
 copies = MetaData()
 

@@ -7,15 +7,15 @@ from typing import TypeVar
 
 from sqlalchemy import Connection
 
-from ...domain.memories import MemoryScope
-from ...domain.model import Caller
-from ..contract.search import Embedded, Floats, Source, Unembedded
-from ..contract.store import EventScope
-from . import vector_queue, vector_units
-from .engine.base import Unit
-from .engine.unit_runner import Running, explained
-from .schema import versions
-from .vector_index import VectorIndex
+from ....domain.memories import MemoryScope
+from ....domain.model import Caller
+from ...contract.search import Embedded, Floats, Source, Unembedded
+from ...contract.store import EventScope
+from ..engine.base import Unit
+from ..engine.unit_runner import Running, explained
+from ..schema import versions
+from . import queue, vector_queries
+from .index import VectorIndex
 
 T = TypeVar("T")
 
@@ -33,19 +33,19 @@ class SqlVectors(Running):
             await self._nearest.run()
 
     async def vector_model(self, name: str, dimension: int) -> int:
-        unit = versions.alone(self._engine, lambda connection: vector_units.declare(connection, name, dimension))
+        unit = versions.alone(self._engine, lambda connection: vector_queries.declare(connection, name, dimension))
         return await self._write(unit)
 
     async def unembedded(self, source: Source, model: int, limit: int) -> Sequence[Unembedded]:
         if source is Source.MEMORIES:
-            return await self._read(lambda connection: vector_queue.next_memories(connection, model, limit), snapshot=True)
+            return await self._read(lambda connection: queue.next_memories(connection, model, limit), snapshot=True)
         while True:
-            found = await self._index_unit(lambda connection: vector_queue.next_events(connection, self._codec, model, limit))
+            found = await self._index_unit(lambda connection: queue.next_events(connection, self._codec, model, limit))
             if found is not None:
                 return found
 
     async def put_embeddings(self, source: Source, model: int, keys: Sequence[int], vectors: Floats | None) -> int:
-        put = vector_units.put_events if source is Source.EVENTS else vector_units.put_memories
+        put = vector_queries.put_events if source is Source.EVENTS else vector_queries.put_memories
 
         def unit(connection: Connection) -> int:
             stored = put(connection, model, keys, vectors)
@@ -57,16 +57,16 @@ class SqlVectors(Running):
         return await (self._index_unit(unit) if source is Source.EVENTS else self._write(unit))
 
     async def waiting_for(self, name: str, sources: Sequence[Source], whose: Caller | None = None) -> int:
-        return await self._read(lambda connection: vector_queue.count_lacking(connection, name, sources, whose), snapshot=True)
+        return await self._read(lambda connection: queue.count_lacking(connection, name, sources, whose), snapshot=True)
 
     async def event_vectors(self, tenant: str, scope: EventScope, model: int, after: int, limit: int) -> Embedded:
         return await self._read(
-            lambda connection: vector_units.read_events(connection, tenant, scope, model, after, limit), snapshot=True
+            lambda connection: vector_queries.read_events(connection, tenant, scope, model, after, limit), snapshot=True
         )
 
     async def memory_vectors(self, tenant: str, scope: MemoryScope, model: int, after: int, limit: int) -> Embedded:
         return await self._read(
-            lambda connection: vector_units.read_memories(connection, tenant, scope, model, after, limit), snapshot=True
+            lambda connection: vector_queries.read_memories(connection, tenant, scope, model, after, limit), snapshot=True
         )
 
     async def nearest(

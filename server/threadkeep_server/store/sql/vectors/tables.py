@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from sqlalchemy import BigInteger, Column, Index, Integer, LargeBinary, SmallInteger, Table
 
-from .schema.tables import derived
+from ..schema.tables import derived
 
 # One row for each event that has been embedded, by its row id. `vector` is float32, little-endian; NULL: there was no text.
 # `scope` and `app` stand for (tenant, user) and (tenant, app): see vector_units.marker. `session` and `time` are the event's,

@@ -17,11 +17,10 @@ from typing import Any
 import sqlalchemy as sa
 from sqlalchemy import ColumnElement, Connection, Row, Select
 
-from ...domain.text import fold
-from ..contract.store import Codec
-from . import vector_upkeep
-from .engine.base import Engine
-from .schema.tables import (
+from ....domain.text import fold
+from ...contract.store import Codec
+from ..engine.base import Engine
+from ..schema.tables import (
     ADDING,
     APPENDED,
     COMPACTED,
@@ -36,8 +35,9 @@ from .schema.tables import (
     index_progress,
     sessions,
 )
+from ..vectors import maintenance
+from .term_index import WordRow, markers, words_text
 from .text_index import TextIndex, TextRow, scope_of
-from .word_index import WordRow, markers, words_text
 
 _log = logging.getLogger(__name__)
 
@@ -119,7 +119,7 @@ class Indexer:
         found = connection.execute(ids).all()
         self._derive(connection, found)
         reached = found[-1].id if len(found) == most else at.fill
-        vector_upkeep.keep_known(connection, at.filled, reached)
+        maintenance.keep_known(connection, at.filled, reached)
         connection.execute(index_progress.update().values(filled=reached))
         return _Step(len(found), False)
 
@@ -168,7 +168,7 @@ class Indexer:
         found = sorted(found, key=lambda row: row.id)
         texts, words = self._engine.aside(lambda: self._derived(found))
         self._index.add(connection, texts, words)
-        vector_upkeep.indexed(connection, found[0].id)
+        maintenance.indexed(connection, found[0].id)
 
     def _derived(self, found: Sequence[Row[Any]]) -> tuple[list[TextRow], list[WordRow]]:
         texts = [(row.id, scope_of(row.tenant, row.user_id), fold(self._codec.text(row.body))) for row in found]
@@ -188,7 +188,7 @@ class Indexer:
             texts: list[TextRow] = [(row.id, row.scope, row.text) for row in gone]
             words = [WordRow(row.id, row.markers, row.words) for row in gone if row.words is not None]
             self._index.remove(connection, texts, words)
-        vector_upkeep.deleted(connection, change.first, change.last)
+        maintenance.deleted(connection, change.first, change.last)
 
 
 def _texts() -> Select[Any]:

@@ -1,0 +1,1 @@
+"""Search in SQL: indexes of terms and substrings, and the indexer."""

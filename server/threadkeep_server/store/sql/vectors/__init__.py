@@ -1,0 +1,1 @@
+"""Embeddings in SQL, and pgvector."""
