@@ -24,7 +24,7 @@ POLICY = pb.CompactionPolicy(
 def leases_of(seconds: float) -> str:
     """For a server whose leases are short: a dead server's lease is waited for."""
     return (
-        "from threadkeep_server.service import auto_compaction\n"
+        "from threadkeep_server.service.compaction import auto_compaction\n"
         f"auto_compaction._LEASE_S, auto_compaction._LEASE_EXTENDED_S = {seconds}, {seconds / 3}\n"
         "auto_compaction._LEASED_DELAY_S = 0.1\n"
     )

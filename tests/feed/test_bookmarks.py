@@ -170,7 +170,7 @@ class TestLargeChanges:
 def forgetting(cut: int) -> str:
     """For a server that forgets what is older than this time, and looks often."""
     return (
-        "from threadkeep_server.service.feed_care import FeedCare\n"
+        "from threadkeep_server.service.feed.feed_retention import FeedCare\n"
         "init = FeedCare.__init__\n"
         "def patched(self, store, clock, *, retention):\n"
         f"    init(self, store, lambda: {cut} + retention, retention=retention, interval=0.05)\n"
@@ -179,7 +179,7 @@ def forgetting(cut: int) -> str:
 
 
 RECENT = (
-    "from threadkeep_server.service.feed_care import FeedCare\n"
+    "from threadkeep_server.service.feed.feed_retention import FeedCare\n"
     "from threadkeep_server.feed.tail import Tail\n"
     "FeedCare.__init__.__kwdefaults__['interval'] = 0.05\n"
     f"Tail.__init__.__kwdefaults__['kept_bytes'] = {2 * MIB}\n"

@@ -40,7 +40,7 @@ from threadkeep_server.domain.filters import Authors, AuthorStep
 from threadkeep_server.domain.model import NO_COUNTERS, EventDraft, Role, SessionRef, Usage, WindowEvent
 from threadkeep_server.domain.text import estimate_tokens
 from threadkeep_server.providers.summarizers.base import Summary
-from threadkeep_server.service.compactor import Compactor, Job
+from threadkeep_server.service.compaction.compaction_runner import Compactor, Job
 from threadkeep_server.store.contract.compaction import WindowRead
 from threadkeep_server.store.contract.store import Store
 from threadkeep_server.store.inmemory import MemoryStore

@@ -19,10 +19,10 @@ from ..providers.summarizers.base import Summarizer
 from ..providers.summarizers.factory import open_summarizer
 from ..providers.summarizers.options import SummarizerOptions
 from ..providers.tokenizers import TokenCounter, token_counter
-from ..service.auto_compaction import AutoCompactor
-from ..service.compaction import CompactionService
-from ..service.compactor import Compactor
-from ..service.policies import PolicyBook, PolicyService
+from ..service.compaction.auto_compaction import AutoCompactor
+from ..service.compaction.compaction_runner import Compactor
+from ..service.compaction.policies import PolicyBook, PolicyService
+from ..service.compaction.requests import CompactionService
 from ..store.contract.store import Codec, Store
 from ..transport.compose import EventComposer
 from ..transport.convert_event import DraftMaker

@@ -14,9 +14,9 @@ from threadkeep.messages import new_event_id
 from ..config.settings import Settings
 from ..domain.model import SECOND_NS
 from ..feed.tail import Tail
-from ..service.consumers import ConsumerService
-from ..service.feed_care import FeedCare
-from ..service.subscriptions import Quota, SubscriptionService
+from ..service.feed.consumers import ConsumerService
+from ..service.feed.feed_retention import FeedCare
+from ..service.feed.subscriptions import Quota, SubscriptionService
 from ..store.contract.store import Store
 from ..transport.auth import DEFAULT_TENANT
 from ..transport.metrics import Sources

@@ -7,8 +7,8 @@ from dataclasses import dataclass, replace
 from ..domain.errors import PermissionDenied
 from ..domain.model import Caller
 from ..store.contract.store import Store, StoreInfo
-from .embedding import EmbeddingWorker
-from .waiting import WaitingCounts
+from .search.embedding import EmbeddingWorker
+from .search.embedding_backlog import WaitingCounts
 
 
 @dataclass(frozen=True, slots=True)

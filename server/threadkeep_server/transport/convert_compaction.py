@@ -10,8 +10,8 @@ from threadkeep.v1 import compaction_pb2, compaction_service_pb2, event_pb2
 from ..domain import validation
 from ..domain.errors import BatchTooLarge, EventIdConflict, EventTooLarge, InvalidField
 from ..domain.model import Compaction, EventDraft
-from ..service.compaction import Application, Replacement
-from ..service.compactor import Prepared
+from ..service.compaction.compaction_runner import Prepared
+from ..service.compaction.requests import Application, Replacement
 from ..store.contract.compaction import Placed, PolicyKey, PolicyScope
 from .convert import counters_to, ref_of, ref_to, set_time, usage_to
 from .convert_event import DraftMaker, drafts_of

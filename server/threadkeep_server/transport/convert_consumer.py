@@ -17,7 +17,7 @@ from ..domain.filters import EventFilter
 from ..domain.model import SECOND_NS
 from ..feed.membership import Told
 from ..feed.partitions import Delivery
-from ..service.consumers import Join, ParkedPage, Standing
+from ..service.feed.consumers import Join, ParkedPage, Standing
 from ..store.contract.consumers import Consumer, Parked
 from .convert import filter_of, set_time
 from .convert_feed import followed_filter_of, scope_of

@@ -9,7 +9,7 @@ from ..domain import validation
 from ..domain.errors import InvalidField, InvalidResumeToken
 from ..domain.feed import FeedScope
 from ..domain.filters import EventFilter
-from ..service.subscriptions import Start
+from ..service.feed.subscriptions import Start
 from .convert import filter_of
 
 MAX_FILTER_BYTES = 128 << 10

@@ -11,7 +11,7 @@ from ..domain import validation
 from ..domain.errors import BatchTooLarge, EventTooLarge, InvalidField
 from ..domain.memories import Forget, Memory, MemoryDraft, MemoryFilter, MemoryScope
 from ..domain.search import SearchMode
-from ..service.memory import FoundMemory, MemoryQuery, Remembering
+from ..service.memory.memories import FoundMemory, MemoryQuery, Remembering
 from .codec import message_text
 from .convert import role_of, set_time, time_of
 from .convert_event import check_nesting

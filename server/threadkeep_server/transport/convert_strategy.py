@@ -15,7 +15,7 @@ from ..compaction.strategies.trim_tool_results import TrimToolResults
 from ..compaction.strategies.turn_window import TurnWindow
 from ..compaction.triggers import MAX_DEPTH, AllOf, AnyOf, ByteSize, EventCount, TokenCount, Trigger, TurnCount
 from ..domain.errors import InvalidField
-from ..service.policies import Policy
+from ..service.compaction.policies import Policy
 from .json_codec import from_json
 
 _MAX_PROMPT_CHARACTERS = 32_768

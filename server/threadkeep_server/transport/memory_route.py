@@ -9,7 +9,7 @@ from urllib.parse import unquote
 from ..domain import validation
 from ..domain.errors import InvalidField, ThreadkeepError
 from ..domain.model import SessionRef
-from ..service.memory import MemoryService
+from ..service.memory.memories import MemoryService
 from .auth import Authenticator
 from .connect_adapter import Receive, Scope, Send
 from .errors import as_domain_error

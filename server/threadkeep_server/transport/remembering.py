@@ -8,7 +8,7 @@ from threadkeep.v1 import event_pb2, message_pb2
 
 from ..domain.model import ROLES, SECOND_NS
 from ..domain.search import Texts
-from ..service.memory import RememberedEvent, ShownEvent
+from ..service.memory.memories import RememberedEvent, ShownEvent
 from .codec import message_texts
 
 

@@ -10,9 +10,9 @@ from collections.abc import Sequence
 from threadkeep.v1 import event_service_pb2, recall_pb2, recall_service_pb2
 
 from ..domain.model import SessionRef, StoredEvent
-from ..service.ranked import RankedHit, RankedPage
-from ..service.recall import LiteralPage
-from ..service.searches import Highlights
+from ..service.search.literal_search import LiteralPage
+from ..service.search.ranked_search import RankedHit, RankedPage
+from ..service.search.search_pipeline import Highlights
 from ..store.contract.compaction import ContextPage
 from ..store.contract.store import EventPage
 from .codec import published

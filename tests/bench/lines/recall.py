@@ -19,10 +19,10 @@ from threadkeep_server.domain.filters import ALL
 from threadkeep_server.providers.embedders.base import Vectors
 from threadkeep_server.providers.embedders.hashing import HashingEmbedder
 from threadkeep_server.search.vectors import VectorCache, normalised, top
-from threadkeep_server.service.matrices import Matrices
-from threadkeep_server.service.semantic import VectorSearch
-from threadkeep_server.service.vector_model import VectorModel
-from threadkeep_server.service.waiting import WaitingCounts
+from threadkeep_server.service.search.embedding_backlog import WaitingCounts
+from threadkeep_server.service.search.vector_cache import Matrices
+from threadkeep_server.service.search.vector_model import VectorModel
+from threadkeep_server.service.search.vector_search import VectorSearch
 from threadkeep_server.store.contract.search import Embedded
 from threadkeep_server.store.contract.store import Store, UserScope
 

@@ -10,7 +10,7 @@ from typing import Any
 from tests.support.sessions import append
 from tests.unit.service.bench import CALLER, Bench, key, log
 from threadkeep_server.domain.model import SessionRef
-from threadkeep_server.service.auto_compaction import AutoCompactor
+from threadkeep_server.service.compaction.auto_compaction import AutoCompactor
 from threadkeep_server.store.contract.compaction import PolicyScope
 
 SERVER = key(PolicyScope.SERVER)

@@ -15,9 +15,9 @@ from threadkeep_server.compaction.strategies.recursive_summary import RecursiveS
 from threadkeep_server.domain.model import Caller, EventDraft, Role, Session, SessionRef, Usage
 from threadkeep_server.domain.text import estimate_tokens
 from threadkeep_server.providers.summarizers.base import SummarizerFailed, Summary
-from threadkeep_server.service.compaction import Application, Applied, CompactionService, Replacement, Run
-from threadkeep_server.service.compactor import Compactor, Outcome
-from threadkeep_server.service.policies import PolicyBook, PolicyService
+from threadkeep_server.service.compaction.compaction_runner import Compactor, Outcome
+from threadkeep_server.service.compaction.policies import PolicyBook, PolicyService
+from threadkeep_server.service.compaction.requests import Application, Applied, CompactionService, Replacement, Run
 from threadkeep_server.store.contract.compaction import PolicyKey, PolicyScope
 from threadkeep_server.store.contract.store import EventQuery
 from threadkeep_server.store.inmemory import MemoryStore

@@ -20,8 +20,8 @@ from threadkeep_server.domain.model import SECOND_NS, Caller
 from threadkeep_server.feed.ledger import Pace
 from threadkeep_server.feed.membership import Membership, Told
 from threadkeep_server.feed.partitions import Delivery
-from threadkeep_server.service.consumers import ConsumerService, Join
-from threadkeep_server.service.subscriptions import Quota
+from threadkeep_server.service.feed.consumers import ConsumerService, Join
+from threadkeep_server.service.feed.subscriptions import Quota
 from threadkeep_server.store.contract.consumers import Parked
 from threadkeep_server.store.inmemory import MemoryStore
 

@@ -14,8 +14,8 @@ from tests.unit.service.recalling import ANYONE, SCOPE
 from threadkeep_server.domain.memories import MemoryFilter
 from threadkeep_server.domain.model import SECOND_NS, SessionRef
 from threadkeep_server.domain.validation import Limits
-from threadkeep_server.service.ingestion import AutoIngestion
-from threadkeep_server.service.memory import TEXT_ONLY, Ingested, MemoryService, Remembering
+from threadkeep_server.service.memory.ingestion import AutoIngestion
+from threadkeep_server.service.memory.memories import TEXT_ONLY, Ingested, MemoryService, Remembering
 from threadkeep_server.service.sessions import SessionService
 from threadkeep_server.store.inmemory import MemoryStore
 from threadkeep_server.transport.remembering import WireReader

@@ -18,15 +18,15 @@ from threadkeep_server.domain.search import SearchMode
 from threadkeep_server.domain.validation import Limits
 from threadkeep_server.providers.embedders.base import EmbedFailed, Vectors
 from threadkeep_server.search.vectors import VectorCache, normalised
-from threadkeep_server.service.embedding import EmbeddingWorker
-from threadkeep_server.service.matrices import Matrices
-from threadkeep_server.service.memory import FoundMemories, MemoryQuery, MemoryService
-from threadkeep_server.service.ranked import RankedPage, RankedQuery, RankedSearch
-from threadkeep_server.service.recall import RecallService
-from threadkeep_server.service.semantic import VectorSearch
-from threadkeep_server.service.tools import RecallTools
-from threadkeep_server.service.vector_model import VectorModel
-from threadkeep_server.service.waiting import WaitingCounts
+from threadkeep_server.service.memory.memories import FoundMemories, MemoryQuery, MemoryService
+from threadkeep_server.service.search.embedding import EmbeddingWorker
+from threadkeep_server.service.search.embedding_backlog import WaitingCounts
+from threadkeep_server.service.search.literal_search import RecallService
+from threadkeep_server.service.search.ranked_search import RankedPage, RankedQuery, RankedSearch
+from threadkeep_server.service.search.vector_cache import Matrices
+from threadkeep_server.service.search.vector_model import VectorModel
+from threadkeep_server.service.search.vector_search import VectorSearch
+from threadkeep_server.service.tools.tools import RecallTools
 from threadkeep_server.store.contract.search import Source
 from threadkeep_server.store.contract.store import Appended, Store
 from threadkeep_server.store.inmemory import MemoryStore

@@ -10,9 +10,9 @@ from tests.support.codec import CODEC
 from tests.unit.service.recalling import Recalling
 from threadkeep_server.domain.search import ALL_FIELDS, Texts
 from threadkeep_server.search.ranking.scoring import rank
-from threadkeep_server.service import searches
-from threadkeep_server.service.aside import aside
-from threadkeep_server.service.searches import marked_all
+from threadkeep_server.service.run_in_thread import aside
+from threadkeep_server.service.search import search_pipeline
+from threadkeep_server.service.search.search_pipeline import marked_all
 
 
 @pytest.mark.parametrize(("size", "inline"), [(0, True), (10, True), (11, False)])
@@ -45,7 +45,7 @@ async def test_highlights_of_long_texts_are_found_in_a_thread(monkeypatch: pytes
         return CODEC.texts(body)
 
     assert await marked_all(texts, bodies, ALL_FIELDS, ["car"]) == few
-    monkeypatch.setattr(searches, "_MOST_BYTES_AT_ONCE", 1)
+    monkeypatch.setattr(search_pipeline, "_MOST_BYTES_AT_ONCE", 1)
     assert await marked_all(texts, bodies, ALL_FIELDS, ["car"]) == few
     assert inside == [True, True, False, False]
 
@@ -60,8 +60,8 @@ async def test_long_candidates_are_ranked_in_a_thread(monkeypatch: pytest.Monkey
         inside.append(threading.current_thread() is threading.main_thread())
         return rank(*args)  # type: ignore[arg-type]
 
-    monkeypatch.setattr(searches, "rank", noted)
-    monkeypatch.setattr(searches, "_MOST_WORDS_AT_ONCE", 1)
+    monkeypatch.setattr(search_pipeline, "rank", noted)
+    monkeypatch.setattr(search_pipeline, "_MOST_WORDS_AT_ONCE", 1)
     assert [hit.score for hit in (await recalling.find("car boat")).hits] == few
     assert inside
     assert not any(inside)

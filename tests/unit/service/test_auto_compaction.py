@@ -12,7 +12,7 @@ from tests.support.sessions import TENANT, append, ref
 from tests.unit.service.background import SERVER, background
 from tests.unit.service.bench import CALLER, Bench, key, log
 from threadkeep_server.domain.model import SECOND_NS, Caller, SessionRef
-from threadkeep_server.service import auto_compaction
+from threadkeep_server.service.compaction import auto_compaction
 from threadkeep_server.store.contract.compaction import PolicyScope
 from threadkeep_server.transport.convert_strategy import policy_from_json
 

@@ -11,7 +11,7 @@ from threadkeep_server.domain.errors import (
     SessionNotFound,
 )
 from threadkeep_server.domain.model import NO_USAGE
-from threadkeep_server.service.compaction import Application
+from threadkeep_server.service.compaction.requests import Application
 
 FOUR = "U1 A1 U2 A2"
 

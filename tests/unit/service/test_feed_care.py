@@ -13,7 +13,7 @@ import pytest
 from tests.support.clock import NOW, Clock
 from threadkeep_server.domain.errors import StoreUnavailable
 from threadkeep_server.domain.model import SECOND_NS
-from threadkeep_server.service.feed_care import FeedCare
+from threadkeep_server.service.feed.feed_retention import FeedCare
 from threadkeep_server.store.contract.feed import FeedStore
 
 HOUR = 3600 * SECOND_NS

@@ -6,7 +6,7 @@ import pytest
 
 from tests.unit.service.recalling import Meanings, Recalling, said
 from threadkeep_server.domain.search import SearchMode
-from threadkeep_server.service.ranked import Grouping
+from threadkeep_server.service.search.ranked_search import Grouping
 
 
 @pytest.mark.parametrize("mode", [SearchMode.RANKED, SearchMode.HYBRID])

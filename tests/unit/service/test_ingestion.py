@@ -12,7 +12,7 @@ from tests.support.simulated import clock, simulate
 from tests.unit.service.ingesting import Server
 from threadkeep_server.domain.errors import StoreUnavailable
 from threadkeep_server.domain.model import SECOND_NS
-from threadkeep_server.service.ingestion import MOST_ATTEMPTS
+from threadkeep_server.service.memory.ingestion import MOST_ATTEMPTS
 
 MINUTE_NS = 60 * SECOND_NS
 

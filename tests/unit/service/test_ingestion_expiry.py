@@ -15,8 +15,8 @@ from tests.unit.service.recalling import ALICE, ANYONE
 from threadkeep_server.domain.errors import InvalidField, PermissionDenied, StoreUnavailable
 from threadkeep_server.domain.model import SECOND_NS, SessionChange, SessionRef
 from threadkeep_server.domain.validation import Limits
-from threadkeep_server.service.ingestion import MOST_ATTEMPTS, AutoIngestion
-from threadkeep_server.service.memory import TEXT_ONLY, Ingested, Remembering
+from threadkeep_server.service.memory.ingestion import MOST_ATTEMPTS, AutoIngestion
+from threadkeep_server.service.memory.memories import TEXT_ONLY, Ingested, Remembering
 from threadkeep_server.service.sessions import SessionService
 from threadkeep_server.store.contract.maintenance import Expired
 from threadkeep_server.transport.remembering import WireReader

@@ -16,8 +16,8 @@ from threadkeep_server.domain import errors
 from threadkeep_server.domain.memories import Forget, MemoryDraft, MemoryFilter, MemoryScope
 from threadkeep_server.domain.model import Caller, Role, Session, SessionRef
 from threadkeep_server.domain.validation import Limits
-from threadkeep_server.service import memory as service
-from threadkeep_server.service.memory import FoundMemories, Ingested, Remembering
+from threadkeep_server.service.memory import memories as service
+from threadkeep_server.service.memory.memories import FoundMemories, Ingested, Remembering
 
 # --- ingesting sessions
 

@@ -14,7 +14,7 @@ from threadkeep_server.domain.model import SECOND_NS
 from threadkeep_server.domain.search import Field, SearchMode, Span
 from threadkeep_server.domain.validation import Limits
 from threadkeep_server.providers.embedders.base import EmbedFailed
-from threadkeep_server.service.searches import Recency
+from threadkeep_server.service.search.search_pipeline import Recency
 
 
 @pytest.mark.parametrize("mode", SearchMode)

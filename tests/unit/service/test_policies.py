@@ -12,8 +12,8 @@ from tests.unit.service.bench import ALICE, CALLER, SLIDING_2, Bench, key
 from threadkeep.v1 import compaction_pb2
 from threadkeep_server.domain.errors import InvalidField, PermissionDenied, SessionNotFound, StoreUnavailable
 from threadkeep_server.domain.model import SECOND_NS, Caller, SessionRef
-from threadkeep_server.service import policies as module
-from threadkeep_server.service.policies import PolicyBook, PolicyService
+from threadkeep_server.service.compaction import policies as module
+from threadkeep_server.service.compaction.policies import PolicyBook, PolicyService
 from threadkeep_server.store.contract.compaction import PolicyKey, PolicyScope, StoredPolicy
 from threadkeep_server.transport.convert_strategy import policy_from_json, stored_policy
 

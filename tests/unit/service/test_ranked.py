@@ -24,9 +24,9 @@ from threadkeep_server.domain.validation import Limits
 from threadkeep_server.providers.embedders.base import EmbedFailed
 from threadkeep_server.search.query import Query
 from threadkeep_server.search.ranking.scoring import rank
-from threadkeep_server.service import searches
-from threadkeep_server.service.ranked import Grouping
-from threadkeep_server.service.searches import Recency
+from threadkeep_server.service.search import search_pipeline
+from threadkeep_server.service.search.ranked_search import Grouping
+from threadkeep_server.service.search.search_pipeline import Recency
 from threadkeep_server.store.contract.store import AppScope, SearchQuery, UserScope
 from threadkeep_server.transport.codec import message_text
 
@@ -275,7 +275,7 @@ async def test_long_candidates_are_ranked_beside_the_event_loop(
         threads.append(threading.get_ident())
         return rank(question, candidates)
 
-    monkeypatch.setattr(searches, "rank", watched)
+    monkeypatch.setattr(search_pipeline, "rank", watched)
     recalling = Recalling()
     await recalling.session("s1", *["boat " * words] * 6)
     assert len((await recalling.find("boat")).hits) == 6

@@ -20,9 +20,9 @@ from threadkeep_server.domain.memories import Forget, MemoryFilter
 from threadkeep_server.domain.model import Role, SessionRef
 from threadkeep_server.providers.embedders.base import EmbedFailed
 from threadkeep_server.search.vectors import VectorCache
-from threadkeep_server.service import matrices, semantic
-from threadkeep_server.service.matrices import Matrices
-from threadkeep_server.service.vector_model import VectorModel
+from threadkeep_server.service.search import vector_cache, vector_search
+from threadkeep_server.service.search.vector_cache import Matrices
+from threadkeep_server.service.search.vector_model import VectorModel
 from threadkeep_server.store.contract.search import Embedded, Source
 from threadkeep_server.store.contract.store import EventScope, UserScope
 from threadkeep_server.store.inmemory import MemoryStore
@@ -155,7 +155,7 @@ async def test_it_is_looked_deeper_while_a_filter_leaves_too_few() -> None:
 
 
 async def test_how_deep_it_is_looked_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(semantic, "_DEEPEST", 16)
+    monkeypatch.setattr(vector_search, "_DEEPEST", 16)
     recalling = Recalling(Meanings())
     await recalling.session("s1", *["car"] * 40, draft("my car, at last", role=Role.SYSTEM))
     await recalling.embed_all()
@@ -169,8 +169,8 @@ async def test_a_floor_ends_the_search() -> None:
 
 
 async def test_scopes_larger_than_the_cache_are_streamed_in_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(matrices, "BLOCK_ROWS", 3)
-    monkeypatch.setattr(semantic, "BLOCK_ROWS", 3)
+    monkeypatch.setattr(vector_cache, "BLOCK_ROWS", 3)
+    monkeypatch.setattr(vector_search, "BLOCK_ROWS", 3)
     large, small = Recalling(Meanings(), cache_bytes=1 << 20), Recalling(Meanings(), cache_bytes=room_for(4))
     for recalling in (large, small):
         await recalling.session("s1", *[f"car {'and ' * (number % 7)}{number}" for number in range(20)])
@@ -215,7 +215,7 @@ async def test_searches_at_once_of_one_scope_read_it_once() -> None:
 
 
 async def test_a_search_that_is_cut_off_leaves_no_part_of_a_scope_behind(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(matrices, "BLOCK_ROWS", 2)
+    monkeypatch.setattr(vector_cache, "BLOCK_ROWS", 2)
     recalling = await fleet()
     read = recalling.store.event_vectors
 
@@ -264,7 +264,7 @@ async def test_questions_are_embedded_once_and_as_questions() -> None:
         await near(recalling, "car")
         await near(recalling, "boat", ref("s1"))
     assert embedder.questions == ["car", "boat"]
-    await asyncio.gather(*(near(recalling, f"question {number}") for number in range(semantic._QUERIES_KEPT)))
+    await asyncio.gather(*(near(recalling, f"question {number}") for number in range(vector_search._QUERIES_KEPT)))
     await near(recalling, "car")
     assert embedder.questions.count("car") == 2
 
@@ -306,7 +306,7 @@ async def test_memories_are_searched_in_their_scope_with_their_filter() -> None:
 async def test_many_rows_are_compared_beside_the_event_loop(monkeypatch: pytest.MonkeyPatch) -> None:
     recalling = await fleet()
     few = await near(recalling, "car")
-    monkeypatch.setattr(semantic, "_MOST_AT_ONCE", 1)
+    monkeypatch.setattr(vector_search, "_MOST_AT_ONCE", 1)
     beside: list[object] = []
     to_thread = asyncio.to_thread
 
@@ -370,7 +370,7 @@ async def test_a_matrix_grows_to_the_same_whatever_the_order_of_arrival() -> Non
 async def test_a_scope_that_is_evicted_while_it_is_read_is_never_taken_for_a_part_of_it(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(matrices, "BLOCK_ROWS", 4)
+    monkeypatch.setattr(vector_cache, "BLOCK_ROWS", 4)
     cache = Matrices(VectorCache(room_for(12, 1)), Clock())
 
     def rows(keys: range) -> Embedded:

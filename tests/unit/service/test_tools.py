@@ -15,7 +15,7 @@ from tests.unit.service.recalling import ANYONE, SCOPE, Meanings, Recalling
 from threadkeep_server.domain import errors
 from threadkeep_server.domain.model import Role, SessionRef
 from threadkeep_server.providers.embedders.base import EmbedFailed
-from threadkeep_server.service.tools import MOST_TEXT
+from threadkeep_server.service.tools.tools import MOST_TEXT
 
 NAMES = ["load_memory", "preload_memory", "conversation_search", "cross_session_search"]
 

@@ -15,7 +15,7 @@ from tests.unit.service.test_tools import NAMES, result, wrong
 from threadkeep_server.domain import errors
 from threadkeep_server.domain.memories import Forget
 from threadkeep_server.domain.model import SECOND_NS, Role, SessionRef
-from threadkeep_server.service.tools import rfc3339
+from threadkeep_server.service.tools.tools import rfc3339
 
 # --- the log
 

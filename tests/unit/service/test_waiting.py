@@ -14,8 +14,8 @@ from tests.unit.service.recalling import ALICE, ANYONE, Meanings, Recalling
 from threadkeep_server.domain.errors import StoreUnavailable
 from threadkeep_server.domain.model import SECOND_NS, Caller
 from threadkeep_server.domain.search import SearchMode
-from threadkeep_server.service import waiting
-from threadkeep_server.service.waiting import WaitingCounts
+from threadkeep_server.service.search import embedding_backlog
+from threadkeep_server.service.search.embedding_backlog import WaitingCounts
 from threadkeep_server.store.contract.search import Source
 from threadkeep_server.store.inmemory import MemoryStore
 
@@ -139,7 +139,7 @@ async def test_a_count_that_began_before_does_not_replace_the_present_one() -> N
 
 
 async def test_no_more_counts_are_kept_than_a_bound(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(waiting, "_COUNTS_KEPT", 3)
+    monkeypatch.setattr(embedding_backlog, "_COUNTS_KEPT", 3)
     counted = Counted()
     for name in "abcda":
         await counted.counts.lately(Caller(TENANT, name), EVENTS)

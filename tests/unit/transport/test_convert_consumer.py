@@ -13,7 +13,7 @@ from threadkeep_server.domain.errors import InvalidField
 from threadkeep_server.domain.feed import Change, ChangeKind, Position
 from threadkeep_server.feed.membership import Told
 from threadkeep_server.feed.partitions import Delivery
-from threadkeep_server.service.consumers import ParkedPage
+from threadkeep_server.service.feed.consumers import ParkedPage
 from threadkeep_server.store.contract.consumers import Parked
 from threadkeep_server.transport.convert_consumer import (
     NAME_NUMBERS,

@@ -7,7 +7,7 @@ import pytest
 from threadkeep import SessionEvent, assistant, event, media, reasoning, tool_call, tool_result, tool_result_part, user
 from threadkeep.v1.message_pb2 import ChatMessage, Part, ToolResultPart
 from threadkeep_server.domain.model import SECOND_NS, Role
-from threadkeep_server.service.memory import RememberedEvent
+from threadkeep_server.service.memory.memories import RememberedEvent
 from threadkeep_server.transport.remembering import WireReader, searched_text
 
 READER = WireReader()

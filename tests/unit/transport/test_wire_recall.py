@@ -8,9 +8,9 @@ from threadkeep.v1 import recall_service_pb2 as pb
 from threadkeep.v1 import session_pb2
 from threadkeep_server.domain.model import SessionRef, StoredEvent
 from threadkeep_server.domain.search import Field, SearchMode, Span
-from threadkeep_server.service.ranked import RankedHit, RankedPage
-from threadkeep_server.service.recall import LiteralHit, LiteralPage
-from threadkeep_server.service.searches import Highlight
+from threadkeep_server.service.search.literal_search import LiteralHit, LiteralPage
+from threadkeep_server.service.search.ranked_search import RankedHit, RankedPage
+from threadkeep_server.service.search.search_pipeline import Highlight
 from threadkeep_server.store.contract.search import FoundEvent
 from threadkeep_server.transport.wire import literal_events_response, ranked_events_response
 

@@ -8,8 +8,8 @@ from threadkeep.v1 import compaction_service_pb2 as pb
 from ...domain import validation
 from ...domain.errors import VersionMismatch
 from ...domain.model import Caller
-from ...service.compaction import Applied, CompactionService, Run
-from ...service.policies import PolicyService
+from ...service.compaction.policies import PolicyService
+from ...service.compaction.requests import Applied, CompactionService, Run
 from ..convert import ref_of, set_time
 from ..convert_compaction import application_of, compaction_to, conflicts_named, key_of, plan_to, replacement_of, scope_to
 from ..convert_event import DraftMaker

@@ -12,7 +12,7 @@ from ...domain import validation
 from ...domain.errors import InvalidField
 from ...domain.model import Caller
 from ...feed.membership import Membership
-from ...service.consumers import ConsumerService, shown_id
+from ...service.feed.consumers import ConsumerService, shown_id
 from ..convert_consumer import (
     NAME_NUMBERS,
     RenderChange,

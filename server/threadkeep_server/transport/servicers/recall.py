@@ -12,8 +12,8 @@ from ...domain.filters import EventFilter
 from ...domain.model import Caller
 from ...domain.search import SearchMode, Understood
 from ...domain.text import fold
-from ...service.ranked import RankedSearch
-from ...service.recall import RecallService
+from ...service.search.literal_search import RecallService
+from ...service.search.ranked_search import RankedSearch
 from ...store.contract.store import SearchCursor, SearchQuery
 from ..convert import filter_of
 from ..convert_recall import check_substring, neighbors_of, ranked_query_of, scope_of, understood_as

@@ -8,7 +8,7 @@ from threadkeep.v1 import filter_pb2
 from threadkeep.v1 import subscription_service_pb2 as pb
 
 from ...domain.model import Caller
-from ...service.subscriptions import SubscriptionService
+from ...service.feed.subscriptions import SubscriptionService
 from ..convert import ref_of
 from ..convert_feed import followed_filter_of, scope_of, start_of
 from ..feed_renderer import FeedDialect

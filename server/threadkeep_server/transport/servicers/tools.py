@@ -7,7 +7,7 @@ from threadkeep.v1 import tool_service_pb2 as pb
 from ...domain import validation
 from ...domain.errors import InvalidField
 from ...domain.model import Caller
-from ...service.tools import RecallTools
+from ...service.tools.tools import RecallTools
 from ..convert_recall import tool_ref_of
 
 

@@ -9,16 +9,16 @@ from dataclasses import dataclass
 from itertools import islice
 from typing import NamedTuple
 
-from ..domain.errors import EmbedderFailed, EmbedderNotConfigured, InvalidField
-from ..domain.model import StoredEvent
-from ..domain.search import FIELDS, Candidates, Field, Scored, SearchMode, Span, Texts
-from ..providers.embedders.base import EmbedFailed
-from ..search.highlight import highlights, literal_highlights
-from ..search.query import Query
-from ..search.ranking.fusion import fuse
-from ..search.ranking.relevance import answering
-from ..search.ranking.scoring import rank
-from .aside import aside
+from ...domain.errors import EmbedderFailed, EmbedderNotConfigured, InvalidField
+from ...domain.model import StoredEvent
+from ...domain.search import FIELDS, Candidates, Field, Scored, SearchMode, Span, Texts
+from ...providers.embedders.base import EmbedFailed
+from ...search.highlight import highlights, literal_highlights
+from ...search.query import Query
+from ...search.ranking.fusion import fuse
+from ...search.ranking.relevance import answering
+from ...search.ranking.scoring import rank
+from ..run_in_thread import aside
 
 _log = logging.getLogger(__name__)
 

@@ -6,7 +6,7 @@ import asyncio
 import logging
 from collections.abc import Callable
 
-from ..store.contract.feed import FeedStore
+from ...store.contract.feed import FeedStore
 
 _log = logging.getLogger(__name__)
 

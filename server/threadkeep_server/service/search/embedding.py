@@ -11,9 +11,9 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from ..providers.embedders.base import EmbedFailed, Vectors
-from ..store.contract.search import Source, Unembedded
-from ..store.contract.store import Store
+from ...providers.embedders.base import EmbedFailed, Vectors
+from ...store.contract.search import Source, Unembedded
+from ...store.contract.store import Store
 from .vector_model import PROBE, VectorModel
 
 _log = logging.getLogger(__name__)

@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from ..domain.errors import InvalidField
-from ..domain.model import Caller, SessionRef, StoredEvent
-from ..domain.search import Field
-from ..domain.validation import Limits
-from ..store.contract.search import beside
-from ..store.contract.store import SearchCursor, SearchHit, SearchQuery, Store
-from .access import own_scope
-from .searches import Events, Highlights, TextsOf, check_neighbors, fitting, marked_literally
+from ...domain.errors import InvalidField
+from ...domain.model import Caller, SessionRef, StoredEvent
+from ...domain.search import Field
+from ...domain.validation import Limits
+from ...store.contract.search import beside
+from ...store.contract.store import SearchCursor, SearchHit, SearchQuery, Store
+from ..access import own_scope
+from .search_pipeline import Events, Highlights, TextsOf, check_neighbors, fitting, marked_literally
 
 _LOADED_AT_ONCE = 32
 

@@ -11,18 +11,18 @@ from typing import NamedTuple, TypeVar
 
 import numpy as np
 
-from ..domain.filters import EventFilter
-from ..domain.memories import Memory, MemoryFilter, MemoryScope
-from ..domain.model import Caller, SessionRef
-from ..domain.search import SearchMode
-from ..providers.embedders.base import Vectors
-from ..search.vectors import BestRows, top
-from ..store.contract.search import FoundEvent, Source
-from ..store.contract.store import EventScope, Store
-from .aside import aside
-from .matrices import BLOCK_ROWS, Matrices, Read
+from ...domain.filters import EventFilter
+from ...domain.memories import Memory, MemoryFilter, MemoryScope
+from ...domain.model import Caller, SessionRef
+from ...domain.search import SearchMode
+from ...providers.embedders.base import Vectors
+from ...search.vectors import BestRows, top
+from ...store.contract.search import FoundEvent, Source
+from ...store.contract.store import EventScope, Store
+from ..run_in_thread import aside
+from .embedding_backlog import WaitingCounts
+from .vector_cache import BLOCK_ROWS, Matrices, Read
 from .vector_model import VectorModel
-from .waiting import WaitingCounts
 
 _DEEPEST = 16_384
 _DEEPER = 8

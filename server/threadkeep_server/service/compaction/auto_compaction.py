@@ -13,10 +13,10 @@ from collections import OrderedDict
 from collections.abc import Callable
 from typing import NamedTuple, TypeVar
 
-from ..domain.errors import AmbiguousSession, SessionNotFound, ThreadkeepError
-from ..domain.model import SECOND_NS, Counters, Session, SessionRef
-from ..store.contract.store import Appended, AppendRequest, Store
-from .compactor import Compactor, Job
+from ...domain.errors import AmbiguousSession, SessionNotFound, ThreadkeepError
+from ...domain.model import SECOND_NS, Counters, Session, SessionRef
+from ...store.contract.store import Appended, AppendRequest, Store
+from .compaction_runner import Compactor, Job
 from .policies import Policy, PolicyBook
 
 _log = logging.getLogger(__name__)

@@ -11,15 +11,15 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
-from ..compaction.plan import Count, NewEvent, Plan, Strategy, SummaryRejected, SummaryRequest, Window, complete
-from ..compaction.triggers import Trigger
-from ..domain.errors import SummarizerFailed, SummarizerNotConfigured, VersionMismatch
-from ..domain.model import NO_COUNTERS, NO_USAGE, Compaction, Counters, EventDraft, Session, SessionRef, Usage, counted
-from ..providers.summarizers.base import Summarizer, Summary
-from ..providers.summarizers.base import SummarizerFailed as ModelFailed
-from ..store.contract.compaction import CompactionRequest, Placed, WindowRead
-from ..store.contract.store import Store
-from .aside import MOST_EVENTS, aside
+from ...compaction.plan import Count, NewEvent, Plan, Strategy, SummaryRejected, SummaryRequest, Window, complete
+from ...compaction.triggers import Trigger
+from ...domain.errors import SummarizerFailed, SummarizerNotConfigured, VersionMismatch
+from ...domain.model import NO_COUNTERS, NO_USAGE, Compaction, Counters, EventDraft, Session, SessionRef, Usage, counted
+from ...providers.summarizers.base import Summarizer, Summary
+from ...providers.summarizers.base import SummarizerFailed as ModelFailed
+from ...store.contract.compaction import CompactionRequest, Placed, WindowRead
+from ...store.contract.store import Store
+from ..run_in_thread import MOST_EVENTS, aside
 
 _log = logging.getLogger(__name__)
 

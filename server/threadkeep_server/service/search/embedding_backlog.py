@@ -9,8 +9,8 @@ from collections.abc import Callable, Iterable
 from typing import NamedTuple
 from weakref import WeakValueDictionary
 
-from ..domain.model import Caller
-from ..store.contract.search import RecallStore, Source
+from ...domain.model import Caller
+from ...store.contract.search import RecallStore, Source
 
 _KEPT_S = 1.0
 _COUNTS_KEPT = 10_000

@@ -8,14 +8,14 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
-from ..domain.errors import ConsumerNotFound, ServerDraining
-from ..domain.feed import FeedEvent, FeedScope, FeedTrimmed, Position
-from ..domain.filters import ALL, EventFilter, select
-from ..domain.model import Caller
-from ..feed.ledger import GroupStore, Pace
-from ..feed.membership import Membership, Wake
-from ..store.contract.consumers import Consumer, ConsumerKey, ConsumerState, Parked, Partition, partition_of
-from .access import own_user
+from ...domain.errors import ConsumerNotFound, ServerDraining
+from ...domain.feed import FeedEvent, FeedScope, FeedTrimmed, Position
+from ...domain.filters import ALL, EventFilter, select
+from ...domain.model import Caller
+from ...feed.ledger import GroupStore, Pace
+from ...feed.membership import Membership, Wake
+from ...store.contract.consumers import Consumer, ConsumerKey, ConsumerState, Parked, Partition, partition_of
+from ..access import own_user
 from .subscriptions import Quota
 
 MOST_LAG = 10_000

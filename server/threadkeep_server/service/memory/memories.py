@@ -8,20 +8,20 @@ from collections.abc import AsyncIterator, Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import NamedTuple, Protocol
 
-from ..domain.errors import BatchTooLarge, EventTooLarge, InvalidField, MemoryNotConfigured, SessionNotFound
-from ..domain.memories import ALL_MEMORIES, Forget, Memory, MemoryDraft, MemoryFilter, MemoryOutcome, MemoryScope
-from ..domain.model import Caller, Role, Session, SessionRef, StoredEvent
-from ..domain.search import ALL_FIELDS, Scored, SearchMode, Texts, WordQuery, understood
-from ..domain.text import fold
-from ..domain.validation import DEFAULT_HITS, Limits
-from ..search import query as questions
-from ..search.ranking.fusion import recency
-from ..store.contract.memories import MemoryPage
-from ..store.contract.search import Source
-from ..store.contract.store import EventQuery, Store
-from .access import own_memories, own_ref
-from .aside import MOST_EVENTS, aside
-from .searches import (
+from ...domain.errors import BatchTooLarge, EventTooLarge, InvalidField, MemoryNotConfigured, SessionNotFound
+from ...domain.memories import ALL_MEMORIES, Forget, Memory, MemoryDraft, MemoryFilter, MemoryOutcome, MemoryScope
+from ...domain.model import Caller, Role, Session, SessionRef, StoredEvent
+from ...domain.search import ALL_FIELDS, Scored, SearchMode, Texts, WordQuery, understood
+from ...domain.text import fold
+from ...domain.validation import DEFAULT_HITS, Limits
+from ...search import query as questions
+from ...search.ranking.fusion import recency
+from ...store.contract.memories import MemoryPage
+from ...store.contract.search import Source
+from ...store.contract.store import EventQuery, Store
+from ..access import own_memories, own_ref
+from ..run_in_thread import MOST_EVENTS, aside
+from ..search.search_pipeline import (
     MOST_RANKED,
     Highlights,
     Recency,
@@ -34,7 +34,7 @@ from .searches import (
     ranked,
     reach,
 )
-from .semantic import VectorSearch
+from ..search.vector_search import VectorSearch
 
 MOST_IDS = 1_000
 _SEMANTIC_HITS = 5

@@ -5,23 +5,16 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from ..compaction.plan import Strategy, Window
-from ..compaction.triggers import Trigger
-from ..compaction.validation import resulting, through, torn_pair
-from ..domain.errors import (
-    BrokenToolPair,
-    EventIdConflict,
-    EventNotFound,
-    InvalidField,
-    NothingToCompact,
-    VersionMismatch,
-)
-from ..domain.model import Caller, Compaction, EventDraft, SessionRef, Versions, WindowEvent
-from ..store.contract.compaction import CompactionPage, CompactionRequest, Placed, WindowRead
-from ..store.contract.store import Codec, Store
-from .access import own_ref
-from .aside import MOST_EVENTS, aside
-from .compactor import Compactor, Job, Outcome
+from ...compaction.plan import Strategy, Window
+from ...compaction.triggers import Trigger
+from ...compaction.validation import resulting, through, torn_pair
+from ...domain.errors import BrokenToolPair, EventIdConflict, EventNotFound, InvalidField, NothingToCompact, VersionMismatch
+from ...domain.model import Caller, Compaction, EventDraft, SessionRef, Versions, WindowEvent
+from ...store.contract.compaction import CompactionPage, CompactionRequest, Placed, WindowRead
+from ...store.contract.store import Codec, Store
+from ..access import own_ref
+from ..run_in_thread import MOST_EVENTS, aside
+from .compaction_runner import Compactor, Job, Outcome
 from .policies import PolicyBook
 
 

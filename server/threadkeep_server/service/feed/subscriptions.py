@@ -8,15 +8,15 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Protocol
 
-from ..domain.errors import InvalidResumeToken, QuotaExceeded, ResumePositionExpired
-from ..domain.feed import BEGINNING, Bookmark, FeedScope, FeedTrimmed, Position
-from ..domain.filters import EventFilter
-from ..domain.model import Caller, SessionRef
-from ..feed.frames import Renderer
-from ..feed.subscription import Subscription
-from ..feed.tail import Tail
-from ..store.contract.store import Store
-from .access import own_ref, own_user
+from ...domain.errors import InvalidResumeToken, QuotaExceeded, ResumePositionExpired
+from ...domain.feed import BEGINNING, Bookmark, FeedScope, FeedTrimmed, Position
+from ...domain.filters import EventFilter
+from ...domain.model import Caller, SessionRef
+from ...feed.frames import Renderer
+from ...feed.subscription import Subscription
+from ...feed.tail import Tail
+from ...store.contract.store import Store
+from ..access import own_ref, own_user
 
 
 @dataclass(frozen=True, slots=True)

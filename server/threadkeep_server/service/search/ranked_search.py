@@ -7,18 +7,18 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from enum import IntEnum
 
-from ..domain.errors import InvalidField
-from ..domain.filters import ALL, EventFilter
-from ..domain.model import Caller
-from ..domain.search import ALL_FIELDS, Candidate, Candidates, Field, Scored, SearchMode, WordQuery
-from ..domain.validation import DEFAULT_HITS, Limits
-from ..search import query as questions
-from ..search.query import Query
-from ..search.ranking.fusion import recency
-from ..store.contract.search import FoundEvent, Source
-from ..store.contract.store import EventScope, Store
-from .access import own_scope
-from .searches import (
+from ...domain.errors import InvalidField
+from ...domain.filters import ALL, EventFilter
+from ...domain.model import Caller
+from ...domain.search import ALL_FIELDS, Candidate, Candidates, Field, Scored, SearchMode, WordQuery
+from ...domain.validation import DEFAULT_HITS, Limits
+from ...search import query as questions
+from ...search.query import Query
+from ...search.ranking.fusion import recency
+from ...store.contract.search import FoundEvent, Source
+from ...store.contract.store import EventScope, Store
+from ..access import own_scope
+from .search_pipeline import (
     MOST_RANKED,
     Highlights,
     Recency,
@@ -33,7 +33,7 @@ from .searches import (
     ranked,
     reach,
 )
-from .semantic import VectorSearch
+from .vector_search import VectorSearch
 
 _LOADED_AT_ONCE = 32
 # Of the ranked, those whose neighbours are ranked too.

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import asyncio
 
-from ..providers.embedders.base import Embedder, EmbedFailed
-from ..search.ranking import relevance
-from ..search.ranking.relevance import CosineScale
-from ..store.contract.search import RecallStore
+from ...providers.embedders.base import Embedder, EmbedFailed
+from ...search.ranking import relevance
+from ...search.ranking.relevance import CosineScale
+from ...store.contract.search import RecallStore
 
 PROBE = "probe"
 """A text that any endpoint which works at all embeds."""

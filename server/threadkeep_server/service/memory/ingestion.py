@@ -17,11 +17,11 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from ..domain.errors import SessionNotFound, StoreUnavailable, ThreadkeepError
-from ..domain.feed import Change, ChangeKind, FeedTrimmed, Position
-from ..domain.model import SECOND_NS, Session, SessionRef
-from ..store.contract.store import Store
-from .memory import MemoryService
+from ...domain.errors import SessionNotFound, StoreUnavailable, ThreadkeepError
+from ...domain.feed import Change, ChangeKind, FeedTrimmed, Position
+from ...domain.model import SECOND_NS, Session, SessionRef
+from ...store.contract.store import Store
+from .memories import MemoryService
 
 _log = logging.getLogger(__name__)
 

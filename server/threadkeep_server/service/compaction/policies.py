@@ -12,13 +12,13 @@ from collections import defaultdict
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
-from ..compaction.plan import Strategy
-from ..compaction.triggers import Trigger
-from ..domain.errors import InvalidField, PermissionDenied, ThreadkeepError
-from ..domain.model import SECOND_NS, Caller, SessionRef
-from ..store.contract.compaction import PolicyKey, PolicyScope, StoredPolicy
-from ..store.contract.store import Store
-from .access import own_user
+from ...compaction.plan import Strategy
+from ...compaction.triggers import Trigger
+from ...domain.errors import InvalidField, PermissionDenied, ThreadkeepError
+from ...domain.model import SECOND_NS, Caller, SessionRef
+from ...store.contract.compaction import PolicyKey, PolicyScope, StoredPolicy
+from ...store.contract.store import Store
+from ..access import own_user
 
 _log = logging.getLogger(__name__)
 

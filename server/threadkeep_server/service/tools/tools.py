@@ -9,16 +9,16 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Any, NamedTuple
 
-from ..domain.errors import InvalidField, MemoryNotConfigured, SessionNotFound
-from ..domain.filters import EventFilter
-from ..domain.memories import MemoryScope
-from ..domain.model import Caller, Role, SessionRef, StoredEvent
-from ..domain.search import SearchMode
-from ..store.contract.store import EventQuery, SearchQuery, Store, UserScope
-from .access import own_ref
-from .memory import EventReader, FoundMemory, MemoryQuery, MemoryService
-from .ranked import RankedQuery, RankedSearch
-from .recall import RecallService
+from ...domain.errors import InvalidField, MemoryNotConfigured, SessionNotFound
+from ...domain.filters import EventFilter
+from ...domain.memories import MemoryScope
+from ...domain.model import Caller, Role, SessionRef, StoredEvent
+from ...domain.search import SearchMode
+from ...store.contract.store import EventQuery, SearchQuery, Store, UserScope
+from ..access import own_ref
+from ..memory.memories import EventReader, FoundMemory, MemoryQuery, MemoryService
+from ..search.literal_search import RecallService
+from ..search.ranked_search import RankedQuery, RankedSearch
 from .tool_schemas import Declared, Flag, Ignored, Number, PageNumber, Parameters, Text, WrongArguments
 
 MOST_TEXT = 2_000

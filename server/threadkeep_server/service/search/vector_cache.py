@@ -11,9 +11,9 @@ from weakref import WeakValueDictionary
 
 import numpy as np
 
-from ..domain.model import SECOND_NS
-from ..search.vectors import Entry, VectorCache
-from ..store.contract.search import Embedded
+from ...domain.model import SECOND_NS
+from ...search.vectors import Entry, VectorCache
+from ...store.contract.search import Embedded
 
 _T = TypeVar("_T")
 

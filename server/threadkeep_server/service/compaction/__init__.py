@@ -1,0 +1,1 @@
+"""Use cases of compaction: requests, policies and background runs."""

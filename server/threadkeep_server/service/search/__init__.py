@@ -1,0 +1,1 @@
+"""Use cases of search: literal, ranked and vector search, and embedding."""

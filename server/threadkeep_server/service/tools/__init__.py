@@ -1,0 +1,1 @@
+"""Search and memory as tools for a model."""
