@@ -18,7 +18,7 @@ from tests.support.sessions import TENANT, session_with
 from threadkeep_server.domain.errors import StoreUnavailable
 from threadkeep_server.domain.feed import BEGINNING, FeedState, Position
 from threadkeep_server.domain.model import SECOND_NS, Caller
-from threadkeep_server.feed.tail import Tail, TailStats
+from threadkeep_server.feed.live.tail import Tail, TailStats
 from threadkeep_server.store.contract.store import StoreInfo
 from threadkeep_server.store.inmemory import MemoryStore
 from threadkeep_server.transport import metrics as page

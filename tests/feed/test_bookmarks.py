@@ -180,7 +180,7 @@ def forgetting(cut: int) -> str:
 
 RECENT = (
     "from threadkeep_server.service.feed.feed_retention import FeedCare\n"
-    "from threadkeep_server.feed.tail import Tail\n"
+    "from threadkeep_server.feed.live.tail import Tail\n"
     "FeedCare.__init__.__kwdefaults__['interval'] = 0.05\n"
     f"Tail.__init__.__kwdefaults__['kept_bytes'] = {2 * MIB}\n"
 )

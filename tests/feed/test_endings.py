@@ -102,7 +102,7 @@ class TestFallenBehind:
             assert told + [fact.version for fact in rest] == list(range(1, 31))
 
 
-SHORT_MEMORY = f"from threadkeep_server.feed.tail import Tail\nTail.__init__.__kwdefaults__['kept_bytes'] = {2 * MIB}\n"
+SHORT_MEMORY = f"from threadkeep_server.feed.live.tail import Tail\nTail.__init__.__kwdefaults__['kept_bytes'] = {2 * MIB}\n"
 """For a server whose tail keeps so little that who does not read falls behind soon."""
 
 

@@ -13,7 +13,7 @@ from threadkeep.messages import new_event_id
 
 from ..config.settings import Settings
 from ..domain.model import SECOND_NS
-from ..feed.tail import Tail
+from ..feed.live.tail import Tail
 from ..service.feed.consumers import ConsumerService
 from ..service.feed.feed_retention import FeedCare
 from ..service.feed.subscriptions import Quota, SubscriptionService

@@ -15,8 +15,8 @@ from ..domain.errors import InvalidField
 from ..domain.feed import Change, FeedEvent, FeedScope
 from ..domain.filters import EventFilter
 from ..domain.model import SECOND_NS
-from ..feed.membership import Told
-from ..feed.partitions import Delivery
+from ..feed.consumers.member import Told
+from ..feed.consumers.partition import Delivery
 from ..service.feed.consumers import Join, ParkedPage, Standing
 from ..store.contract.consumers import Consumer, Parked
 from .convert import filter_of, set_time

@@ -14,7 +14,7 @@ from threadkeep.v1 import subscription_pb2 as pb
 
 from ..domain.feed import Bookmark, Change, ChangeKind, FeedEvent, FeedScope, Position
 from ..domain.model import SessionRef
-from ..feed.frames import MOST_FRAME_BYTES, CheckpointKind
+from ..feed.encoder import MOST_FRAME_BYTES, CheckpointKind
 from .codec import published
 from .convert import ref_to, session_to, set_time
 from .convert_compaction import compaction_to

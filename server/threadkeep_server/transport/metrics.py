@@ -18,7 +18,7 @@ from prometheus_client.registry import Collector
 from ..domain.errors import ThreadkeepError
 from ..domain.feed import FeedState, Position
 from ..domain.model import SECOND_NS
-from ..feed.tail import TailStats
+from ..feed.live.tail import TailStats
 from ..store.contract.store import StoreInfo
 
 _log = logging.getLogger(__name__)

@@ -10,10 +10,10 @@ from typing import Self
 from tests.support.sessions import TENANT
 from threadkeep_server.domain.feed import Change, FeedEvent, FeedScope, Position
 from threadkeep_server.domain.filters import ALL, EventFilter
-from threadkeep_server.feed.channel import Channel
-from threadkeep_server.feed.frames import CheckpointKind
-from threadkeep_server.feed.subscription import Subscription
-from threadkeep_server.feed.tail import Tail
+from threadkeep_server.feed.encoder import CheckpointKind
+from threadkeep_server.feed.live.channel import Channel
+from threadkeep_server.feed.live.subscription import Subscription
+from threadkeep_server.feed.live.tail import Tail
 from threadkeep_server.store.contract.feed import FeedStore
 
 EVERYTHING = FeedScope(TENANT)

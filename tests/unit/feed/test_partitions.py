@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from tests.support.sessions import TENANT, ref
 from threadkeep_server.domain.feed import BEGINNING, Change, ChangeKind, Position
-from threadkeep_server.feed.holding import Holding
-from threadkeep_server.feed.partitions import MOST_QUEUED, Delivery, OwnedPartition, Read, State
+from threadkeep_server.feed.consumers.assignment import Holding
+from threadkeep_server.feed.consumers.partition import MOST_QUEUED, Delivery, OwnedPartition, Read, State
 from threadkeep_server.store.contract.consumers import Parked, Partition
 
 

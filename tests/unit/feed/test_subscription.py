@@ -16,7 +16,7 @@ from threadkeep_server.domain.errors import ServerDraining
 from threadkeep_server.domain.feed import BEGINNING, FeedScope, FeedTrimmed, Position
 from threadkeep_server.domain.filters import EventFilter
 from threadkeep_server.domain.model import Role
-from threadkeep_server.feed.tail import Tail
+from threadkeep_server.feed.live.tail import Tail
 from threadkeep_server.store.inmemory import MemoryStore
 
 
@@ -172,7 +172,7 @@ async def test_nothing_is_kept_for_those_who_left(store: MemoryStore, tail: Tail
 async def test_a_store_that_fails_delays_and_loses_nothing(
     store: MemoryStore, tail: Tail, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("threadkeep_server.feed.tail._RETRY_S", 0.05)
+    monkeypatch.setattr("threadkeep_server.feed.live.tail._RETRY_S", 0.05)
     await filled(store, 1)
     async with Watcher(store, tail, start=BEGINNING) as watcher:
         await watcher.caught_up()

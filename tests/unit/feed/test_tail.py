@@ -59,7 +59,7 @@ async def test_what_is_committed_while_the_first_looks_for_the_head_is_not_lost(
 async def test_the_tail_outlives_a_store_that_fails_when_it_was_trimmed(
     store: MemoryStore, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("threadkeep_server.feed.tail._RETRY_S", 0.02)
+    monkeypatch.setattr("threadkeep_server.feed.live.tail._RETRY_S", 0.02)
     tried = asyncio.Event()
 
     async def trimmed(*_: Any, **__: Any) -> ChangePage:
@@ -165,7 +165,7 @@ async def test_those_who_wait_for_a_change_larger_than_what_is_kept_share_it(sto
 
 
 async def test_a_drain_does_not_wait_for_the_rest_of_a_page(store: MemoryStore, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("threadkeep_server.feed.log_reader.MOST_FRAME_BYTES", 1)
+    monkeypatch.setattr("threadkeep_server.feed.live.catch_up.MOST_FRAME_BYTES", 1)
     for _ in range(20):
         await append(store, draft())
     async with tailing(store) as tail, Watcher(store, tail, start=BEGINNING) as watcher:

@@ -17,9 +17,9 @@ from threadkeep_server.domain.errors import ThreadkeepError
 from threadkeep_server.domain.feed import ChangeKind, Position
 from threadkeep_server.domain.filters import EventFilter
 from threadkeep_server.domain.model import SECOND_NS, Caller
-from threadkeep_server.feed.ledger import Pace
-from threadkeep_server.feed.membership import Membership, Told
-from threadkeep_server.feed.partitions import Delivery
+from threadkeep_server.feed.consumers.checkpoints import Pace
+from threadkeep_server.feed.consumers.member import Membership, Told
+from threadkeep_server.feed.consumers.partition import Delivery
 from threadkeep_server.service.feed.consumers import ConsumerService, Join
 from threadkeep_server.service.feed.subscriptions import Quota
 from threadkeep_server.store.contract.consumers import Parked

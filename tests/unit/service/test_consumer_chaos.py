@@ -12,7 +12,7 @@ from tests.support.thoroughness import size
 from tests.unit.service.group import CALLER, NAME, Group, Record, Worker
 from threadkeep_server.domain.feed import BEGINNING, Position
 from threadkeep_server.domain.model import SECOND_NS
-from threadkeep_server.feed.partitions import Delivery
+from threadkeep_server.feed.consumers.partition import Delivery
 from threadkeep_server.service.feed.consumers import Join
 
 SESSIONS, CHANGES, MEMBERS = 12, size(400, 120), 4

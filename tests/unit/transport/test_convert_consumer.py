@@ -11,8 +11,8 @@ from threadkeep.v1 import consumer_pb2, session_pb2, subscription_pb2
 from threadkeep.v1 import consumer_service_pb2 as pb
 from threadkeep_server.domain.errors import InvalidField
 from threadkeep_server.domain.feed import Change, ChangeKind, Position
-from threadkeep_server.feed.membership import Told
-from threadkeep_server.feed.partitions import Delivery
+from threadkeep_server.feed.consumers.member import Told
+from threadkeep_server.feed.consumers.partition import Delivery
 from threadkeep_server.service.feed.consumers import ParkedPage
 from threadkeep_server.store.contract.consumers import Parked
 from threadkeep_server.transport.convert_consumer import (

@@ -12,8 +12,8 @@ from ...domain.errors import ConsumerNotFound, ServerDraining
 from ...domain.feed import FeedEvent, FeedScope, FeedTrimmed, Position
 from ...domain.filters import ALL, EventFilter, select
 from ...domain.model import Caller
-from ...feed.ledger import GroupStore, Pace
-from ...feed.membership import Membership, Wake
+from ...feed.consumers.checkpoints import GroupStore, Pace
+from ...feed.consumers.member import Membership, Wake
 from ...store.contract.consumers import Consumer, ConsumerKey, ConsumerState, Parked, Partition, partition_of
 from ..access import own_user
 from .subscriptions import Quota

@@ -12,9 +12,9 @@ from ...domain.errors import InvalidResumeToken, QuotaExceeded, ResumePositionEx
 from ...domain.feed import BEGINNING, Bookmark, FeedScope, FeedTrimmed, Position
 from ...domain.filters import EventFilter
 from ...domain.model import Caller, SessionRef
-from ...feed.frames import Renderer
-from ...feed.subscription import Subscription
-from ...feed.tail import Tail
+from ...feed.encoder import Renderer
+from ...feed.live.subscription import Subscription
+from ...feed.live.tail import Tail
 from ...store.contract.store import Store
 from ..access import own_ref, own_user
 

@@ -11,7 +11,7 @@ from threadkeep.v1 import consumer_service_pb2 as pb
 from ...domain import validation
 from ...domain.errors import InvalidField
 from ...domain.model import Caller
-from ...feed.membership import Membership
+from ...feed.consumers.member import Membership
 from ...service.feed.consumers import ConsumerService, shown_id
 from ..convert_consumer import (
     NAME_NUMBERS,

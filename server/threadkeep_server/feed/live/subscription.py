@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from ..domain.errors import ServerDraining
-from ..domain.feed import Change, ChangeKind, FeedEvent, Position
-from ..store.contract.feed import FeedStore
+from ...domain.errors import ServerDraining
+from ...domain.feed import Change, ChangeKind, FeedEvent, Position
+from ...store.contract.feed import FeedStore
+from ..encoder import MOST_FRAME_BYTES, CheckpointKind
+from .catch_up import LogReader
 from .channel import Channel, rendered
-from .frames import MOST_FRAME_BYTES, CheckpointKind
-from .log_reader import LogReader
 from .tail import Tail
 
 

@@ -8,12 +8,12 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import Protocol, TypeVar
 
-from ..domain.errors import StoreUnavailable
-from ..domain.model import SECOND_NS
-from ..store.contract.consumers import Consumer, ConsumerStore, Parked
-from ..store.contract.feed import FeedStore
-from .holding import Holding
-from .partitions import Delivery, OwnedPartition, Rejection, State
+from ...domain.errors import StoreUnavailable
+from ...domain.model import SECOND_NS
+from ...store.contract.consumers import Consumer, ConsumerStore, Parked
+from ...store.contract.feed import FeedStore
+from .assignment import Holding
+from .partition import Delivery, OwnedPartition, Rejection, State
 
 _T = TypeVar("_T")
 

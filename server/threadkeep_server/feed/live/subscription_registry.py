@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from ..domain.feed import Change, FeedScope
-from ..domain.model import SessionRef
+from ...domain.feed import Change, FeedScope
+from ...domain.model import SessionRef
 from .channel import Channel
 
 _Name = tuple[str, str | None, str | None] | tuple[str, SessionRef]

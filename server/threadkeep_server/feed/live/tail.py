@@ -12,13 +12,13 @@ from collections import deque
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from ..domain.feed import BEGINNING, Change, ChangePage, FeedEvent, FeedScope, FeedTrimmed, Position
-from ..domain.filters import EventFilter
-from ..store.contract.feed import FeedStore
+from ...domain.feed import BEGINNING, Change, ChangePage, FeedEvent, FeedScope, FeedTrimmed, Position
+from ...domain.filters import EventFilter
+from ...store.contract.feed import FeedStore
+from ..encoder import Renderer
 from .channel import Channel, Frame, rendered
-from .directory import Directory
-from .frames import Renderer
 from .heartbeats import Heartbeats
+from .subscription_registry import Directory
 
 _log = logging.getLogger(__name__)
 

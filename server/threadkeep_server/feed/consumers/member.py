@@ -12,15 +12,15 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Protocol
 
-from ..domain.errors import ConsumerNotFound, ResumePositionExpired, ServerDraining, WatchTooSlow
-from ..domain.feed import FeedTrimmed, Position
-from ..domain.filters import EventFilter
-from ..domain.model import SECOND_NS
-from ..store.contract.consumers import Consumer
-from .holding import Holding
-from .ledger import GroupStore, Ledger, Pace, Signals
-from .partitions import Delivery
-from .reading import Reader
+from ...domain.errors import ConsumerNotFound, ResumePositionExpired, ServerDraining, WatchTooSlow
+from ...domain.feed import FeedTrimmed, Position
+from ...domain.filters import EventFilter
+from ...domain.model import SECOND_NS
+from ...store.contract.consumers import Consumer
+from .assignment import Holding
+from .checkpoints import GroupStore, Ledger, Pace, Signals
+from .partition import Delivery
+from .reader import Reader
 
 # A member that joins gets work soon, and the others hear of it before long.
 _FIRST_BALANCES_S = (0.2, 0.5, 1.0)

@@ -7,9 +7,9 @@ from collections import deque
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
-from ..domain.feed import Change, FeedEvent, FeedScope, Position
-from ..domain.filters import ALL, EventFilter, select
-from .frames import MOST_FRAME_BYTES, Renderer
+from ...domain.feed import Change, FeedEvent, FeedScope, Position
+from ...domain.filters import ALL, EventFilter, select
+from ..encoder import MOST_FRAME_BYTES, Renderer
 
 
 class Frame(NamedTuple):

@@ -6,9 +6,9 @@ import asyncio
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from ..domain.feed import Change, FeedEvent, FeedScope, Position
-from ..store.contract.feed import FeedStore
-from .frames import MOST_FRAME_BYTES
+from ...domain.feed import Change, FeedEvent, FeedScope, Position
+from ...store.contract.feed import FeedStore
+from ..encoder import MOST_FRAME_BYTES
 
 _CHANGES_AT_ONCE = 512
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-from ..domain.errors import InvalidField
-from ..domain.feed import FeedEvent, Position
-from ..store.contract.consumers import Parked, Partition
-from .frames import MOST_FRAME_BYTES
-from .partitions import Delivery, OwnedPartition, Read, State
+from ...domain.errors import InvalidField
+from ...domain.feed import FeedEvent, Position
+from ...store.contract.consumers import Parked, Partition
+from ..encoder import MOST_FRAME_BYTES
+from .partition import Delivery, OwnedPartition, Read, State
 
 MOST_WAITING_BYTES = 4 << 20
 # What a delivery costs beside its events, about.

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from ..domain.feed import Change, ChangePage, FeedEvent, FeedScope, Position
-from ..domain.filters import EventFilter, select
-from ..store.contract.consumers import Parked, partition_of
-from ..store.contract.feed import FeedStore
-from .holding import MOST_WAITING_BYTES, Holding
-from .partitions import OwnedPartition, Read
+from ...domain.feed import Change, ChangePage, FeedEvent, FeedScope, Position
+from ...domain.filters import EventFilter, select
+from ...store.contract.consumers import Parked, partition_of
+from ...store.contract.feed import FeedStore
+from .assignment import MOST_WAITING_BYTES, Holding
+from .partition import OwnedPartition, Read
 
 _CHANGES_AT_ONCE = 512
 

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import NamedTuple
 
-from ..domain.feed import Change, FeedEvent, Position
-from ..store.contract.consumers import Partition
+from ...domain.feed import Change, FeedEvent, Position
+from ...store.contract.consumers import Partition
 
 MOST_QUEUED = 64
 """Deliveries of one partition that are read ahead of their acknowledgement."""

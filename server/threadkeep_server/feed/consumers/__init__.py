@@ -1,0 +1,1 @@
+"""Named consumers: members, assignments and checkpoints."""

@@ -1,0 +1,1 @@
+"""Live subscriptions: one tail, shared by all subscribers."""
