@@ -21,7 +21,7 @@ from tests.support.http_gateway import (
 )
 from threadkeep_server.domain.errors import ServerDraining
 from threadkeep_server.domain.model import Caller
-from threadkeep_server.transport.http import AddressInUse, serve_http
+from threadkeep_server.transport.http.server import AddressInUse, serve_http
 
 
 @pytest.fixture

@@ -15,7 +15,7 @@ from tests.support.subscriptions import WATCH_ALL, WATCH_SESSION, FakeSubscripti
 from threadkeep.v1 import subscription_service_pb2 as pb
 from threadkeep_server.domain.model import Caller
 from threadkeep_server.transport.auth import Authenticator
-from threadkeep_server.transport.http import http_app, serve_http
+from threadkeep_server.transport.http.server import http_app, serve_http
 
 JSON, PROTO, WEB = "application/connect+json", "application/connect+proto", "application/grpc-web+proto"
 PAGE = "http://localhost:5173"

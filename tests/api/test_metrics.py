@@ -21,10 +21,10 @@ from threadkeep_server.domain.model import SECOND_NS, Caller
 from threadkeep_server.feed.live.tail import Tail, TailStats
 from threadkeep_server.store.contract.store import StoreInfo
 from threadkeep_server.store.inmemory import MemoryStore
-from threadkeep_server.transport import metrics as page
 from threadkeep_server.transport.auth import Authenticator
-from threadkeep_server.transport.http import http_app, serve_http
-from threadkeep_server.transport.metrics import EmbeddingStats, Metrics, Sources
+from threadkeep_server.transport.http import metrics as page
+from threadkeep_server.transport.http.metrics import EmbeddingStats, Metrics, Sources
+from threadkeep_server.transport.http.server import http_app, serve_http
 
 OF_THE_DATABASE = {
     "threadkeep_feed_head",

@@ -33,7 +33,7 @@ from threadkeep.v1.event_pb2 import SessionEvent
 from threadkeep.v1.event_service_pb2 import GetContextResponse
 from threadkeep.v1.message_pb2 import ROLE_SYSTEM, ROLE_USER
 from threadkeep_server.domain.text import estimate_tokens
-from threadkeep_server.transport.render import measured
+from threadkeep_server.transport.wire.prompt_text import measured
 
 TOKENS = 1_000_000 if LONG else 250_000
 THRESHOLD, LIMIT = 60_000, 100_000

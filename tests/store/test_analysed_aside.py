@@ -17,7 +17,7 @@ from threadkeep_server.store.contract.store import UserScope
 from threadkeep_server.store.sql.engine.base import SqlOptions
 from threadkeep_server.store.sql.memories.store import SqlMemories
 from threadkeep_server.store.sql.store import open_store
-from threadkeep_server.transport.codec import EventCodec
+from threadkeep_server.transport.wire.codec import EventCodec
 
 
 class _Watching(EventCodec):

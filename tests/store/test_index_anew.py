@@ -20,7 +20,7 @@ from threadkeep_server.store.sql.schema.tables import changes, event_text, feed_
 from threadkeep_server.store.sql.search import indexer
 from threadkeep_server.store.sql.search.indexer import Indexer
 from threadkeep_server.store.sql.store import SqlStore, open_store
-from threadkeep_server.transport.codec import EventCodec
+from threadkeep_server.transport.wire.codec import EventCodec
 
 SESSIONS = ("s1", "s2")
 EVENTS = 4  # in each

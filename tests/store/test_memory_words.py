@@ -22,7 +22,7 @@ from threadkeep_server.store.sql.memories.store import WORDS_TABLE, SqlMemories
 from threadkeep_server.store.sql.schema.tables import memories
 from threadkeep_server.store.sql.search.term_index import Asked
 from threadkeep_server.store.sql.store import SqlStore, open_store
-from threadkeep_server.transport.codec import EventCodec
+from threadkeep_server.transport.wire.codec import EventCodec
 
 
 class LaterCodec(EventCodec):

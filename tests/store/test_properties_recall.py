@@ -24,7 +24,7 @@ from threadkeep_server.store.contract.search import FoundEvent
 from threadkeep_server.store.contract.store import AppScope, EventScope, Store, UserScope
 from threadkeep_server.store.inmemory import MemoryStore
 from threadkeep_server.store.sql.store import open_store
-from threadkeep_server.transport.codec import EventCodec
+from threadkeep_server.transport.wire.codec import EventCodec
 
 # Few, that they meet; what engines fold, part, quote or mind; what markers look like; longer than any engine takes.
 PLAIN = ["a", "b", "ab", "ß", "ss", "é", "e\u0301", "字", "漢字", "แ", "🦀", "𝒳", "\ue100a", "\u200b", "x" * 64, "字" * 64]

@@ -18,7 +18,7 @@ from threadkeep_server.domain.model import EventDraft
 from threadkeep_server.store.contract.store import Store, Totals
 from threadkeep_server.store.sql.engine.sqlite import DatabaseInUse
 from threadkeep_server.store.sql.store import open_store
-from threadkeep_server.transport.codec import EventCodec
+from threadkeep_server.transport.wire.codec import EventCodec
 
 
 class TestSqlite(StoreSuite, DurableSuite):

@@ -9,8 +9,8 @@ from typing import Any
 from threadkeep.v1 import event_pb2, message_pb2
 from threadkeep_server.domain.model import SECOND_NS, EventDraft, Role, StoredEvent, Usage
 from threadkeep_server.domain.text import estimate_tokens
-from threadkeep_server.transport.codec import EventCodec, message_text, published
-from threadkeep_server.transport.render import measured
+from threadkeep_server.transport.wire.codec import EventCodec, message_text, published
+from threadkeep_server.transport.wire.prompt_text import measured
 
 CODEC = EventCodec()
 _ids = count(1)

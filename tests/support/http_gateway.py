@@ -19,7 +19,7 @@ from threadkeep.v1 import event_pb2, event_service_pb2
 from threadkeep_server.domain.errors import ServerDraining, SessionNotFound
 from threadkeep_server.domain.model import Caller, SessionRef
 from threadkeep_server.transport.auth import Authenticator
-from threadkeep_server.transport.http import http_app, serve_http
+from threadkeep_server.transport.http.server import http_app, serve_http
 from threadkeep_server.transport.rpc import Service
 
 _SERVICE = event_service_pb2.DESCRIPTOR.services_by_name["EventService"]

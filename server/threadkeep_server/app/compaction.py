@@ -24,9 +24,9 @@ from ..service.compaction.compaction_runner import Compactor
 from ..service.compaction.policies import PolicyBook, PolicyService
 from ..service.compaction.requests import CompactionService
 from ..store.contract.store import Codec, Store
-from ..transport.compose import EventComposer
-from ..transport.convert_event import DraftMaker
-from ..transport.convert_strategy import policy_from_json, stored_policy
+from ..transport.convert.events import DraftMaker
+from ..transport.convert.strategies import policy_from_json, stored_policy
+from ..transport.wire.summary_events import EventComposer
 
 _LONGEST_COMPACTION_S = 300.0
 

@@ -19,7 +19,7 @@ from ..service.feed.feed_retention import FeedCare
 from ..service.feed.subscriptions import Quota, SubscriptionService
 from ..store.contract.store import Store
 from ..transport.auth import DEFAULT_TENANT
-from ..transport.metrics import Sources
+from ..transport.http.metrics import Sources
 from .compaction import end
 
 

@@ -30,8 +30,8 @@ from ..service.sessions import BeforeDelete
 from ..service.tools.tools import RecallTools
 from ..store.contract.search import Source
 from ..store.contract.store import Codec, Store
-from ..transport.metrics import EmbeddingStats
-from ..transport.remembering import WireReader
+from ..transport.http.metrics import EmbeddingStats
+from ..transport.wire.memory_text import WireReader
 from .compaction import end
 
 _QUESTION_S = 10.0

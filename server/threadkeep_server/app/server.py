@@ -38,16 +38,15 @@ from ..store.inmemory import MemoryStore
 from ..store.sql.engine.base import SqlOptions
 from ..store.sql.store import open_store
 from ..transport.auth import DEFAULT_TENANT, Authenticator
-from ..transport.codec import EventCodec
-from ..transport.connect_adapter import ASGIApp
-from ..transport.convert_event import DraftMaker
-from ..transport.feed_renderer import delivery_change
-from ..transport.http import http_app, serve_http
-from ..transport.memory_route import MemoryRoute
-from ..transport.metrics import Metrics
+from ..transport.convert.events import DraftMaker
+from ..transport.grpc.server import serve_grpc
+from ..transport.http.connect_adapter import ASGIApp
+from ..transport.http.memory_route import MemoryRoute
+from ..transport.http.metrics import Metrics
+from ..transport.http.server import http_app, serve_http
+from ..transport.page_tokens import PageTokens
 from ..transport.resume_tokens import ResumeTokens
 from ..transport.rpc import Service
-from ..transport.server import serve_grpc
 from ..transport.servicers.compaction import CompactionServicer
 from ..transport.servicers.consumers import ConsumerServicer
 from ..transport.servicers.events import EventServicer
@@ -57,7 +56,8 @@ from ..transport.servicers.server import About, ServerServicer
 from ..transport.servicers.sessions import SessionServicer
 from ..transport.servicers.subscriptions import SubscriptionServicer
 from ..transport.servicers.tools import ToolServicer
-from ..transport.tokens import PageTokens
+from ..transport.wire.codec import EventCodec
+from ..transport.wire.feed_encoder import delivery_change
 from . import compaction
 from .feed import Feeding, feeding
 from .search import Recalling, recalling

@@ -9,7 +9,7 @@ from typing import Protocol
 
 from ..domain.errors import InvalidResumeToken
 from ..domain.feed import Bookmark, FeedScope, Position
-from .tokens import bound_digest, from_text
+from .page_tokens import bound_digest, from_text
 
 _VERSION = 1
 # With the version a multiple of three, so that it fills whole characters of base64: what is bound is encoded once.

@@ -21,9 +21,9 @@ from threadkeep_server.service.compaction.requests import Application, Applied, 
 from threadkeep_server.store.contract.compaction import PolicyKey, PolicyScope
 from threadkeep_server.store.contract.store import EventQuery
 from threadkeep_server.store.inmemory import MemoryStore
-from threadkeep_server.transport.compose import EventComposer
-from threadkeep_server.transport.convert_event import DraftMaker
-from threadkeep_server.transport.convert_strategy import policy_from_json, stored_policy
+from threadkeep_server.transport.convert.events import DraftMaker
+from threadkeep_server.transport.convert.strategies import policy_from_json, stored_policy
+from threadkeep_server.transport.wire.summary_events import EventComposer
 
 CALLER = Caller(TENANT)
 ALICE = Caller(TENANT, "alice")

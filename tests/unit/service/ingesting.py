@@ -18,7 +18,7 @@ from threadkeep_server.service.memory.ingestion import AutoIngestion
 from threadkeep_server.service.memory.memories import TEXT_ONLY, Ingested, MemoryService, Remembering
 from threadkeep_server.service.sessions import SessionService
 from threadkeep_server.store.inmemory import MemoryStore
-from threadkeep_server.transport.remembering import WireReader
+from threadkeep_server.transport.wire.memory_text import WireReader
 
 
 class Faulty(MemoryService):

@@ -30,7 +30,7 @@ from threadkeep_server.service.tools.tools import RecallTools
 from threadkeep_server.store.contract.search import Source
 from threadkeep_server.store.contract.store import Appended, Store
 from threadkeep_server.store.inmemory import MemoryStore
-from threadkeep_server.transport.remembering import WireReader
+from threadkeep_server.transport.wire.memory_text import WireReader
 
 ANYONE = Caller(TENANT)
 ALICE = Caller(TENANT, "alice")

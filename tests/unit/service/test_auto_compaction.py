@@ -14,7 +14,7 @@ from tests.unit.service.bench import CALLER, Bench, key, log
 from threadkeep_server.domain.model import SECOND_NS, Caller, SessionRef
 from threadkeep_server.service.compaction import auto_compaction
 from threadkeep_server.store.contract.compaction import PolicyScope
-from threadkeep_server.transport.convert_strategy import policy_from_json
+from threadkeep_server.transport.convert.strategies import policy_from_json
 
 BARE = SessionRef("", "", "s1")
 

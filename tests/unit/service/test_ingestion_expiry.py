@@ -19,7 +19,7 @@ from threadkeep_server.service.memory.ingestion import MOST_ATTEMPTS, AutoIngest
 from threadkeep_server.service.memory.memories import TEXT_ONLY, Ingested, Remembering
 from threadkeep_server.service.sessions import SessionService
 from threadkeep_server.store.contract.maintenance import Expired
-from threadkeep_server.transport.remembering import WireReader
+from threadkeep_server.transport.wire.memory_text import WireReader
 
 
 def test_nothing_expires_unremembered() -> None:

@@ -15,7 +15,7 @@ from threadkeep_server.domain.model import SECOND_NS, Caller, SessionRef
 from threadkeep_server.service.compaction import policies as module
 from threadkeep_server.service.compaction.policies import PolicyBook, PolicyService
 from threadkeep_server.store.contract.compaction import PolicyKey, PolicyScope, StoredPolicy
-from threadkeep_server.transport.convert_strategy import policy_from_json, stored_policy
+from threadkeep_server.transport.convert.strategies import policy_from_json, stored_policy
 
 OTHER = Caller("other")
 DISABLED = policy_from_json('{"disabled": true}')

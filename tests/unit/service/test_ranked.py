@@ -28,7 +28,7 @@ from threadkeep_server.service.search import search_pipeline
 from threadkeep_server.service.search.ranked_search import Grouping
 from threadkeep_server.service.search.search_pipeline import Recency
 from threadkeep_server.store.contract.store import AppScope, SearchQuery, UserScope
-from threadkeep_server.transport.codec import message_text
+from threadkeep_server.transport.wire.codec import message_text
 
 ALICES = UserScope("alice")
 HARBOUR = (

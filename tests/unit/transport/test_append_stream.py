@@ -12,8 +12,8 @@ from threadkeep.v1 import session_pb2
 from threadkeep_server.domain.errors import RateLimited
 from threadkeep_server.domain.model import Counters
 from threadkeep_server.store.contract.store import Appended, AppendedEvent
-from threadkeep_server.transport.append_stream import AppendStream
-from threadkeep_server.transport.convert_event import set_appended
+from threadkeep_server.transport.convert.events import set_appended
+from threadkeep_server.transport.grpc.append_stream import AppendStream
 
 MOST_IN_FLIGHT = 256
 

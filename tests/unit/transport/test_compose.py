@@ -8,9 +8,9 @@ from threadkeep.v1 import event_pb2, message_pb2
 from threadkeep_server.compaction.plan import NewEvent
 from threadkeep_server.domain.model import NO_USAGE, SECOND_NS, EventDraft, Role, Tools
 from threadkeep_server.domain.text import estimate_tokens
-from threadkeep_server.transport.codec import EventCodec
-from threadkeep_server.transport.compose import EventComposer
-from threadkeep_server.transport.convert_event import DraftMaker
+from threadkeep_server.transport.convert.events import DraftMaker
+from threadkeep_server.transport.wire.codec import EventCodec
+from threadkeep_server.transport.wire.summary_events import EventComposer
 
 NOW = 1_750_000_000 * SECOND_NS + 5
 

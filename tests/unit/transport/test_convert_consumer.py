@@ -15,7 +15,7 @@ from threadkeep_server.feed.consumers.member import Told
 from threadkeep_server.feed.consumers.partition import Delivery
 from threadkeep_server.service.feed.consumers import ParkedPage
 from threadkeep_server.store.contract.consumers import Parked
-from threadkeep_server.transport.convert_consumer import (
+from threadkeep_server.transport.convert.consumers import (
     NAME_NUMBERS,
     consume_response,
     name_of,

@@ -14,7 +14,7 @@ from threadkeep_server.domain.errors import InvalidField, InvalidResumeToken, Th
 from threadkeep_server.domain.feed import BEGINNING, FeedScope
 from threadkeep_server.domain.model import Caller
 from threadkeep_server.service.feed.subscriptions import Start
-from threadkeep_server.transport.convert_feed import scope_of, start_of
+from threadkeep_server.transport.convert.feed import scope_of, start_of
 from threadkeep_server.transport.resume_tokens import ResumeTokens
 from threadkeep_server.transport.servicers.subscriptions import SubscriptionServicer
 

@@ -17,13 +17,7 @@ from threadkeep_server.compaction.strategies.turn_window import TurnWindow
 from threadkeep_server.compaction.triggers import AllOf, AnyOf, ByteSize, EventCount, TokenCount, Trigger, TurnCount
 from threadkeep_server.domain.errors import InvalidField
 from threadkeep_server.domain.model import Counters
-from threadkeep_server.transport.convert_strategy import (
-    policy_from_json,
-    policy_of,
-    stored_policy,
-    strategy_of,
-    trigger_of,
-)
+from threadkeep_server.transport.convert.strategies import policy_from_json, policy_of, stored_policy, strategy_of, trigger_of
 
 
 @pytest.mark.parametrize(

@@ -12,7 +12,7 @@ from threadkeep.v1 import memory_service_pb2 as pb
 from threadkeep.v1.session_service_pb2 import ListSessionsRequest
 from threadkeep_server.domain.errors import InvalidPageToken
 from threadkeep_server.domain.model import Caller
-from threadkeep_server.transport.tokens import PageTokens
+from threadkeep_server.transport.page_tokens import PageTokens
 
 TOKENS = PageTokens("store-1")
 ALICE = Caller("acme", "alice")

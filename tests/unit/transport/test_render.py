@@ -8,7 +8,7 @@ import pytest
 
 from threadkeep.v1 import message_pb2
 from threadkeep_server.domain.model import Tools
-from threadkeep_server.transport.render import Measured, measured
+from threadkeep_server.transport.wire.prompt_text import Measured, measured
 
 _USER, _ASSISTANT, _TOOL = message_pb2.ROLE_USER, message_pb2.ROLE_ASSISTANT, message_pb2.ROLE_TOOL
 

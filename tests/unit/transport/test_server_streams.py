@@ -16,7 +16,7 @@ from tests.support.subscriptions import WATCH_ALL, WATCH_SESSION, FakeSubscripti
 from threadkeep.v1 import subscription_service_pb2 as pb
 from threadkeep_server.domain.model import Caller
 from threadkeep_server.transport.auth import Authenticator
-from threadkeep_server.transport.server import serve_grpc
+from threadkeep_server.transport.grpc.server import serve_grpc
 
 TOKEN = (("authorization", "Bearer tok-1"),)
 

@@ -10,11 +10,11 @@ from ...domain.errors import VersionMismatch
 from ...domain.model import Caller
 from ...service.compaction.policies import PolicyService
 from ...service.compaction.requests import Applied, CompactionService, Run
-from ..convert import ref_of, set_time
-from ..convert_compaction import application_of, compaction_to, conflicts_named, key_of, plan_to, replacement_of, scope_to
-from ..convert_event import DraftMaker
-from ..convert_strategy import policy_of, strategy_of, trigger_of
-from ..tokens import PageTokens
+from ..convert.compaction import application_of, compaction_to, conflicts_named, key_of, plan_to, replacement_of, scope_to
+from ..convert.events import DraftMaker
+from ..convert.sessions import ref_of, set_time
+from ..convert.strategies import policy_of, strategy_of, trigger_of
+from ..page_tokens import PageTokens
 
 
 class CompactionServicer:

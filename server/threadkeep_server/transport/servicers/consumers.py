@@ -13,7 +13,7 @@ from ...domain.errors import InvalidField
 from ...domain.model import Caller
 from ...feed.consumers.member import Membership
 from ...service.feed.consumers import ConsumerService, shown_id
-from ..convert_consumer import (
+from ..convert.consumers import (
     NAME_NUMBERS,
     RenderChange,
     consume_response,
@@ -29,7 +29,7 @@ from ..convert_consumer import (
     reason_of,
     standing_to,
 )
-from ..tokens import PageTokens
+from ..page_tokens import PageTokens
 
 _JOIN_WITHIN_S = 30.0
 

@@ -13,12 +13,12 @@ from ...domain.model import Caller, SessionRef
 from ...service.events import Append, EventService
 from ...service.sessions import SessionDraft
 from ...store.contract.store import Appended, Cursor, EventQuery
-from ..append_stream import AppendStream
-from ..convert import expiry_of, filter_of, ref_of
-from ..convert_context import spec_of
-from ..convert_event import DraftMaker, drafts_of, set_appended
-from ..tokens import PageTokens
-from ..wire import get_context_response, get_event_response, list_events_response
+from ..convert.context import spec_of
+from ..convert.events import DraftMaker, drafts_of, set_appended
+from ..convert.sessions import expiry_of, filter_of, ref_of
+from ..grpc.append_stream import AppendStream
+from ..page_tokens import PageTokens
+from ..wire.responses import get_context_response, get_event_response, list_events_response
 
 _IF_EXISTS = frozenset(pb.IfExists.values())
 _SORT_ORDERS = frozenset(pb.SortOrder.values())

@@ -10,9 +10,9 @@ from threadkeep.v1 import recall_pb2
 from ...domain import validation
 from ...domain.model import Caller
 from ...service.memory.memories import MemoryService
-from ..convert import ref_of, set_time
-from ..convert_memory import drafts_of, entry_to, forget_of, memory_filter_of, memory_to, query_of, remembering_of, scope_of
-from ..tokens import PageTokens
+from ..convert.memories import drafts_of, entry_to, forget_of, memory_filter_of, memory_to, query_of, remembering_of, scope_of
+from ..convert.sessions import ref_of, set_time
+from ..page_tokens import PageTokens
 
 
 class MemoryServicer:

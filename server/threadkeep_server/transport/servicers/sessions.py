@@ -10,8 +10,8 @@ from ...domain.model import Caller
 from ...service.sessions import SWEEP_AT_MOST, SessionService
 from ...store.contract.maintenance import Expired
 from ...store.contract.store import SessionQuery
-from ..convert import ref_of, session_draft, session_to, time_of
-from ..tokens import PageTokens
+from ..convert.sessions import ref_of, session_draft, session_to, time_of
+from ..page_tokens import PageTokens
 
 _MUTABLE = tuple(
     field.name for field in pb.UpdateSessionRequest.DESCRIPTOR.fields if field.name not in ("session", "update_mask")

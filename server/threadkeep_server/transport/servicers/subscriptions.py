@@ -9,10 +9,10 @@ from threadkeep.v1 import subscription_service_pb2 as pb
 
 from ...domain.model import Caller
 from ...service.feed.subscriptions import SubscriptionService
-from ..convert import ref_of
-from ..convert_feed import followed_filter_of, scope_of, start_of
-from ..feed_renderer import FeedDialect
+from ..convert.feed import followed_filter_of, scope_of, start_of
+from ..convert.sessions import ref_of
 from ..resume_tokens import ResumeTokens
+from ..wire.feed_encoder import FeedDialect
 
 
 class SubscriptionServicer:

@@ -8,7 +8,7 @@ from ...domain import validation
 from ...domain.errors import InvalidField
 from ...domain.model import Caller
 from ...service.tools.tools import RecallTools
-from ..convert_recall import tool_ref_of
+from ..convert.search import tool_ref_of
 
 
 class ToolServicer:

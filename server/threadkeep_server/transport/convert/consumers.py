@@ -10,18 +10,18 @@ from google.protobuf.duration_pb2 import Duration
 from threadkeep.v1 import consumer_pb2, filter_pb2
 from threadkeep.v1 import consumer_service_pb2 as pb
 
-from ..domain import validation
-from ..domain.errors import InvalidField
-from ..domain.feed import Change, FeedEvent, FeedScope
-from ..domain.filters import EventFilter
-from ..domain.model import SECOND_NS
-from ..feed.consumers.member import Told
-from ..feed.consumers.partition import Delivery
-from ..service.feed.consumers import Join, ParkedPage, Standing
-from ..store.contract.consumers import Consumer, Parked
-from .convert import filter_of, set_time
-from .convert_feed import followed_filter_of, scope_of
-from .fields import delimited, repeated
+from ...domain import validation
+from ...domain.errors import InvalidField
+from ...domain.feed import Change, FeedEvent, FeedScope
+from ...domain.filters import EventFilter
+from ...domain.model import SECOND_NS
+from ...feed.consumers.member import Told
+from ...feed.consumers.partition import Delivery
+from ...service.feed.consumers import Join, ParkedPage, Standing
+from ...store.contract.consumers import Consumer, Parked
+from ..wire.wire_format import delimited, repeated
+from .feed import followed_filter_of, scope_of
+from .sessions import filter_of, set_time
 
 RenderChange = Callable[[Change, Sequence[FeedEvent]], bytes]
 """The encoding of a Change without a resume token, with these events."""

@@ -6,10 +6,10 @@ from functools import lru_cache
 
 from threadkeep.v1 import context_pb2
 
-from ..domain import validation
-from ..domain.context import ContextMode, ContextSpec
-from ..domain.errors import InvalidField
-from .convert import author_step
+from ...domain import validation
+from ...domain.context import ContextMode, ContextSpec
+from ...domain.errors import InvalidField
+from .sessions import author_step
 
 _MODES = {
     context_pb2.MEMORY_MODE_UNSPECIFIED: ContextMode.READ_WRITE,

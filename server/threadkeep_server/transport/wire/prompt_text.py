@@ -6,8 +6,8 @@ from typing import NamedTuple
 
 from threadkeep.v1 import message_pb2
 
-from ..domain.model import Tools
-from ..domain.text import prompt_line
+from ...domain.model import Tools
+from ...domain.text import prompt_line
 
 
 class Measured(NamedTuple):

@@ -7,14 +7,14 @@ from contextlib import contextmanager
 
 from threadkeep.v1 import compaction_pb2, compaction_service_pb2, event_pb2
 
-from ..domain import validation
-from ..domain.errors import BatchTooLarge, EventIdConflict, EventTooLarge, InvalidField
-from ..domain.model import Compaction, EventDraft
-from ..service.compaction.compaction_runner import Prepared
-from ..service.compaction.requests import Application, Replacement
-from ..store.contract.compaction import Placed, PolicyKey, PolicyScope
-from .convert import counters_to, ref_of, ref_to, set_time, usage_to
-from .convert_event import DraftMaker, drafts_of
+from ...domain import validation
+from ...domain.errors import BatchTooLarge, EventIdConflict, EventTooLarge, InvalidField
+from ...domain.model import Compaction, EventDraft
+from ...service.compaction.compaction_runner import Prepared
+from ...service.compaction.requests import Application, Replacement
+from ...store.contract.compaction import Placed, PolicyKey, PolicyScope
+from .events import DraftMaker, drafts_of
+from .sessions import counters_to, ref_of, ref_to, set_time, usage_to
 
 # What one request may name; a window that is larger is compacted by strategies or by through_seq.
 _MAX_NAMED = 100_000

@@ -7,16 +7,16 @@ from collections.abc import Callable, Mapping, Sequence
 from threadkeep.v1 import memory_pb2
 from threadkeep.v1 import memory_service_pb2 as pb
 
-from ..domain import validation
-from ..domain.errors import BatchTooLarge, EventTooLarge, InvalidField
-from ..domain.memories import Forget, Memory, MemoryDraft, MemoryFilter, MemoryScope
-from ..domain.search import SearchMode
-from ..service.memory.memories import FoundMemory, MemoryQuery, Remembering
-from .codec import message_text
-from .convert import role_of, set_time, time_of
-from .convert_event import check_nesting
-from .convert_recall import highlights_to, mode_of, recency_of, refuse_ranking
-from .remembering import searched_text
+from ...domain import validation
+from ...domain.errors import BatchTooLarge, EventTooLarge, InvalidField
+from ...domain.memories import Forget, Memory, MemoryDraft, MemoryFilter, MemoryScope
+from ...domain.search import SearchMode
+from ...service.memory.memories import FoundMemory, MemoryQuery, Remembering
+from ..wire.codec import message_text
+from ..wire.memory_text import searched_text
+from .events import check_nesting
+from .search import highlights_to, mode_of, recency_of, refuse_ranking
+from .sessions import role_of, set_time, time_of
 
 MOST_IDS = 1000
 MOST_CONDITIONS = 16

@@ -9,16 +9,16 @@ from collections.abc import Sequence
 
 from threadkeep.v1 import event_service_pb2, recall_pb2, recall_service_pb2
 
-from ..domain.model import SessionRef, StoredEvent
-from ..service.search.literal_search import LiteralPage
-from ..service.search.ranked_search import RankedHit, RankedPage
-from ..service.search.search_pipeline import Highlights
-from ..store.contract.compaction import ContextPage
-from ..store.contract.store import EventPage
+from ...domain.model import SessionRef, StoredEvent
+from ...service.search.literal_search import LiteralPage
+from ...service.search.ranked_search import RankedHit, RankedPage
+from ...service.search.search_pipeline import Highlights
+from ...store.contract.compaction import ContextPage
+from ...store.contract.store import EventPage
+from ..convert.search import highlights_to
+from ..convert.sessions import counters_to, ref_to
 from .codec import published
-from .convert import counters_to, ref_to
-from .convert_recall import highlights_to
-from .fields import delimited, repeated, single
+from .wire_format import delimited, repeated, single
 
 _FIELD_1, _FIELD_2, _FIELD_5, _FIELD_6 = map(delimited, (1, 2, 5, 6))
 

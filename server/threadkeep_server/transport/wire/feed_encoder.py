@@ -12,14 +12,14 @@ from functools import lru_cache
 from threadkeep.v1 import session_pb2
 from threadkeep.v1 import subscription_pb2 as pb
 
-from ..domain.feed import Bookmark, Change, ChangeKind, FeedEvent, FeedScope, Position
-from ..domain.model import SessionRef
-from ..feed.encoder import MOST_FRAME_BYTES, CheckpointKind
+from ...domain.feed import Bookmark, Change, ChangeKind, FeedEvent, FeedScope, Position
+from ...domain.model import SessionRef
+from ...feed.encoder import MOST_FRAME_BYTES, CheckpointKind
+from ..convert.compaction import compaction_to
+from ..convert.sessions import ref_to, session_to, set_time
+from ..resume_tokens import ResumeTokens
 from .codec import published
-from .convert import ref_to, session_to, set_time
-from .convert_compaction import compaction_to
-from .fields import delimited, repeated, single
-from .resume_tokens import ResumeTokens
+from .wire_format import delimited, repeated, single
 
 _SESSIONS_REMEMBERED = 16_384
 # WatchSessionResponse and WatchAllResponse: changes.

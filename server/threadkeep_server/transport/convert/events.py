@@ -9,12 +9,12 @@ from collections.abc import Callable, Iterable, Sequence
 
 from threadkeep.v1 import event_pb2, event_service_pb2, message_pb2, session_pb2
 
-from ..domain import validation
-from ..domain.errors import BatchTooLarge, EventTooLarge, InvalidField
-from ..domain.model import NO_USAGE, EventDraft, Tools, Usage
-from ..store.contract.store import Appended
-from .convert import role_of, time_of
-from .render import measured
+from ...domain import validation
+from ...domain.errors import BatchTooLarge, EventTooLarge, InvalidField
+from ...domain.model import NO_USAGE, EventDraft, Tools, Usage
+from ...store.contract.store import Appended
+from ..wire.prompt_text import measured
+from .sessions import role_of, time_of
 
 _NAMES = ("author", "author_role", "invocation_id", "compaction_source")
 _OUTPUT_ONLY = ("seq", "record_time", "archived", "token_estimate", "size_bytes", "token_counter")

@@ -9,11 +9,11 @@ from google.protobuf.timestamp_pb2 import Timestamp
 
 from threadkeep.v1 import filter_pb2, session_pb2, session_service_pb2
 
-from ..domain import validation
-from ..domain.errors import InvalidField
-from ..domain.filters import Authors, AuthorStep, EventFilter
-from ..domain.model import ROLES, SECOND_NS, Counters, Role, Session, SessionRef, Usage
-from ..service.sessions import Expiry, SessionDraft
+from ...domain import validation
+from ...domain.errors import InvalidField
+from ...domain.filters import Authors, AuthorStep, EventFilter
+from ...domain.model import ROLES, SECOND_NS, Counters, Role, Session, SessionRef, Usage
+from ...service.sessions import Expiry, SessionDraft
 
 _MIN_NS, _MAX_NS = -(1 << 63), (1 << 63) - 1
 _REMEMBERED_BYTES = 256

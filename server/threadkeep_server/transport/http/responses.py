@@ -8,9 +8,9 @@ from collections.abc import Iterable
 
 from google.protobuf import symbol_database
 
-from ..domain.errors import Kind, ThreadkeepError
+from ...domain.errors import Kind, ThreadkeepError
+from ..errors import status_of
 from .connect_adapter import Send
-from .errors import status_of
 from .json_codec import to_json
 
 JSON = b"application/json"

@@ -6,14 +6,14 @@ import json
 from dataclasses import asdict
 from urllib.parse import unquote
 
-from ..domain import validation
-from ..domain.errors import InvalidField, ThreadkeepError
-from ..domain.model import SessionRef
-from ..service.memory.memories import MemoryService
-from .auth import Authenticator
+from ...domain import validation
+from ...domain.errors import InvalidField, ThreadkeepError
+from ...domain.model import SessionRef
+from ...service.memory.memories import MemoryService
+from ..auth import Authenticator
+from ..errors import as_domain_error
 from .connect_adapter import Receive, Scope, Send
-from .errors import as_domain_error
-from .http_answers import answer_error, answer_json
+from .responses import answer_error, answer_json
 
 PATTERN = "/apps/{app}/users/{user}/memory"
 SHOWN = f'{PATTERN} with {{"sessionId": "..."}}'

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from threadkeep.v1 import event_pb2, message_pb2
 
-from ..compaction.plan import NewEvent
-from ..domain.model import SECOND_NS, EventDraft
-from .convert_event import DraftMaker
+from ...compaction.plan import NewEvent
+from ...domain.model import SECOND_NS, EventDraft
+from ..convert.events import DraftMaker
 
 
 class EventComposer:

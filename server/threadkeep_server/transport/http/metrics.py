@@ -15,11 +15,11 @@ from prometheus_client import CONTENT_TYPE_PLAIN_0_0_4, CollectorRegistry, gener
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metric
 from prometheus_client.registry import Collector
 
-from ..domain.errors import ThreadkeepError
-from ..domain.feed import FeedState, Position
-from ..domain.model import SECOND_NS
-from ..feed.live.tail import TailStats
-from ..store.contract.store import StoreInfo
+from ...domain.errors import ThreadkeepError
+from ...domain.feed import FeedState, Position
+from ...domain.model import SECOND_NS
+from ...feed.live.tail import TailStats
+from ...store.contract.store import StoreInfo
 
 _log = logging.getLogger(__name__)
 

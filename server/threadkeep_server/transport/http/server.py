@@ -16,14 +16,14 @@ from urllib.parse import parse_qs, urlsplit
 
 import uvicorn
 
-from ..domain.errors import ServerDraining, StoreUnavailable, ThreadkeepError, Unauthenticated
-from .auth import Authenticator
+from ...domain.errors import ServerDraining, StoreUnavailable, ThreadkeepError, Unauthenticated
+from ..auth import Authenticator
+from ..errors import as_domain_error
+from ..rpc import Method, Service
 from .connect_adapter import ASGIApp, Receive, Scope, Send, connect_app
-from .errors import as_domain_error
-from .http_answers import JSON, TEXT, answer, answer_json
 from .memory_route import PATTERN, SHOWN, MemoryRoute
 from .metrics import CONTENT_TYPE, Metrics
-from .rpc import Method, Service
+from .responses import JSON, TEXT, answer, answer_json
 
 Ready = Callable[[], Awaitable[None]]
 

@@ -10,15 +10,15 @@ from google.protobuf.duration_pb2 import Duration
 from threadkeep.v1 import memory_service_pb2, recall_pb2, session_pb2
 from threadkeep.v1 import recall_service_pb2 as pb
 
-from ..domain import validation
-from ..domain.errors import InvalidField
-from ..domain.filters import EventFilter
-from ..domain.model import SECOND_NS, SessionRef
-from ..domain.search import ALL_FIELDS, FIELDS, Field, SearchMode, Understood, understood
-from ..service.search.ranked_search import Grouping, RankedQuery
-from ..service.search.search_pipeline import MOST_WEIGHT, Highlights, Recency, check_min_score
-from ..store.contract.store import AppScope, EventScope, UserScope
-from .convert import filter_of, ref_of, time_of
+from ...domain import validation
+from ...domain.errors import InvalidField
+from ...domain.filters import EventFilter
+from ...domain.model import SECOND_NS, SessionRef
+from ...domain.search import ALL_FIELDS, FIELDS, Field, SearchMode, Understood, understood
+from ...service.search.ranked_search import Grouping, RankedQuery
+from ...service.search.search_pipeline import MOST_WEIGHT, Highlights, Recency, check_min_score
+from ...store.contract.store import AppScope, EventScope, UserScope
+from .sessions import filter_of, ref_of, time_of
 
 MOST_NEIGHBORS = 10
 # What a Duration may be by its own rules.

@@ -10,7 +10,7 @@ from google.protobuf import descriptor_pool, json_format
 from google.protobuf.descriptor import FieldDescriptor
 from google.protobuf.message import Message
 
-from ..domain.errors import InvalidField
+from ...domain.errors import InvalidField
 
 M = TypeVar("M", bound=Message)
 

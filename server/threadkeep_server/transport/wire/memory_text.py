@@ -6,9 +6,9 @@ from collections.abc import Iterable
 
 from threadkeep.v1 import event_pb2, message_pb2
 
-from ..domain.model import ROLES, SECOND_NS
-from ..domain.search import Texts
-from ..service.memory.memories import RememberedEvent, ShownEvent
+from ...domain.model import ROLES, SECOND_NS
+from ...domain.search import Texts
+from ...service.memory.memories import RememberedEvent, ShownEvent
 from .codec import message_texts
 
 

@@ -10,9 +10,9 @@ from collections.abc import AsyncIterator, Awaitable, Callable
 from threadkeep.v1 import event_service_pb2 as pb
 from threadkeep.v1 import session_pb2
 
-from ..store.contract.store import Appended
-from .convert_event import set_appended
-from .errors import as_domain_error
+from ...store.contract.store import Appended
+from ..convert.events import set_appended
+from ..errors import as_domain_error
 
 # The session is the one that the request means; as long as the stream stays with it, it is the same object.
 Append = Callable[[pb.AppendEventsRequest, session_pb2.SessionRef], Awaitable[Appended]]

@@ -6,17 +6,17 @@ from typing import Any
 
 from threadkeep.v1 import compaction_pb2 as pb
 
-from ..compaction.plan import Strategy
-from ..compaction.strategies.pipeline import MAX_STEPS, Pipeline
-from ..compaction.strategies.recursive_summary import RecursiveSummary
-from ..compaction.strategies.sliding_window import SlidingWindow
-from ..compaction.strategies.token_budget import TokenBudget
-from ..compaction.strategies.trim_tool_results import TrimToolResults
-from ..compaction.strategies.turn_window import TurnWindow
-from ..compaction.triggers import MAX_DEPTH, AllOf, AnyOf, ByteSize, EventCount, TokenCount, Trigger, TurnCount
-from ..domain.errors import InvalidField
-from ..service.compaction.policies import Policy
-from .json_codec import from_json
+from ...compaction.plan import Strategy
+from ...compaction.strategies.pipeline import MAX_STEPS, Pipeline
+from ...compaction.strategies.recursive_summary import RecursiveSummary
+from ...compaction.strategies.sliding_window import SlidingWindow
+from ...compaction.strategies.token_budget import TokenBudget
+from ...compaction.strategies.trim_tool_results import TrimToolResults
+from ...compaction.strategies.turn_window import TurnWindow
+from ...compaction.triggers import MAX_DEPTH, AllOf, AnyOf, ByteSize, EventCount, TokenCount, Trigger, TurnCount
+from ...domain.errors import InvalidField
+from ...service.compaction.policies import Policy
+from ..http.json_codec import from_json
 
 _MAX_PROMPT_CHARACTERS = 32_768
 _MAX_TRIGGERS = 32

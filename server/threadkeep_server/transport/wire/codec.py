@@ -8,13 +8,13 @@ from __future__ import annotations
 
 from threadkeep.v1 import event_pb2, message_pb2
 
-from ..domain.feed import FeedEvent
-from ..domain.model import SECOND_NS, EventDraft, StoredEvent
-from ..domain.search import Texts, Words
-from ..search.analysis.analyzer import ANALYZER_VERSION
-from ..search.analysis.terms import words_of
-from ..store.contract.store import Reading
-from .render import measured
+from ...domain.feed import FeedEvent
+from ...domain.model import SECOND_NS, EventDraft, StoredEvent
+from ...domain.search import Texts, Words
+from ...search.analysis.analyzer import ANALYZER_VERSION
+from ...search.analysis.terms import words_of
+from ...store.contract.store import Reading
+from .prompt_text import measured
 
 # SessionEvent.archived = true: field 15, wire type varint.
 _ARCHIVED = bytes((15 << 3, 1))

@@ -5,12 +5,12 @@ from __future__ import annotations
 from threadkeep.v1 import filter_pb2
 from threadkeep.v1 import subscription_service_pb2 as pb
 
-from ..domain import validation
-from ..domain.errors import InvalidField, InvalidResumeToken
-from ..domain.feed import FeedScope
-from ..domain.filters import EventFilter
-from ..service.feed.subscriptions import Start
-from .convert import filter_of
+from ...domain import validation
+from ...domain.errors import InvalidField, InvalidResumeToken
+from ...domain.feed import FeedScope
+from ...domain.filters import EventFilter
+from ...service.feed.subscriptions import Start
+from .sessions import filter_of
 
 MAX_FILTER_BYTES = 128 << 10
 """A filter that is followed is held in memory for as long, and kept with its consumer."""

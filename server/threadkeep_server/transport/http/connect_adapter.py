@@ -24,12 +24,12 @@ from google.protobuf.message import DecodeError, Message
 from protobuf.wkt import Any as WireAny
 from protobuf.wkt import Struct
 
-from ..domain.errors import DeadlineExceeded, InvalidField, ThreadkeepError
-from ..domain.model import Caller
-from .auth import Authenticator
-from .errors import as_domain_error, status_of
+from ...domain.errors import DeadlineExceeded, InvalidField, ThreadkeepError
+from ...domain.model import Caller
+from ..auth import Authenticator
+from ..errors import as_domain_error, status_of
+from ..rpc import Method, Service, encode
 from .json_codec import from_json, to_json
-from .rpc import Method, Service, encode
 
 # What ASGI says a scope, an event and their channels are.
 Scope = MutableMapping[str, Any]

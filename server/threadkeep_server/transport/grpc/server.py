@@ -14,10 +14,10 @@ from grpc_channelz.v1 import channelz, channelz_pb2_grpc
 from grpc_health.v1 import health, health_pb2, health_pb2_grpc
 from grpc_reflection.v1alpha import reflection
 
-from ..domain.errors import InvalidField, ServerDraining
-from .auth import Authenticator
-from .errors import as_domain_error, status_of
-from .rpc import Method, Service, encode
+from ...domain.errors import InvalidField, ServerDraining
+from ..auth import Authenticator
+from ..errors import as_domain_error, status_of
+from ..rpc import Method, Service, encode
 
 _log = logging.getLogger(__name__)
 

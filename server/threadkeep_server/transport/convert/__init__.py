@@ -1,0 +1,1 @@
+"""Conversion between protobuf messages and the domain."""

@@ -1,0 +1,1 @@
+"""The HTTP port: JSON, Connect, gRPC-Web, probes and metrics."""

@@ -1,0 +1,1 @@
+"""Messages encoded by hand from stored bytes."""
