@@ -65,29 +65,29 @@ def to_sync(source: str, name: str) -> str:
 def generated(package: Path) -> dict[Path, str]:
     """Every file of the synchronous client with its text."""
     return {
-        package / "_sync" / path.name: to_sync(path.read_text(encoding="utf-8"), str(path))
-        for path in sorted((package / "_async").glob("*.py"))
+        package / "_sync" / path.relative_to(package / "_async"): to_sync(path.read_text(encoding="utf-8"), str(path))
+        for path in sorted((package / "_async").rglob("*.py"))
     }
 
 
 def drift(package: Path) -> list[str]:
     """What differs from what would be generated: changed, missing and extra files."""
     expected = generated(package)
-    present = set((package / "_sync").glob("*.py"))
+    present = set((package / "_sync").rglob("*.py"))
     changed = [path for path in present & expected.keys() if path.read_text(encoding="utf-8") != expected[path]]
     return sorted(
-        [f"{path.name}: differs" for path in changed]
-        + [f"{path.name}: missing" for path in expected.keys() - present]
-        + [f"{path.name}: not generated" for path in present - expected.keys()]
+        [f"{path.relative_to(package)}: differs" for path in changed]
+        + [f"{path.relative_to(package)}: missing" for path in expected.keys() - present]
+        + [f"{path.relative_to(package)}: not generated" for path in present - expected.keys()]
     )
 
 
 def write(package: Path) -> None:
     expected = generated(package)
-    for path in set((package / "_sync").glob("*.py")) - expected.keys():
+    for path in set((package / "_sync").rglob("*.py")) - expected.keys():
         path.unlink()
     for path, source in expected.items():
-        path.parent.mkdir(exist_ok=True)
+        path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(source, encoding="utf-8")
 
 
@@ -96,7 +96,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--check", action="store_true", help="write nothing; fail if the output would differ")
     if parser.parse_args().check:
-        problems = [f"{package.name}/_sync/{problem}" for package in PACKAGES for problem in drift(package)]
+        problems = [f"{package.name}/{problem}" for package in PACKAGES for problem in drift(package)]
         for problem in problems:
             print(f"{problem}; run `make sync-client`", file=sys.stderr)
         return 1 if problems else 0

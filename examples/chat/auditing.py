@@ -14,7 +14,7 @@ from typing import Any, TextIO
 from tests.chat.thinking import Thought, turn_of
 
 from threadkeep import AsyncClient, chat, new_event_id
-from threadkeep.chat import ChatClientRequest, ChatClientResponse, keys
+from threadkeep.chat import ChatClientRequest, ChatClientResponse, context_keys
 
 from .stand_in import a_model
 from .stopping import quiet
@@ -24,7 +24,7 @@ class Auditing(chat.AsyncBaseAdvisor):
     """Writes a line of JSON for each round: never what was said, only that it was."""
 
     def __init__(self, out: TextIO) -> None:
-        super().__init__(name="audit", order=keys.SESSION_MEMORY_ORDER + 1)
+        super().__init__(name="audit", order=context_keys.SESSION_MEMORY_ORDER + 1)
         self._out = out
 
     async def before(self, request: ChatClientRequest, chain: chat.AsyncAdvisorChain) -> ChatClientRequest:
@@ -34,7 +34,7 @@ class Auditing(chat.AsyncBaseAdvisor):
     async def after(self, response: ChatClientResponse, chain: chat.AsyncAdvisorChain) -> ChatClientResponse:
         took = time.monotonic() - response.context["audit.began"]
         line = {
-            "session": response.context[keys.SESSION].partition("-")[0],
+            "session": response.context[context_keys.SESSION].partition("-")[0],
             "messages": response.context["audit.messages"],
             "tools": [call.name for call in response.tool_calls],
             "tokens": response.usage.total_tokens,

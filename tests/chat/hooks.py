@@ -6,7 +6,7 @@ from collections.abc import AsyncGenerator, Generator, Sequence
 from typing import Any
 
 from threadkeep.chat import AsyncToolCallingAdvisor, ChatClientRequest, ChatClientResponse, Message, ToolCallingAdvisor
-from threadkeep.chat.executions import ToolExecution
+from threadkeep.chat.tools.executions import ToolExecution
 
 from .kits import Kit
 

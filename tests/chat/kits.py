@@ -10,7 +10,7 @@ from typing import Any
 
 import threadkeep
 from threadkeep import chat
-from threadkeep.chat.requests import ChatClientRequest, ChatClientResponse
+from threadkeep.chat.types.requests import ChatClientRequest, ChatClientResponse
 
 
 @dataclass(frozen=True)

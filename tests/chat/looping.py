@@ -24,7 +24,7 @@ from threadkeep.chat import (
     assistant,
     user,
 )
-from threadkeep.chat.executions import ToolExecution
+from threadkeep.chat.tools.executions import ToolExecution
 
 from .kits import Kit
 

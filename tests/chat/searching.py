@@ -15,7 +15,7 @@ from threadkeep.chat import (
     ToolDefinition,
     ToolOptions,
     assistant,
-    keys,
+    context_keys,
     user,
 )
 
@@ -73,7 +73,7 @@ def tools(*names: str, runs: Runs | None = None) -> tuple[Tool, ...]:
 
 def request(*messages: Message, given: Iterable[Tool] | None = None, session: Any = "s1", **options: Any) -> ChatClientRequest:
     held = tools() if given is None else tuple(given)
-    return ChatClientRequest(messages or (user("hi"),), ToolOptions(tools=held, **options), {keys.SESSION: session})
+    return ChatClientRequest(messages or (user("hi"),), ToolOptions(tools=held, **options), {context_keys.SESSION: session})
 
 
 def searches(*queries: str, most: int | None = None) -> Message:

@@ -11,9 +11,9 @@ from uuid import uuid4
 import pytest
 
 from tests.api.recalling import ENGINES, serving
-from threadkeep.chat import ChatClientRequest, Message, Role, Tool, ToolDefinition, ToolOptions, keys, user
-from threadkeep.chat.requests import ChatClientResponse
-from threadkeep.chat.wire import from_event
+from threadkeep.chat import ChatClientRequest, Message, Role, Tool, ToolDefinition, ToolOptions, context_keys, user
+from threadkeep.chat.memory.events import from_event
+from threadkeep.chat.types.requests import ChatClientResponse
 from threadkeep_server.app.server import Running
 
 from .kits import Kit, Way
@@ -76,7 +76,7 @@ class Talk:
         self, *said: str | Message, options: Any = None, session: Any = None, context: Mapping[str, Any] | None = None
     ) -> ChatClientRequest:
         messages = [user(each) if isinstance(each, str) else each for each in said]
-        about = {keys.SESSION: session or self.session, **(context or {})}
+        about = {context_keys.SESSION: session or self.session, **(context or {})}
         return ChatClientRequest(tuple(messages), options, about)
 
     async def append(self, *events: Any, **settings: Any) -> Any:

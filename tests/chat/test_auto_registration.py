@@ -21,7 +21,7 @@ from threadkeep.chat import (
     assistant,
     function_tool,
 )
-from threadkeep.chat.keys import AUTO_TOOLS, CHAT_MEMORY_ORDER, SESSION_MEMORY_ORDER, TOOL_CALLING_ORDER
+from threadkeep.chat.context_keys import AUTO_TOOLS, CHAT_MEMORY_ORDER, SESSION_MEMORY_ORDER, TOOL_CALLING_ORDER
 
 from .kits import Kit, Way, response_of, text_of
 from .memories import memory_at

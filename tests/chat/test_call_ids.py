@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from threadkeep.chat import Aggregator, ChatResponse, ToolCall
-from threadkeep.chat._formats import anthropic_answers, gemini_answers, openai_answers
-from threadkeep.chat._formats.sse import Event
+from threadkeep.chat.providers.formats import anthropic_answers, gemini_answers, openai_answers
+from threadkeep.chat.providers.formats.sse import Event
 
 from . import loopback_anthropic, loopback_gemini
 from .loopback import chunk, completion

@@ -9,7 +9,7 @@ import pytest
 import threadkeep
 from threadkeep import MemoryProvider
 from threadkeep.chat import Message, MissingSession, ModelFailed, Prompt, ToolCall, WrongUser, assistant, function_tool
-from threadkeep.chat.wire import to_event
+from threadkeep.chat.memory.events import to_event
 
 from .kits import text_of
 from .serving import Talk, asked

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from threadkeep.chat.docstrings import read_docstring
+from threadkeep.chat.tools.docstrings import read_docstring
 
 GOOGLE = """Finds flights.
 

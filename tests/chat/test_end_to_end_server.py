@@ -12,7 +12,7 @@ import pytest
 from tests.support.model_endpoint import served
 from tests.support.serving import ServerProcess, nursery
 from threadkeep.chat import Tool, ToolDefinition
-from threadkeep.chat.wire import from_event
+from threadkeep.chat.memory.events import from_event
 from threadkeep.errors import ThreadkeepError
 
 from .kits import Kit, Way, text_of

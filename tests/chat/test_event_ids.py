@@ -20,13 +20,13 @@ from threadkeep.chat import (
     ToolResult,
     assistant,
     idempotent_ids,
-    keys,
     random_ids,
     system,
     tool,
     user,
 )
-from threadkeep.chat.event_ids import answer_id, results_id
+from threadkeep.chat import context_keys as keys
+from threadkeep.chat.memory.event_ids import answer_id, results_id
 
 from .serving import Talk, asked, looks
 

@@ -14,9 +14,9 @@ from hypothesis import strategies as st
 
 from tests.support.thoroughness import examples
 from threadkeep.chat import ChatResponse, Message, Prompt, Reasoning, Role, Text, ToolCall, ToolOptions
-from threadkeep.chat._formats import anthropic, anthropic_answers, gemini, gemini_answers, openai, openai_answers
-from threadkeep.chat._formats.reading import ErrorEvent, Unfinished, Unreadable, object_of
-from threadkeep.chat._formats.sse import Event, EventReader
+from threadkeep.chat.providers.formats import anthropic, anthropic_answers, gemini, gemini_answers, openai, openai_answers
+from threadkeep.chat.providers.formats.reading import ErrorEvent, Unfinished, Unreadable, object_of
+from threadkeep.chat.providers.formats.sse import Event, EventReader
 
 from .loopback_anthropic import message, streamed
 from .models import WEATHER, merged

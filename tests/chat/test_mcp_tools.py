@@ -23,7 +23,7 @@ import threadkeep
 from tests.api.conftest import running
 from tests.support.serving import free_port
 from threadkeep.chat import AsyncMcpServer, ChatError, InvalidTool, McpServer, Media, Text, Tool, ToolContext, ToolOutput
-from threadkeep.chat.mcp_calls import model_name
+from threadkeep.chat.tools.mcp_calls import model_name
 
 from .kits import Kit
 from .mcp_demo import PIXEL

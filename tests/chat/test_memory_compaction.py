@@ -10,7 +10,7 @@ from opentelemetry.sdk.trace import TracerProvider
 import threadkeep
 from threadkeep import CompactionTrigger, WindowCounters, compaction
 from threadkeep.chat import Tool, ToolCall, ToolDefinition, assistant
-from threadkeep.chat.triggers import fires
+from threadkeep.chat.memory.triggers import fires
 
 from .kits import text_of
 from .serving import Counted, Talk, asked, looks

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from threadkeep import errors
-from threadkeep.chat import AnswerNotStored, Text, Tool, ToolCallLimits, ToolDefinition, ToolOutput, UnknownTool, keys
+from threadkeep.chat import AnswerNotStored, Text, Tool, ToolCallLimits, ToolDefinition, ToolOutput, UnknownTool, context_keys
 
 from .serving import Talk, asked, looks
 from .test_memory_rounds import ROUND, calls
@@ -25,7 +25,7 @@ async def test_a_final_answer_is_in_the_error(talk: Talk) -> None:
         await talk.ask_with_tools(model, failing_at(talk, 4), "hi", tools=[looks()])
     assert (caught.value.response.text, type(caught.value.__cause__)) == ("done", Killed)
     assert await talk.log() == ROUND
-    await talk.ask_with_tools(model, talk.memory(), tools=[looks()], context={keys.RESUME: True})
+    await talk.ask_with_tools(model, talk.memory(), tools=[looks()], context={context_keys.RESUME: True})
     assert await talk.log() == [*ROUND, "assistant: done again"]
 
 

@@ -23,11 +23,11 @@ from threadkeep.chat import (
     UnknownTool,
     assistant,
     by_role,
-    keys,
+    context_keys,
     system,
     tool,
 )
-from threadkeep.chat.messages import Text
+from threadkeep.chat.types.messages import Text
 
 from .kits import response_of, text_of
 from .serving import Counted, Talk, asked, looks
@@ -128,7 +128,7 @@ async def test_a_program_that_runs_the_tools_itself(talk: Talk) -> None:
     for mode in (MemoryProvider.limited_window().write_only(), MemoryProvider.none()):
         session = f"{talk.session}-{mode.writes}"
         model.add(calls("c1"), "done")
-        context = {keys.MEMORY: mode}
+        context = {context_keys.MEMORY: mode}
         await talk.ask(model, memory, "hi", session=session, context=context)
         await talk.ask(model, memory, "hi", calls("c1"), found("c1"), session=session, context=context)
         assert asked(model) == ROUND
@@ -312,7 +312,7 @@ async def test_what_a_round_is_told_beside_results_is_stored(talk: Talk) -> None
         return request.with_messages(*request.messages, threadkeep.chat.user("be quick"))
 
     model = talk.kit.ScriptedModel([calls("c1"), "done"])
-    steering = talk.kit.advisor(order=keys.SESSION_MEMORY_ORDER - 1, before=steered)
+    steering = talk.kit.advisor(order=context_keys.SESSION_MEMORY_ORDER - 1, before=steered)
     await talk.ask_with_tools(model, talk.memory(), "hi", tools=[looks()], advisors=[steering])
     assert asked(model) == [*ROUND, "user: be quick"]
     assert await talk.log() == [*ROUND, "user: be quick", "assistant: done"]
@@ -357,6 +357,6 @@ async def test_of_several_generations_only_the_calls_that_are_run_are_stored(tal
         await talk.ask_with_tools(model, talk.memory(), "hi", tools=[looks()])
     told = ["user: hi", *said, "assistant: [look a]", "tool: a=found"]
     assert asked(model) == await talk.log() == told
-    await talk.ask_with_tools(model, talk.memory(), tools=[looks()], context={keys.RESUME: True})
+    await talk.ask_with_tools(model, talk.memory(), tools=[looks()], context={context_keys.RESUME: True})
     assert asked(model) == told
     assert await talk.log() == [*told, "assistant: done"]

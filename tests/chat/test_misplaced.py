@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from threadkeep import CompactionStrategy, CompactionTrigger, compaction
-from threadkeep.chat.keys import SESSION_MEMORY_ORDER
+from threadkeep.chat.context_keys import SESSION_MEMORY_ORDER
 
 from .kits import Kit, Way, text_of
 from .memories import memory_at

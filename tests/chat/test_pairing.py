@@ -10,8 +10,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from threadkeep.chat import Message, Role, Text, ToolCall, ToolResult, assistant, pairing, tool, user
-from threadkeep.chat.event_ids import results_id
+from threadkeep.chat import Message, Role, Text, ToolCall, ToolResult, assistant, tool, user
+from threadkeep.chat.memory.event_ids import results_id
+from threadkeep.chat.tools import pairing
 
 IDS = st.lists(st.sampled_from("abc"), min_size=1, max_size=3)
 MESSAGES = st.lists(

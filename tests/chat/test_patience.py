@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from threadkeep.chat import ModelFailed
-from threadkeep.chat.patience import Patience
+from threadkeep.chat.providers.retry import Patience
 
 
 def failure(*, retry: bool = True, retry_after: float | None = None) -> ModelFailed:

@@ -23,7 +23,7 @@ from threadkeep.chat import (
     system,
     user,
 )
-from threadkeep.chat.keys import MEMORY, RESUME, RUN, SESSION, SESSION_MEMORY_ORDER, USER
+from threadkeep.chat.context_keys import MEMORY, RESUME, RUN, SESSION, SESSION_MEMORY_ORDER, USER
 from threadkeep.v1.context_pb2 import ContextSpec
 from threadkeep.v1.session_pb2 import Session, SessionRef
 

@@ -10,7 +10,7 @@ import pytest
 
 import threadkeep
 from threadkeep.chat import Tool, ToolCall, ToolContext, ToolOptions, ToolOutput, assistant
-from threadkeep.chat.messages import Text
+from threadkeep.chat.types.messages import Text
 from threadkeep.v1.tool_service_pb2 import ToolDefinition as OfServer
 
 from .kits import Kit, Way, text_of

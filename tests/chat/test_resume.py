@@ -12,14 +12,24 @@ import pytest
 
 import threadkeep
 from threadkeep import MemoryProvider
-from threadkeep.chat import AnswerNotStored, NothingToResume, Role, Tool, ToolCall, ToolDefinition, assistant, keys, system
-from threadkeep.chat.wire import from_event
+from threadkeep.chat import (
+    AnswerNotStored,
+    NothingToResume,
+    Role,
+    Tool,
+    ToolCall,
+    ToolDefinition,
+    assistant,
+    context_keys,
+    system,
+)
+from threadkeep.chat.memory.events import from_event
 from threadkeep.v1.event_pb2 import SessionEvent
 
 from .kits import text_of
 from .serving import Counted, Talk, asked, looks, told
 
-RESUME = {keys.RESUME: True}
+RESUME = {context_keys.RESUME: True}
 ASKED = ["user: hi", "assistant: [look c1] [look c2]"]
 FOUND = "tool: c1=found c2=found"
 
@@ -201,7 +211,7 @@ async def test_a_memory_outside_of_the_loop_asks_again_where_calls_were_left(tal
     """They are of an agent whose memory stood inside: nobody here would run them."""
     await talk.append(question(), calling("c1"))
     model = talk.kit.ScriptedModel([assistant(tool_calls=[ToolCall("c2", "look", "{}")]), "done"])
-    outside = talk.memory(order=keys.CHAT_MEMORY_ORDER)
+    outside = talk.memory(order=context_keys.CHAT_MEMORY_ORDER)
     loop = {"internal_history": True}
     assert text_of(await talk.ask_with_tools(model, outside, tools=[looks()], context=RESUME, loop=loop)) == "done"
     assert asked(model) == ["user: hi", "assistant: [look c2]", "tool: c2=found"]

@@ -23,7 +23,7 @@ from threadkeep.chat import (
     assistant,
     by_role,
     contains_text,
-    keys,
+    context_keys,
     skip_empty,
     system,
 )
@@ -61,7 +61,7 @@ async def test_the_history_comes_before_what_is_asked(talk: Talk) -> None:
 
 @pytest.mark.row("A-03")
 async def test_a_request_without_a_session_is_told_what_is_missing(talk: Talk) -> None:
-    for nothing in ({keys.SESSION: ""}, {keys.SESSION: None}):
+    for nothing in ({context_keys.SESSION: ""}, {context_keys.SESSION: None}):
         with pytest.raises(MissingSession, match=r"threadkeep\.session") as caught:
             await talk.ask(talk.kit.ScriptedModel(), talk.memory(), "hi", context=nothing)
         assert '.session("...")' in str(caught.value)
@@ -81,14 +81,14 @@ async def test_instructions_come_first_stored_ones_before_new_ones(talk: Talk) -
 @pytest.mark.row("A-08")
 async def test_a_session_is_its_users(talk: Talk) -> None:
     model, memory = talk.kit.ScriptedModel(["1", "2"]), talk.memory()
-    await talk.ask(model, memory, "hi", context={keys.USER: "alice"})
+    await talk.ask(model, memory, "hi", context={context_keys.USER: "alice"})
     await talk.ask(model, memory, "hi again")
     assert len(await talk.events()) == 4
     with pytest.raises(WrongUser, match="'bob'"):
-        await talk.ask(model, memory, "hi", context={keys.USER: "bob"})
+        await talk.ask(model, memory, "hi", context={context_keys.USER: "bob"})
     ref = SessionRef(app="shop", user_id="alice", session_id=talk.session)
     with pytest.raises(WrongUser, match="'bob'"):
-        await talk.ask(model, memory, "hi", session=ref, context={keys.USER: "bob"})
+        await talk.ask(model, memory, "hi", session=ref, context={context_keys.USER: "bob"})
     assert len(await talk.events()) == 4
 
 
@@ -96,7 +96,7 @@ async def test_a_session_is_its_users(talk: Talk) -> None:
 async def test_users_may_name_their_sessions_alike_where_that_is_wanted(talk: Talk) -> None:
     model, memory = talk.kit.ScriptedModel(["1", "2"]), talk.memory(check_owner=False)
     await talk.ask(model, memory, "hi")
-    await talk.ask(model, memory, "hi, too", context={keys.USER: "bob"})
+    await talk.ask(model, memory, "hi, too", context={context_keys.USER: "bob"})
     assert await talk.log() == ["user: hi", "assistant: 1"]
     bobs = SessionRef(app="shop", user_id="bob", session_id=talk.session)
     assert [event.message.parts[0].text for event in await talk.kit.all(talk.sdk.events(bobs))] == ["hi, too", "2"]
@@ -120,14 +120,14 @@ async def test_a_request_says_what_it_wants_to_see(talk: Talk) -> None:
     for turn in range(3):
         await talk.append(threadkeep.user(f"q{turn}"), threadkeep.assistant(f"a{turn}"))
     model, memory = talk.kit.ScriptedModel(["x"] * 4), talk.memory(memory=MemoryProvider.limited_window().max_turns(2))
-    await talk.ask(model, memory, "new", context={keys.MEMORY: MemoryProvider.limited_window().read_last(2)})
+    await talk.ask(model, memory, "new", context={context_keys.MEMORY: MemoryProvider.limited_window().read_last(2)})
     assert asked(model) == ["user: q2", "assistant: a2", "user: new"]
-    await talk.ask(model, memory, "new", context={keys.MEMORY: threadkeep.ContextSpec(last_n=2)})
+    await talk.ask(model, memory, "new", context={context_keys.MEMORY: threadkeep.ContextSpec(last_n=2)})
     assert asked(model) == ["user: new", "assistant: x", "user: new"]
-    await talk.ask(model, memory, "new", context={keys.MEMORY: None})
+    await talk.ask(model, memory, "new", context={context_keys.MEMORY: None})
     assert len(asked(model)) == 5, "the advisor's own"
     with pytest.raises(TypeError, match=r"threadkeep\.memory"):
-        await talk.ask(model, memory, "new", context={keys.MEMORY: 7})
+        await talk.ask(model, memory, "new", context={context_keys.MEMORY: 7})
 
 
 async def test_modes_say_who_reads_and_who_writes(talk: Talk) -> None:
@@ -278,7 +278,7 @@ async def test_only_the_last_of_what_is_asked_is_stored(talk: Talk) -> None:
 async def test_usage_run_and_role_are_stored(talk: Talk) -> None:
     answer = ChatResponse((Generation(assistant("x"), "stop"),), Usage(7, 3, 10, cache_read_tokens=4, reasoning_tokens=1))
     memory = talk.memory(author="chief", author_role="boss")
-    await talk.ask(talk.kit.ScriptedModel([answer]), memory, "hi", context={keys.RUN: "run-1"})
+    await talk.ask(talk.kit.ScriptedModel([answer]), memory, "hi", context={context_keys.RUN: "run-1"})
     question, stored = await talk.events()
     assert (question.author_role, question.invocation_id, question.HasField("usage")) == ("boss", "run-1", False)
     assert (stored.usage.input_tokens, stored.usage.output_tokens, stored.usage.cached_tokens) == (7, 3, 4)
@@ -321,7 +321,7 @@ async def test_a_session_without_a_user_is_the_default_users(talk: Talk, server:
 
 async def test_outside_of_the_loop_only_question_and_answer_are_stored(talk: Talk) -> None:
     model = talk.kit.ScriptedModel([assistant(tool_calls=[CALL]), "done"])
-    memory = talk.memory(order=keys.CHAT_MEMORY_ORDER)
+    memory = talk.memory(order=context_keys.CHAT_MEMORY_ORDER)
     answers = await talk.ask_with_tools(model, memory, "hi", tools=[looks()], loop={"internal_history": True})
     assert text_of(answers) == "done"
     assert asked(model) == ["user: hi", "assistant: [look c1]", "tool: c1=found"]
@@ -348,7 +348,7 @@ async def test_who_sees_the_end_of_a_stream_may_rely_on_the_answer(talk: Talk) -
 async def test_what_a_memory_knows_of_a_turn_does_not_outlive_it(talk: Talk) -> None:
     given = {"mine": 1}
     [*_, last] = await talk.ask(talk.kit.ScriptedModel(["x"]), talk.memory(), "hi", context=given)
-    assert dict(last.context) == {keys.SESSION: talk.session, "mine": 1}
+    assert dict(last.context) == {context_keys.SESSION: talk.session, "mine": 1}
     assert told([last.message] if last.message else []) in (["assistant: x"], ["assistant: "])
 
 

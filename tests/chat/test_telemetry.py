@@ -34,7 +34,7 @@ from threadkeep.chat import (
     tool,
     user,
 )
-from threadkeep.chat.telemetry import Telemetry
+from threadkeep.chat.telemetry.spans import Telemetry
 
 from .kits import Kit, Way
 

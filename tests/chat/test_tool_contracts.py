@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from threadkeep.chat import ModelFailed, Tool, ToolCallLimits, function_tool
-from threadkeep.chat.responses import RETURN_DIRECT, TOOL_CALL_LIMIT_EXCEEDED
+from threadkeep.chat.types.responses import RETURN_DIRECT, TOOL_CALL_LIMIT_EXCEEDED
 
 from ..support.model_endpoint import Behaviour
 from . import loopback as openai

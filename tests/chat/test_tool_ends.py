@@ -21,9 +21,9 @@ from threadkeep.chat import (
     tool,
     user,
 )
-from threadkeep.chat.executions import PARTIAL_RESULTS, TOOL_ID, TOOL_NAME, closed
-from threadkeep.chat.keys import RESUME
-from threadkeep.chat.responses import RETURN_DIRECT, TOOL_CALL_LIMIT_EXCEEDED, TOOL_ITERATIONS_EXCEEDED
+from threadkeep.chat.context_keys import RESUME
+from threadkeep.chat.tools.executions import PARTIAL_RESULTS, TOOL_ID, TOOL_NAME, closed
+from threadkeep.chat.types.responses import RETURN_DIRECT, TOOL_CALL_LIMIT_EXCEEDED, TOOL_ITERATIONS_EXCEEDED
 
 from .kits import Kit, Way, response_of, text_of
 from .looping import Runs, asks, failing, loop, memory, request, says

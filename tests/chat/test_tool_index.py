@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from threadkeep.chat import ToolDefinition
-from threadkeep.chat.tool_index import KeywordRanking, fingerprint, text_of, words
+from threadkeep.chat.tool_search.tool_index import KeywordRanking, fingerprint, text_of, words
 
 from .kits import Kit
 

@@ -22,8 +22,8 @@ from threadkeep.chat import (
     tool,
     user,
 )
-from threadkeep.chat.executions import ToolExecution
-from threadkeep.chat.keys import HIGHEST_PRECEDENCE, LOWEST_PRECEDENCE
+from threadkeep.chat.context_keys import HIGHEST_PRECEDENCE, LOWEST_PRECEDENCE
+from threadkeep.chat.tools.executions import ToolExecution
 
 from .hooks import noting
 from .kits import Kit, Way, text_of

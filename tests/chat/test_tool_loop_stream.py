@@ -19,7 +19,7 @@ from threadkeep.chat import (
     Usage,
     assistant,
 )
-from threadkeep.chat.responses import RETURN_DIRECT, TOOL_CALL_LIMIT_EXCEEDED, TOOL_ITERATIONS_EXCEEDED
+from threadkeep.chat.types.responses import RETURN_DIRECT, TOOL_CALL_LIMIT_EXCEEDED, TOOL_ITERATIONS_EXCEEDED
 
 from .hooks import noting, streaming, twins
 from .kits import Kit, text_of

@@ -31,7 +31,7 @@ from threadkeep.chat import (
     system,
     user,
 )
-from threadkeep.chat.executions import ToolExecution
+from threadkeep.chat.tools.executions import ToolExecution
 
 from .kits import Kit
 from .looping import Runs, asks, failing, request, says

@@ -13,8 +13,9 @@ from typing import Any
 
 import pytest
 
-from threadkeep.chat import Tool, ToolContext, ToolDefinition, ToolOptions, _running_aio, _running_threads, user
-from threadkeep.chat.requests import ChatClientRequest
+from threadkeep.chat import Tool, ToolContext, ToolDefinition, ToolOptions, user
+from threadkeep.chat.tools import _running_aio, _running_threads
+from threadkeep.chat.types.requests import ChatClientRequest
 
 from .kits import Kit, Way, text_of
 from .looping import Runs, asks, failing, loop, memory, request, slow

@@ -22,13 +22,13 @@ from threadkeep.chat import (
     ToolCall,
     ToolDefinition,
     assistant,
-    keys,
+    context_keys,
     system,
     tool,
     user,
 )
-from threadkeep.chat.executions import result_of
-from threadkeep.chat.tool_finds import GUIDANCE, found_output, session_key
+from threadkeep.chat.tool_search.tool_search_results import GUIDANCE, found_output, session_key
+from threadkeep.chat.tools.executions import result_of
 
 from .kits import Kit, Way, text_of
 from .looping import Runs, asks, memory
@@ -93,7 +93,7 @@ async def test_a_session_can_be_dropped_by_hand(kit: Kit, way: Way) -> None:
     assert len(loop.noted("put")) == 2
     ref = threadkeep.SessionRef(app="shop", user_id="alice", session_id="s9")
     await loop.ask(request(session=ref))
-    await loop.ask(request(session="s9").with_context({keys.USER: "bob"}))
+    await loop.ask(request(session="s9").with_context({context_keys.USER: "bob"}))
     await kit.of(loop.advisor.evict, threadkeep.Session(ref=ref))
     await kit.of(loop.advisor.evict, "s9", "bob")
     assert len(loop.advisor.sessions) == 1

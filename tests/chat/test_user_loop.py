@@ -25,7 +25,7 @@ from threadkeep.chat import (
     Usage,
     user,
 )
-from threadkeep.chat.keys import AUTO_TOOLS
+from threadkeep.chat.context_keys import AUTO_TOOLS
 
 from .kits import Kit, Way, text_of
 from .looping import Runs, asks, says

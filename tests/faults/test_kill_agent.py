@@ -25,7 +25,7 @@ from tests.support.model_endpoint import served
 from tests.support.said import Say
 from tests.support.serving import url_settings
 from tests.support.thoroughness import KILLS as ALL_KILLS
-from threadkeep.chat.wire import from_event
+from threadkeep.chat.memory.events import from_event
 from threadkeep.v1.event_pb2 import SessionEvent
 
 from .agent import APP, SESSION, USER, Settings

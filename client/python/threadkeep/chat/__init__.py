@@ -4,36 +4,35 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from . import _lazily
-from ._async.advisor import AsyncAdvisor, AsyncBaseAdvisor, AsyncMemoryAdvisor, AsyncToolAdvisor
-from ._async.chain import AsyncAdvisorChain
-from ._async.client import AsyncChatClient
-from ._async.mcp_tools import AsyncMcpServer
-from ._async.model import AsyncChatModel
-from ._async.prompt import AsyncPromptSpec
-from ._async.recall_tools import AsyncRecallTools
-from ._async.scripted import AsyncScriptedModel
-from ._async.search_tools import AsyncSearchTools
-from ._async.session_memory import AsyncSessionMemoryAdvisor
-from ._async.tool_calling import AsyncToolCallingAdvisor
-from ._async.tool_index import AsyncEmbeddingToolIndex, AsyncKeywordToolIndex, AsyncToolIndex
-from ._async.tool_manager import AsyncToolCallingManager, AsyncToolManager
-from ._async.tool_search import AsyncToolSearchAdvisor
-from ._sync.advisor import Advisor, BaseAdvisor, MemoryAdvisor, ToolAdvisor
-from ._sync.chain import AdvisorChain
-from ._sync.client import ChatClient
-from ._sync.mcp_tools import McpServer
-from ._sync.model import ChatModel
-from ._sync.prompt import PromptSpec
-from ._sync.recall_tools import RecallTools
-from ._sync.scripted import ScriptedModel
-from ._sync.search_tools import SearchTools
-from ._sync.session_memory import SessionMemoryAdvisor
-from ._sync.tool_calling import ToolCallingAdvisor
-from ._sync.tool_index import EmbeddingToolIndex, KeywordToolIndex, ToolIndex
-from ._sync.tool_manager import ToolCallingManager, ToolManager
-from ._sync.tool_search import ToolSearchAdvisor
-from .aggregate import Aggregator
+from . import _lazy_imports
+from ._async.memory.session_memory import AsyncSessionMemoryAdvisor
+from ._async.providers.model import AsyncChatModel
+from ._async.providers.scripted import AsyncScriptedModel
+from ._async.runtime.advisor import AsyncAdvisor, AsyncBaseAdvisor, AsyncMemoryAdvisor, AsyncToolAdvisor
+from ._async.runtime.chain import AsyncAdvisorChain
+from ._async.runtime.client import AsyncChatClient
+from ._async.runtime.prompt import AsyncPromptSpec
+from ._async.tool_search.tool_index import AsyncEmbeddingToolIndex, AsyncKeywordToolIndex, AsyncToolIndex
+from ._async.tool_search.tool_search import AsyncToolSearchAdvisor
+from ._async.tools.mcp_tools import AsyncMcpServer
+from ._async.tools.recall_tools import AsyncRecallTools
+from ._async.tools.search_tools import AsyncSearchTools
+from ._async.tools.tool_calling import AsyncToolCallingAdvisor
+from ._async.tools.tool_manager import AsyncToolCallingManager, AsyncToolManager
+from ._sync.memory.session_memory import SessionMemoryAdvisor
+from ._sync.providers.model import ChatModel
+from ._sync.providers.scripted import ScriptedModel
+from ._sync.runtime.advisor import Advisor, BaseAdvisor, MemoryAdvisor, ToolAdvisor
+from ._sync.runtime.chain import AdvisorChain
+from ._sync.runtime.client import ChatClient
+from ._sync.runtime.prompt import PromptSpec
+from ._sync.tool_search.tool_index import EmbeddingToolIndex, KeywordToolIndex, ToolIndex
+from ._sync.tool_search.tool_search import ToolSearchAdvisor
+from ._sync.tools.mcp_tools import McpServer
+from ._sync.tools.recall_tools import RecallTools
+from ._sync.tools.search_tools import SearchTools
+from ._sync.tools.tool_calling import ToolCallingAdvisor
+from ._sync.tools.tool_manager import ToolCallingManager, ToolManager
 from .errors import (
     AnswerNotStored,
     ChatError,
@@ -49,31 +48,32 @@ from .errors import (
     UnsupportedContent,
     WrongUser,
 )
-from .event_ids import EventIds, idempotent_ids, random_ids
-from .eviction import AlwaysEvict, EvictAfter, EvictByAny, Eviction, EvictLeastRecentlyUsed, NeverEvict
-from .executions import ToolExecution
-from .function_tools import function_tool
-from .limits import ToolCallLimits
-from .message_filters import MessageFilter, accept_all, by_role, contains_text, skip_empty
-from .messages import Data, Media, Message, Reasoning, Role, Text, ToolCall, ToolResult, assistant, system, tool, user
-from .options import ChatOptions, ToolOptions
-from .requests import ChatClientRequest, ChatClientResponse, Prompt
-from .responses import ChatResponse, Generation, Usage
-from .schema_tools import schema_tool
-from .tools import Tool, ToolContext, ToolDefinition, ToolOutput
+from .memory.event_ids import EventIds, idempotent_ids, random_ids
+from .memory.message_filters import MessageFilter, accept_all, by_role, contains_text, skip_empty
+from .tool_search.eviction import AlwaysEvict, EvictAfter, EvictByAny, Eviction, EvictLeastRecentlyUsed, NeverEvict
+from .tools.executions import ToolExecution
+from .tools.function_tools import function_tool
+from .tools.limits import ToolCallLimits
+from .tools.schema_tools import schema_tool
+from .tools.tool import Tool, ToolContext, ToolDefinition, ToolOutput
+from .types.aggregate import Aggregator
+from .types.messages import Data, Media, Message, Reasoning, Role, Text, ToolCall, ToolResult, assistant, system, tool, user
+from .types.options import ChatOptions, ToolOptions
+from .types.requests import ChatClientRequest, ChatClientResponse, Prompt
+from .types.responses import ChatResponse, Generation, Usage
 
 if TYPE_CHECKING:
-    from ._async.anthropic_model import AsyncAnthropicModel as AsyncAnthropicModel
-    from ._async.gemini_model import AsyncGeminiModel as AsyncGeminiModel
-    from ._async.openai_model import AsyncOpenAIModel as AsyncOpenAIModel
-    from ._sync.anthropic_model import AnthropicModel as AnthropicModel
-    from ._sync.gemini_model import GeminiModel as GeminiModel
-    from ._sync.openai_model import OpenAIModel as OpenAIModel
+    from ._async.providers.anthropic_model import AsyncAnthropicModel as AsyncAnthropicModel
+    from ._async.providers.gemini_model import AsyncGeminiModel as AsyncGeminiModel
+    from ._async.providers.openai_model import AsyncOpenAIModel as AsyncOpenAIModel
+    from ._sync.providers.anthropic_model import AnthropicModel as AnthropicModel
+    from ._sync.providers.gemini_model import GeminiModel as GeminiModel
+    from ._sync.providers.openai_model import OpenAIModel as OpenAIModel
 else:
 
     def __getattr__(name: str) -> Any:
         """The adapters, which import their vendors' libraries; so they are not part of a star import."""
-        return _lazily.loaded(name)
+        return _lazy_imports.loaded(name)
 
 
 __all__ = [

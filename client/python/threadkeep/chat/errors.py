@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from .messages import Message
+from .types.messages import Message
 
 if TYPE_CHECKING:
-    from .requests import ChatClientResponse
+    from .types.requests import ChatClientResponse
 
 
 class ChatError(Exception):

@@ -1,0 +1,333 @@
+"""The memory of a chat client: its conversations live in sessions of a Threadkeep server."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
+from contextlib import aclosing
+from dataclasses import replace
+from typing import Any
+
+from .... import AsyncClient
+from ...._convert import CreateOptions
+from ....memory import MemoryProvider
+from ....messages import new_event_id
+from ....v1.compaction_pb2 import CompactionStrategy, CompactionTrigger
+from ....v1.context_pb2 import ContextSpec
+from ...context_keys import MEMORY, RESUME, SESSION_MEMORY_ORDER
+from ...errors import AnswerNotStored, NothingToResume
+from ...memory.event_ids import EventIds, answer_id, random_ids, results_id
+from ...memory.message_filters import skip_empty
+from ...memory.turns import Results, Round, Turn, entered, results_of, said_by
+from ...runtime.arguments import check_sdk
+from ...telemetry.log import tell
+from ...tools.pairing import paired, unanswered
+from ...types.aggregate import Aggregator
+from ...types.messages import Message, Role
+from ...types.requests import ChatClientRequest, ChatClientResponse
+from ...types.responses import ChatResponse, Generation, Usage
+from ..providers.model import AsyncChatModel
+from ..runtime.advisor import AsyncToolAdvisor
+from ..runtime.chain import AsyncAdvisorChain
+from .compacting import AsyncCompactor
+from .session_log import AsyncSessionLog, Draft, Stored
+
+
+class AsyncSessionMemoryAdvisor:
+    """Gives the model a session's history, and stores what is said: by the user, by the model, and by tools.
+
+    A request names its session (`.session("s1")`). Inside of the loop of tools, which is the default place, each step is stored
+    before the next one begins, and an agent that dies can `.resume()`; outside (`order` below TOOL_CALLING_ORDER) it stores
+    the user's message and the final answer. The history is read once a turn, whatever the number of rounds.
+
+    memory: what is seen, and whether it is written; `keys.MEMORY` of a request's context replaces it. Default: the window.
+    author, author_role: the agent, stamped on what it writes. branch: its place in a fleet, stamped too; it sees its own
+    branch, those above it and the root. Without a branch it sees all.
+    message_filter: what is stored; a result is stored if and only if its call was.
+    request_ids, response_ids: ids for the events of what is asked and answered; those of results come from their calls.
+    trigger, strategy, summarizer: compact after a reply without tool calls, with the server's model or with this one, within
+    compaction_timeout seconds a call; a failure is told to the log and the span, and the reply stands. Without them the
+    server's policy does it.
+    create: make missing sessions, or how; False: they must exist. check_owner: where a request names a user, refuse to begin a
+    session whose id another user of the app has.
+
+    Raises MissingSession, WrongUser, NothingToResume, and what the SDK's `get_context` and `append` raise; AnswerNotStored if
+    it is the turn's answer that cannot be appended.
+    """
+
+    def __init__(
+        self,
+        client: AsyncClient,
+        *,
+        memory: MemoryProvider | ContextSpec | None = None,
+        order: int = SESSION_MEMORY_ORDER,
+        name: str = "Session Memory Advisor",
+        author: str = "",
+        author_role: str = "",
+        branch: str = "",
+        message_filter: Callable[[Message], bool] = skip_empty,
+        request_ids: EventIds = random_ids,
+        response_ids: EventIds = random_ids,
+        trigger: CompactionTrigger | None = None,
+        strategy: CompactionStrategy | None = None,
+        summarizer: AsyncChatModel | None = None,
+        compaction_timeout: float | None = None,
+        create: bool | CreateOptions = True,
+        check_owner: bool = True,
+    ) -> None:
+        given = {"message_filter": message_filter, "request_ids": request_ids, "response_ids": response_ids}
+        for argument, value in given.items():
+            if not callable(value):
+                raise TypeError(f"{argument} must be callable, not {type(value).__name__}")
+        check_sdk(client, "AsyncSessionMemoryAdvisor")
+        self._name = name
+        self._order = order
+        self._log = AsyncSessionLog(
+            client, author=author, author_role=author_role, branch=branch, create=create, check_owner=check_owner
+        )
+        self._compactor = AsyncCompactor(
+            client, trigger, strategy, summarizer, actor=author or name, timeout=compaction_timeout
+        )
+        self._memory = _provider(memory, "memory")
+        self._keeps = message_filter
+        self._request_ids = request_ids
+        self._response_ids = response_ids
+        self._key = f"threadkeep.turn.{new_event_id()}"
+
+    @property
+    def name(self) -> str:
+        return self._name
+
+    @property
+    def order(self) -> int:
+        return self._order
+
+    async def advise_call(self, request: ChatClientRequest, chain: AsyncAdvisorChain) -> ChatClientResponse:
+        turn = await self._turn(request)
+        if (answered := self._answered(turn, request, chain)) is not None:
+            return answered
+        inner, turn = await self._enter(turn, request)
+        response, stored = await self._leave(turn, request, await chain.next_call(inner))
+        if not response.tool_calls:
+            await self._compactor.after(stored.turn.ref, stored.window)
+        return self._given_out(response, request, stored.turn)
+
+    async def advise_stream(
+        self, request: ChatClientRequest, chain: AsyncAdvisorChain
+    ) -> AsyncGenerator[ChatClientResponse, None]:
+        """The chunks as they come, but for those that end the answer: who sees them may rely on it being stored."""
+        turn = await self._turn(request)
+        if (answered := self._answered(turn, request, chain)) is not None:
+            yield answered
+            return
+        inner, turn = await self._enter(turn, request)
+        whole, held, told = Aggregator(), list[ChatClientResponse](), False
+        async with aclosing(chain.next_stream(inner)) as chunks:
+            async for chunk in chunks:
+                whole.add(chunk)
+                held.append(chunk)
+                if not _waits(held, turn):
+                    for ready in held:
+                        told = told or bool(ready.text)
+                        yield ready
+                    held.clear()
+        before = whole.response()
+        response, stored = await self._leave(turn, request, before)
+        if response is not before:  # another resumed this turn and was faster
+            held = [_instead(response, told)]
+        *ended, last = held or [before.with_response(None)]
+        for chunk in ended:
+            yield chunk
+        final = self._given_out(response, request, stored.turn)
+        yield ChatClientResponse(last.response, final.context)
+        if not response.tool_calls:
+            await self._compactor.after(stored.turn.ref, stored.window)
+
+    async def record(self, request: ChatClientRequest, messages: Sequence[Message]) -> None:
+        """Stores what a loop produced without asking the model again, in one append: results that end a turn, and the answer.
+
+        `request`: bears the context of the round's response. Afterwards the turn is over.
+        """
+        turn = self._known(request)
+        turn = await self._turn(request) if turn is None else turn
+        said, new = (*turn.said, *messages), len(turn.said)
+        results = results_of(said, new, unknown_calls=not turn.begun and not turn.provider.reads)
+        kept = [at for at in range(new, len(said)) if at in results or self._is_kept(said[at])]
+        drafts = [
+            self._results_draft(results[at]) if at in results else self._answer_draft(turn, said[at], request, at - new)
+            for at in kept
+        ]
+        stored = await self._log.append(turn, drafts, request.context)
+        if any(message.role is Role.ASSISTANT for message in messages):
+            await self._compactor.after(stored.turn.ref, stored.window)
+
+    async def pending(self, request: ChatClientRequest) -> ChatClientResponse | None:
+        """When resuming: the stored answer with those of its calls that nobody has answered; None if there are none.
+
+        Its context is to go with the next round's request: the history is in it.
+        """
+        turn = await self._turn(request)
+        return self._left_open(turn, request) if turn.resumed else None
+
+    # --- a round
+
+    def _known(self, request: ChatClientRequest) -> Turn | None:
+        turn = request.context.get(self._key)
+        return turn if isinstance(turn, Turn) else None
+
+    async def _turn(self, request: ChatClientRequest) -> Turn:
+        """The turn that the round before left, or one that begins."""
+        known = self._known(request)
+        if known is not None:
+            return known
+        chosen = _provider(request.context.get(MEMORY), MEMORY) or self._memory or MemoryProvider.limited_window()
+        turn = await self._log.read(request.context, chosen)
+        says_nothing = all(message.role is Role.SYSTEM for message in request.messages)
+        return replace(turn, resumed=True) if request.context.get(RESUME) and says_nothing else turn
+
+    async def _enter(self, turn: Turn, request: ChatClientRequest) -> tuple[ChatClientRequest, Turn]:
+        """What the model is asked; what is new of it is stored first."""
+        taken = await self._store_asked(entered(turn, request.messages), request)
+        messages, dropped = taken.prompt()
+        if dropped and not turn.begun and (count := self._dropped(taken.turn)):
+            tell("tool calls without result, or results without call, are not shown", count=count)
+        inner = replace(request, messages=messages, context=_without(request.context, self._key))
+        return inner, taken.turn
+
+    def _dropped(self, turn: Turn) -> int:
+        """Of this agent's branch: that agents on others still wait for their tools, which may be this one, is no defect."""
+        branch = self._log.branch
+        return paired([message for message in turn.said if message.branch == branch or not message.id]).dropped
+
+    async def _store_asked(self, taken: Round, request: ChatClientRequest) -> Round:
+        drafts = {at: self._results_draft(results) for at, results in taken.results.items()}
+        question = taken.question
+        if question is not None and self._is_kept(message := taken.turn.said[question]):
+            drafts[question] = Draft(message, self._request_ids(message, request.context))
+        if not drafts:
+            return taken
+        places = sorted(drafts)
+        stored = await self._log.append(taken.turn, [drafts[at] for at in places], request.context)
+        said = list(taken.turn.said)
+        for at, message in zip(places, stored.messages, strict=True):
+            asked = drafts[at].message
+            partly = asked is not said[at] and message.says_the_same(asked)
+            said[at] = replace(said[at], id=message.id) if partly else message
+        return replace(taken, turn=replace(stored.turn, said=tuple(said)))
+
+    async def _leave(
+        self, turn: Turn, request: ChatClientRequest, response: ChatClientResponse
+    ) -> tuple[ChatClientResponse, Stored]:
+        """Stores every generation that says something, as `said_by` says. The response is another one if another agent had
+        stored its own."""
+        if response.response is None:
+            return response, Stored(turn, (), None)
+        generations = list(response.response.generations)
+        said = said_by(generations)
+        kept = [at for at, message in said.items() if self._is_kept(message)]
+        drafts = [self._answer_draft(turn, said[at], request, at, response.usage if at == kept[0] else None) for at in kept]
+        try:
+            stored = await self._log.append(turn, drafts, request.context)
+        except Exception as error:
+            if response.tool_calls:  # nobody has been answered yet
+                raise
+            raise AnswerNotStored(self._given_out(response, request, turn), error) from error
+        changed = False
+        for at, message in zip(kept, stored.messages, strict=True):
+            if not message.says_the_same(said[at]):
+                generations[at] = _generation(message)
+                changed = True
+            said[at] = message
+        if changed:
+            response = response.with_response(replace(response.response, generations=tuple(generations)))
+        told = tuple(message for message in said.values() if not message.is_blank)
+        return response, stored._replace(turn=replace(stored.turn, said=(*stored.turn.said, *told)))
+
+    def _given_out(self, response: ChatClientResponse, request: ChatClientRequest, turn: Turn) -> ChatClientResponse:
+        """With the turn in its context as long as the turn goes on."""
+        context = _without({**request.context, **response.context}, self._key)
+        if response.tool_calls:
+            context[self._key] = turn
+        return ChatClientResponse(response.response, context)
+
+    # --- what an interrupted turn left
+
+    def _answered(self, turn: Turn, request: ChatClientRequest, chain: AsyncAdvisorChain) -> ChatClientResponse | None:
+        """When resuming, what the session's last answer was; None if the model is to be asked. Raises NothingToResume."""
+        if not turn.resumed or turn.begun:
+            return None
+        last = next(reversed(self._own(turn)), None)
+        if last is None:
+            raise NothingToResume(
+                f"there is nothing to resume in the session {turn.ref.session_id!r}: say something with .user(...) and .call()"
+            )
+        if last.role is Role.ASSISTANT and not last.tool_calls:
+            return self._given_out(_of_model(last), request, turn)
+        # A loop further in runs only what its own model calls: that is asked again, and calls that others left are not shown.
+        looped = any(isinstance(each, AsyncToolAdvisor) and each.runs_tools for each in chain.inner)
+        return None if looped else self._left_open(turn, request)
+
+    def _left_open(self, turn: Turn, request: ChatClientRequest) -> ChatClientResponse | None:
+        asked = unanswered(self._own(turn))
+        if asked is None:
+            return None
+        instructions = [message for message in request.messages if message.role is Role.SYSTEM]
+        return self._given_out(_of_model(asked), request, replace(turn, begun=True, further=tuple(instructions[1:])))
+
+    def _own(self, turn: Turn) -> list[Message]:
+        """What this agent's branch stored, in the window; without summaries."""
+        return [message for message in turn.said if message.id and message.branch == self._log.branch]
+
+    # --- what is stored
+
+    def _is_kept(self, message: Message) -> bool:
+        return message.role is not Role.TOOL and self._keeps(message)
+
+    def _results_draft(self, results: Results) -> Draft:
+        named = all(event_id for event_id, _ in results.answered)
+        return Draft(results.message, results_id(results.answered) if named else new_event_id(), shared=named)
+
+    def _answer_draft(
+        self, turn: Turn, message: Message, request: ChatClientRequest, index: int, usage: Usage | None = None
+    ) -> Draft:
+        if not turn.resumed:
+            return Draft(message, self._response_ids(message, request.context), usage)
+        anchor = next((each.id for each in reversed(self._own(turn))), "")  # on other branches others resume
+        return Draft(message, answer_id(anchor, index), usage, shared=True)
+
+
+def _provider(memory: object, argument: str) -> MemoryProvider | None:
+    if memory is None or isinstance(memory, MemoryProvider):
+        return memory
+    if isinstance(memory, ContextSpec):
+        return MemoryProvider(memory)
+    raise TypeError(f"{argument} must be MemoryProvider or ContextSpec, not {type(memory).__name__}")
+
+
+def _without(context: Mapping[str, Any], key: str) -> dict[str, Any]:
+    return {each: value for each, value in context.items() if each != key}
+
+
+def _generation(message: Message) -> Generation:
+    return Generation(message, "tool_calls" if message.tool_calls else "stop")
+
+
+def _of_model(message: Message) -> ChatClientResponse:
+    return ChatClientResponse(ChatResponse((_generation(message),)))
+
+
+def _waits(held: Sequence[ChatClientResponse], turn: Turn) -> bool:
+    """Whether these chunks wait until the answer is stored: what ends it, and in a resumed turn what calls tools."""
+    if turn.resumed and any(chunk.tool_calls for chunk in held):
+        return True
+    newest = held[-1].response
+    return newest is None or all(each.finish_reason or not each.message.parts for each in newest.generations)
+
+
+def _instead(response: ChatClientResponse, told: bool) -> ChatClientResponse:
+    """What another stored, as the end of a stream; without its text, if some text was given out before."""
+    if response.response is None or not told:
+        return response
+    generations = tuple(
+        replace(each, message=replace(each.message, parts=each.message.tool_calls)) for each in response.response.generations
+    )
+    return response.with_response(replace(response.response, generations=generations))

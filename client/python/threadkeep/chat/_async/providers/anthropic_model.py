@@ -1,0 +1,96 @@
+"""Anthropic, and every server that speaks its messages."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncGenerator
+from contextlib import asynccontextmanager
+from typing import Any
+
+import anthropic
+import httpx2
+
+from ...providers import errors
+from ...providers._connections_aio import AsyncConnections
+from ...providers.endpoint import checked_address, checked_key, key_for
+from ...providers.formats import anthropic as format_
+from ...providers.formats.anthropic_answers import Chunks, answer
+from ...providers.formats.reading import Json
+from ...types.options import ChatOptions
+from ...types.requests import Prompt
+from ...types.responses import ChatResponse
+from .adapter import AsyncAdapter
+from .calls import wire_error
+
+
+class AsyncAnthropicModel(AsyncAdapter):
+    """One model behind a messages endpoint; what all adapters share is told at AsyncAdapter.
+
+    `base_url`: "https://host", without a version; by default Anthropic's, or the environment's ANTHROPIC_BASE_URL. `api_key`:
+    by default the environment's ANTHROPIC_API_KEY, but for a `base_url` given here none is sent. `client`: the library's own,
+    set up by you, in place of both; it stays open.
+
+    An answer may have 4096 tokens if no `max_tokens` is given. Thinking is asked for with
+    `ChatOptions(extra={"thinking": {"type": "enabled", "budget_tokens": 2048}})`.
+    """
+
+    def __init__(
+        self,
+        model: str,
+        *,
+        api_key: str | None = None,
+        base_url: str | None = None,
+        options: ChatOptions | None = None,
+        client: anthropic.AsyncAnthropic | None = None,
+        max_retries: int = 2,
+        provider: str = format_.PROVIDER,
+    ) -> None:
+        super().__init__(model, provider=provider, options=options, max_retries=max_retries)
+
+        def library() -> anthropic.AsyncAnthropic:
+            if client is not None:
+                return client.with_options(max_retries=0)
+            return anthropic.AsyncAnthropic(
+                api_key=key_for(api_key, base_url),
+                base_url=checked_address(base_url),
+                max_retries=0,
+                # Neither key nor conversation goes where nobody pointed.
+                http_client=anthropic.DefaultAsyncHttpxClient(follow_redirects=False),
+            )
+
+        self._is_owned = client is None
+        self._clients = AsyncConnections(library)
+        if not (self._secret or self._clients.first.credentials):
+            raise ValueError("no key for Anthropic: give api_key, or set ANTHROPIC_API_KEY in the environment")
+        checked_key(self._secret)
+        _ = self._clients.first.messages  # now, for it imports half of the library, which takes a while
+
+    async def _release(self) -> None:
+        if self._is_owned:
+            await self._clients.here.close()
+
+    @property
+    def _secret(self) -> str:
+        return self._clients.first.api_key or self._clients.first.auth_token or ""
+
+    def _body(self, prompt: Prompt, *, stream: bool) -> dict[str, Any]:
+        return format_.request(prompt, stream=stream)
+
+    @asynccontextmanager
+    async def _open(self, body: dict[str, Any], seconds: float, *, stream: bool) -> AsyncGenerator[httpx2.Response, None]:
+        try:
+            # No messages here: the library would look at each of them. The body's win.
+            async with self._clients.here.messages.with_streaming_response.create(
+                model=body["model"], max_tokens=body["max_tokens"], messages=(), extra_body=body, timeout=seconds
+            ) as response:
+                yield response.http_response
+        except anthropic.APIStatusError as error:
+            found = error.response
+            raise errors.refused(self._provider, found.status_code, found.headers, found.content, self._secret) from None
+        except anthropic.APIConnectionError as error:
+            raise wire_error(error) from None
+
+    def _answer(self, body: Json) -> ChatResponse:
+        return answer(body)
+
+    def _reader(self) -> Chunks:
+        return Chunks()

@@ -1,0 +1,80 @@
+"""A model that says what it was told to, for tests and examples."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import AsyncIterator, Callable, Iterable
+from dataclasses import replace
+
+from ...types.messages import Message, Part, Text, assistant
+from ...types.options import ChatOptions
+from ...types.requests import Prompt
+from ...types.responses import ChatResponse, Generation, Usage
+
+Answer = str | Message | ChatResponse | Exception
+Reply = Answer | Callable[[Prompt], Answer]
+"""What to say, to raise, or what decides it once the prompt is known."""
+
+
+class AsyncScriptedModel:
+    """Gives one reply to each call, in order, and keeps every prompt in `prompts`. A stream gives a text word by word.
+
+    A text or message ends with "stop", or "tool_calls" if it has any, and has no usage; a ChatResponse is given as it is. When
+    nothing is left it raises AssertionError: it was asked more often than it was meant to be.
+    """
+
+    def __init__(self, replies: Iterable[Reply] = (), *, model: str = "scripted", provider: str = "scripted") -> None:
+        self._replies = list(replies)
+        self._options = ChatOptions(model=model)
+        self._provider = provider
+        self.prompts: list[Prompt] = []
+
+    @property
+    def provider(self) -> str:
+        return self._provider
+
+    @property
+    def default_options(self) -> ChatOptions:
+        return self._options
+
+    def add(self, *replies: Reply) -> None:
+        """What comes after what is left."""
+        self._replies.extend(replies)
+
+    async def call(self, prompt: Prompt) -> ChatResponse:
+        return self._next(prompt)
+
+    async def stream(self, prompt: Prompt) -> AsyncIterator[ChatResponse]:
+        for chunk in _chunks(self._next(prompt)):
+            yield chunk
+
+    def _next(self, prompt: Prompt) -> ChatResponse:
+        self.prompts.append(prompt)
+        if not self._replies:
+            raise AssertionError(f"the script has no reply to call {len(self.prompts)}")
+        reply = self._replies.pop(0)
+        answer = reply if isinstance(reply, Answer) else reply(prompt)
+        if isinstance(answer, Exception):
+            raise answer
+        if isinstance(answer, ChatResponse):
+            return answer
+        message = assistant(answer) if isinstance(answer, str) else answer
+        reason = "tool_calls" if message.tool_calls else "stop"
+        return ChatResponse((Generation(message, reason),), model=self._options.model or "")
+
+
+def _chunks(whole: ChatResponse) -> Iterable[ChatResponse]:
+    """The first generation in pieces; the last says how it ended and what it cost."""
+    for generation in whole.generations:
+        for part in generation.message.parts:
+            for piece in _pieces(part):
+                said = Generation(replace(generation.message, parts=(piece,)), "", generation.metadata)
+                yield replace(whole, generations=(said,), usage=Usage())
+    last = tuple(Generation(replace(each.message, parts=()), each.finish_reason) for each in whole.generations)
+    yield replace(whole, generations=last)
+
+
+def _pieces(part: Part) -> Iterable[Part]:
+    if not isinstance(part, Text):
+        return [part]
+    return [Text(word) for word in re.findall(r"\S+\s*|\s+", part.text)]

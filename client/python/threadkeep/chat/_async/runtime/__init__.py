@@ -1,0 +1,1 @@
+"""The chat client, its prompts and its chain of advisors."""

@@ -1,0 +1,72 @@
+"""The order of advisors around a model."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncGenerator, Sequence
+from contextlib import aclosing
+from typing import cast
+
+from ...errors import InvalidChain
+from ...types.requests import ChatClientRequest, ChatClientResponse
+from ..providers.model import AsyncChatModel, closable
+from .advisor import AsyncAdvisor
+
+Chunks = AsyncGenerator[ChatClientResponse, None]
+
+
+class AsyncAdvisorChain:
+    """What is further in than who holds it: the rest of the advisors, then the model. Immutable: it may be asked many times."""
+
+    __slots__ = ("_advisors", "_at", "_model")
+
+    def __init__(self, advisors: Sequence[AsyncAdvisor], model: AsyncChatModel) -> None:
+        """Raises InvalidChain if one advisor stands twice."""
+        self._advisors = tuple(sorted(advisors, key=lambda advisor: advisor.order))
+        if len({id(advisor) for advisor in advisors}) < len(self._advisors):
+            raise InvalidChain("one advisor stands twice in a chain; give it once")
+        self._model = model
+        self._at = 0
+
+    @property
+    def model(self) -> AsyncChatModel:
+        return self._model
+
+    @property
+    def advisors(self) -> tuple[AsyncAdvisor, ...]:
+        """All of them, the outermost first."""
+        return self._advisors
+
+    @property
+    def inner(self) -> tuple[AsyncAdvisor, ...]:
+        """Those that a call from here still passes."""
+        return self._advisors[self._at :]
+
+    async def next_call(self, request: ChatClientRequest) -> ChatClientResponse:
+        """What the next advisor, or the model, answers."""
+        if self._at < len(self._advisors):
+            return await self._advisors[self._at].advise_call(request, self._from(self._at + 1))
+        return ChatClientResponse(await self._model.call(request.prompt), request.context)
+
+    async def next_stream(self, request: ChatClientRequest) -> Chunks:
+        """The same in chunks. Close it when it is not read to its end."""
+        if self._at < len(self._advisors):
+            source = self._advisors[self._at].advise_stream(request, self._from(self._at + 1))
+            async with aclosing(cast("Chunks", source)) as chunks:
+                async for chunk in chunks:
+                    yield chunk
+        else:
+            async with aclosing(closable(self._model.stream(request.prompt))) as answer:
+                async for piece in answer:
+                    yield ChatClientResponse(piece, request.context)
+
+    def after(self, advisor: AsyncAdvisor) -> AsyncAdvisorChain:
+        """A chain of what stands after this advisor, wherever the holder stands. Raises InvalidChain if it is not in it."""
+        for at, each in enumerate(self._advisors):
+            if each is advisor:
+                return self._from(at + 1)
+        raise InvalidChain(f"the advisor {advisor.name!r} is not in this chain")
+
+    def _from(self, at: int) -> AsyncAdvisorChain:
+        chain = object.__new__(AsyncAdvisorChain)
+        chain._advisors, chain._model, chain._at = self._advisors, self._model, at
+        return chain

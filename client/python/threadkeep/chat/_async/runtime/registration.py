@@ -1,0 +1,70 @@
+"""Which advisors stand around a request: those that were given, and the loop of tools."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from ...errors import InvalidChain
+from ...telemetry.choice import TracerProvider
+from ..tools.tool_calling import AsyncToolCallingAdvisor
+from ..tools.tool_manager import AsyncToolCallingManager, AsyncToolManager
+from .advisor import AsyncAdvisor, AsyncMemoryAdvisor, AsyncToolAdvisor
+
+
+@dataclass(frozen=True, slots=True)
+class AsyncRegistration:
+    """How a client adds the loop of tools. `enabled`: False, and it never does. `manager`: what runs the calls."""
+
+    enabled: bool
+    manager: AsyncToolManager
+
+    def complete(self, advisors: Sequence[AsyncAdvisor], *, wanted: bool = True) -> tuple[AsyncAdvisor, ...]:
+        """The advisors with a loop of tools: the one among them, or else one that is added if it is `wanted`, whether or not
+        there are tools, for an advisor may add some. A loop around a memory leaves the history to it.
+
+        Raises InvalidChain if there are two.
+        """
+        loop = tool_advisor(advisors)
+        if loop is None:
+            if not (self.enabled and wanted):
+                return tuple(advisors)
+            loop = AsyncToolCallingAdvisor(manager=self.manager)
+            advisors = (*advisors, loop)
+        return tuple(_beside_memory(loop, advisors) if each is loop else each for each in advisors)
+
+
+def registration(
+    enabled: bool, manager: AsyncToolManager | None, tracer_provider: TracerProvider | None, record_content: bool
+) -> AsyncRegistration:
+    """With that manager, or one that tells its spans as the client does. Raises TypeError if it is none."""
+    if manager is not None and not isinstance(manager, AsyncToolManager):
+        raise TypeError(f"tool_manager: definitions and execute, as an AsyncToolCallingManager has, not {manager!r}")
+    own = manager or AsyncToolCallingManager(tracer_provider=tracer_provider, record_content=record_content)
+    return AsyncRegistration(enabled, own)
+
+
+def tool_advisor(advisors: Sequence[AsyncAdvisor]) -> AsyncToolAdvisor | None:
+    """The one that runs the loop of tools; None without one. Raises InvalidChain if there are two."""
+    loops = [each for each in advisors if isinstance(each, AsyncToolAdvisor) and each.runs_tools]
+    if len(loops) > 1:
+        names = " and ".join(repr(each.name) for each in loops)
+        raise InvalidChain(f"a request has one loop of tools, not {len(loops)}: leave out one of {names}")
+    return loops[0] if loops else None
+
+
+def has_memory(advisors: Sequence[AsyncAdvisor]) -> bool:
+    return any(isinstance(each, AsyncMemoryAdvisor) for each in advisors)
+
+
+def uses_session(advisors: Sequence[AsyncAdvisor]) -> bool:
+    """Whether one of them keeps the conversation, or says that it needs to know the session."""
+    return has_memory(advisors) or any(getattr(each, "needs_session", False) for each in advisors)
+
+
+def _beside_memory(loop: AsyncToolAdvisor, advisors: Sequence[AsyncAdvisor]) -> AsyncAdvisor:
+    """A memory further in gives each round its history: the loop's own would repeat it."""
+    ordered = sorted(advisors, key=lambda advisor: advisor.order)
+    if has_memory(ordered[ordered.index(loop) + 1 :]) and isinstance(loop, AsyncToolCallingAdvisor):
+        return loop.changed(internal_history=False) if loop.internal_history else loop
+    return loop

@@ -1,0 +1,1 @@
+"""Tool search during a conversation."""

@@ -1,0 +1,37 @@
+"""Which tools a model sees."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncGenerator
+from contextlib import aclosing
+
+from ...context_keys import LOWEST_PRECEDENCE
+from ...tool_search.tool_search_results import ToolsShown
+from ...types.requests import ChatClientRequest, ChatClientResponse
+from ..runtime.chain import AsyncAdvisorChain
+
+
+class AsyncToolShowing:
+    """The innermost advisor of a loop that searches for tools: it sees the conversation as the model does, with what memories
+    have added."""
+
+    def __init__(self, shown: ToolsShown) -> None:
+        self._shown = shown
+
+    @property
+    def name(self) -> str:
+        return "Tool Search Advisor: tools shown"
+
+    @property
+    def order(self) -> int:
+        return LOWEST_PRECEDENCE
+
+    async def advise_call(self, request: ChatClientRequest, chain: AsyncAdvisorChain) -> ChatClientResponse:
+        return await chain.next_call(self._shown.narrowed(request))
+
+    async def advise_stream(
+        self, request: ChatClientRequest, chain: AsyncAdvisorChain
+    ) -> AsyncGenerator[ChatClientResponse, None]:
+        async with aclosing(chain.next_stream(self._shown.narrowed(request))) as chunks:
+            async for chunk in chunks:
+                yield chunk

@@ -1,0 +1,1 @@
+"""Tool calling, and tools over MCP and the server's search."""

@@ -1,0 +1,77 @@
+"""Recall as tools for a model: what they are told as, and what they do, is the server's; see ToolService in the protos."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from typing import Any
+
+from .... import AsyncClient
+from ...._convert import session_ref
+from ....v1.session_pb2 import Session, SessionRef
+from ....v1.tool_service_pb2 import ToolDefinition as OfServer
+from ...runtime.arguments import check_sdk
+from ...tools.tool import Tool, ToolContext, ToolDefinition, ToolOutput
+from ...types.messages import Text
+
+_OF_A_USER = "load_memory"
+
+
+class AsyncRecallTools:
+    """The recall tools of a server, to be given to a model: `.tools(*await AsyncRecallTools(client).all())`.
+
+    They search the conversation of the request: the value "session" of its tool context, which `.session(...)` sets, for the
+    user of "user_id" or of the client. Without it load_memory, which needs the user alone, still searches; the others answer
+    that there is none. What the model gets wrong is a result in words for it; that the server cannot be reached, or knows no
+    such session, is raised by the call.
+    """
+
+    def __init__(self, client: AsyncClient) -> None:
+        """Raises TypeError for a client of the other form."""
+        check_sdk(client, "AsyncRecallTools")
+        self._client = client
+
+    async def all(self) -> tuple[Tool, ...]:
+        """Those that the server offers to models: load_memory, conversation_search and cross_session_search, without what is
+        switched off there."""
+        return tuple(self._tool(each) for each in await self._client.list_tools() if each.declared)
+
+    async def named(self, *names: str) -> tuple[Tool, ...]:
+        """Some of them. Raises ValueError for another name; preload_memory is for an agent's own code, see `preload`."""
+        tools = {each.name: each for each in await self._client.list_tools() if each.declared}
+        for name in names:
+            if name not in tools:
+                raise ValueError(f"the server has no tool {name!r} for a model; it has {', '.join(tools)}")
+        return tuple(self._tool(tools[name]) for name in names)
+
+    async def preload(self, session: str | SessionRef | Session, text: str | None = None, *, max_entries: int = 5) -> str:
+        """What is remembered of the session's user that bears on `text`, by default on what the user said last.
+
+        To be put before the instructions to the model; empty if there is nothing. `max_entries`: 1 to 50.
+        """
+        arguments = {"max_entries": max_entries, **({} if text is None else {"text": text})}
+        answer = await self._client.call_tool("preload_memory", arguments, session=session)
+        told = json.loads(answer.result_json)
+        if answer.is_error:
+            raise ValueError(told["error"])
+        return str(told["text"])
+
+    def _tool(self, told: OfServer) -> Tool:
+        schema = json.loads(told.parameters_json_schema)
+        return Tool(ToolDefinition(told.name, told.description, schema), self._runs(told.name))
+
+    def _runs(self, name: str) -> Callable[[str, ToolContext], Any]:
+        async def run(arguments: str, context: ToolContext) -> ToolOutput:
+            session = context.values.get("session") or ""
+            if not session and name != _OF_A_USER:
+                return _failed("there is no conversation to search: the request names no session")
+            user_id = context.values.get("user_id") or self._client.user_id
+            ref = session_ref(session, self._client.app, user_id)
+            answer = await self._client.call_tool(name, arguments, session=ref)
+            return ToolOutput((Text(answer.result_json),), is_error=answer.is_error)
+
+        return run
+
+
+def _failed(problem: str) -> ToolOutput:
+    return ToolOutput((Text(json.dumps({"error": problem})),), is_error=True)

@@ -1,0 +1,160 @@
+# Generated from _async by `make sync-client`. Do not edit.
+"""A session as a memory uses it: read once a turn, written step by step."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any, NamedTuple
+
+from .... import Client
+from ...._convert import CreateOptions, session_ref
+from ....errors import AmbiguousSession, InvalidField, PermissionDenied, SessionNotFound
+from ....memory import MemoryProvider
+from ....v1.event_pb2 import SessionEvent
+from ....v1.event_service_pb2 import AppendEventsResponse
+from ....v1.session_pb2 import Session, SessionRef, TokenUsage, WindowCounters
+from ...context_keys import RUN, SESSION, USER
+from ...errors import MissingSession, WrongUser
+from ...memory.events import from_event, to_event
+from ...memory.turns import Turn
+from ...types.messages import Message, Role
+from ...types.responses import Usage
+
+DEFAULT_USER = "default-user"
+"""Owns a session that is created where neither the request nor the client nor the credential names a user."""
+
+
+class Draft(NamedTuple):
+    """A message to store. `shared`: its id is not this writer's own; what another stored under it before holds for both."""
+
+    message: Message
+    event_id: str
+    usage: Usage | None = None
+    shared: bool = False
+
+
+class Stored(NamedTuple):
+    """The turn, the drafts' messages with their ids, and the window's counts after the append; None if nothing was appended."""
+
+    turn: Turn
+    messages: tuple[Message, ...]
+    window: WindowCounters | None
+
+
+class SessionLog:
+    """Who writes, and how to a session that may not exist."""
+
+    def __init__(
+        self,
+        client: Client,
+        *,
+        author: str,
+        author_role: str,
+        branch: str,
+        create: bool | CreateOptions,
+        check_owner: bool,
+    ) -> None:
+        self._client = client
+        self._stamp = {"author": author, "author_role": author_role, "branch": branch}
+        self._create = create
+        self._check_owner = check_owner
+
+    @property
+    def branch(self) -> str:
+        return self._stamp["branch"]
+
+    def read(self, context: Mapping[str, Any], provider: MemoryProvider) -> Turn:
+        """A turn that begins, with what the provider lets it see. Raises MissingSession, WrongUser."""
+        ref = self._named(context)
+        if self.branch and not provider.spec.branch:
+            provider = provider.on_branch(self.branch)
+        turn = Turn(ref, provider)
+        if provider.reads:
+            answer = self._client.get_context(ref, provider)
+            messages = [_spoken(event) for event in answer.events]
+            turn = replace(
+                turn,
+                systems=tuple(message for message in messages if message.role is Role.SYSTEM),
+                said=tuple(message for message in messages if message.role is not Role.SYSTEM),
+                exists=answer.log_version > 0,
+            )
+        if not turn.exists and self._check_owner and context.get(USER):
+            self._require_own(ref)
+        return turn
+
+    def append(self, turn: Turn, drafts: Sequence[Draft], context: Mapping[str, Any]) -> Stored:
+        """Stores the drafts, all or none; they are durable when it returns."""
+        if not drafts or not turn.provider.writes:
+            return Stored(turn, tuple(draft.message for draft in drafts), None)
+        run = context.get(RUN)
+        events = [self._event(draft, "" if run is None else str(run)) for draft in drafts]
+        ref, answer = self._append(turn, events)
+        messages: list[Message] = []
+        for draft, appended in zip(drafts, answer.events, strict=True):
+            message = replace(draft.message, id=appended.event_id, author=self._stamp["author"], branch=self.branch)
+            if draft.shared and appended.replayed:
+                message = from_event(self._client.get_event(ref, appended.event_id))
+            messages.append(message)
+        return Stored(replace(turn, ref=ref, exists=True), tuple(messages), answer.window)
+
+    def _append(self, turn: Turn, events: Sequence[SessionEvent]) -> tuple[SessionRef, AppendEventsResponse]:
+        create = False if turn.exists else self._create
+        try:
+            return turn.ref, self._client.append(turn.ref, *events, ignore_existing=True, create=create)
+        except InvalidField as error:
+            if error.field != "session.user_id" or turn.ref.user_id:
+                raise
+        ref = SessionRef(app=turn.ref.app, user_id=DEFAULT_USER, session_id=turn.ref.session_id)
+        return ref, self._client.append(ref, *events, ignore_existing=True, create=create)
+
+    def _event(self, draft: Draft, run: str) -> SessionEvent:
+        usage = draft.usage
+        counted = usage and TokenUsage(
+            input_tokens=usage.input_tokens,
+            output_tokens=usage.output_tokens,
+            total_tokens=usage.total_tokens,
+            cached_tokens=usage.cache_read_tokens,
+            reasoning_tokens=usage.reasoning_tokens,
+        )
+        return to_event(draft.message, event_id=draft.event_id, usage=counted or None, invocation_id=run, **self._stamp)
+
+    def _named(self, context: Mapping[str, Any]) -> SessionRef:
+        """The session that a request is about."""
+        session, user_id = context.get(SESSION), context.get(USER)
+        if not session:
+            raise MissingSession(
+                f'this request names no session, so there is nothing to remember it in: call .session("...") on the prompt, '
+                f"or set the key {SESSION!r} of the request's context to a session's id or SessionRef"
+            )
+        ref = session_ref(session, self._client.app, user_id or self._client.user_id)
+        if isinstance(session, SessionRef | Session) and user_id and ref.user_id != user_id:
+            if ref.user_id:
+                raise _wrong(ref, user_id)
+            ref = SessionRef(app=ref.app, user_id=user_id, session_id=ref.session_id)
+        return ref
+
+    def _require_own(self, ref: SessionRef) -> None:
+        """Raises WrongUser if there is no such session of this user, but one of another user of the app.
+
+        Where several apps have sessions of that id it is not found out, nor by a credential that is bound to a user: then all
+        that it can reach is that user's.
+        """
+        try:
+            found = (self._client.get_session(SessionRef(session_id=ref.session_id))).ref
+        except (SessionNotFound, AmbiguousSession, PermissionDenied):
+            return
+        if found.app == ref.app and found.user_id != ref.user_id:
+            raise _wrong(found, ref.user_id)
+
+
+def _spoken(event: SessionEvent) -> Message:
+    """A summary is no event of somebody: it bears no id, and no turn is resumed at it."""
+    message = from_event(event)
+    if event.synthetic and message.role is not Role.TOOL:
+        return replace(message, id="")
+    return message
+
+
+def _wrong(ref: SessionRef, user_id: str) -> WrongUser:
+    return WrongUser(f"the session {ref.session_id!r} is not one of the user {user_id!r}")

@@ -1,0 +1,132 @@
+# Generated from _async by `make sync-client`. Do not edit.
+"""One call to a model's endpoint: attempts, waits, one deadline over all of them, and failures told alike."""
+
+from __future__ import annotations
+
+from collections.abc import Generator, Callable, Iterator
+from contextlib import AbstractContextManager, ExitStack, closing, contextmanager
+from typing import Protocol
+
+import httpx2
+
+from ...errors import ModelFailed, UnsupportedContent
+from ...providers import errors
+from ...providers._deadline_threads import Deadline
+from ...providers.formats.reading import ErrorEvent, Json, Unfinished, Unreadable, parsed
+from ...providers.formats.sse import Event, EventReader
+from ...providers.retry import Patience
+from ...types.responses import ChatResponse
+
+Open = Callable[[float], AbstractContextManager[httpx2.Response]]
+"""Sends a request, whose waits may each take so many seconds, and holds the response while it is read. Raises ModelFailed for
+what the provider's library tells in its own way."""
+
+
+class Reader(Protocol):
+    """Reads the events of one stream."""
+
+    def add(self, event: Event) -> Iterator[ChatResponse]:
+        """What an event brought. Raises Unreadable, ErrorEvent."""
+
+    def finish(self) -> Iterator[ChatResponse]:
+        """What was kept for the end. Raises Unfinished if the answer has not ended."""
+
+
+class Asking:
+    """Asks one question. `provider`: its name for errors. `secret`: what no error may show."""
+
+    def __init__(self, provider: str, open_: Open, *, patience: Patience, timeout: float, secret: str) -> None:
+        self._provider = provider
+        self._open = open_
+        self._patience = patience
+        self._deadline = Deadline(timeout)
+        self._secret = secret
+
+    def whole(self, read: Callable[[Json], ChatResponse]) -> ChatResponse:
+        """The answer. Raises ModelFailed, ModelTimeout."""
+        attempt = 0
+        while True:
+            attempt += 1
+            try:
+                with self._told_apart():
+                    with self._opened() as response, closing(self._deadline.body(response)) as body:
+                        found = b"".join([chunk for chunk in body])
+                    return read(parsed(found))
+            except ModelFailed as error:
+                failure = error
+            self._wait(failure, attempt)
+
+    def stream(self, make: Callable[[], Reader]) -> Generator[ChatResponse, None, None]:
+        """The answer in chunks; tried again only until it begins. Closing it ends the request. Raises as `whole` does."""
+        attempt, begun = 0, False
+        while True:
+            attempt, reader = attempt + 1, make()
+            try:
+                with self._told_apart():
+                    with self._opened() as response, closing(self._events(response)) as events:
+                        for event in events:
+                            for chunk in reader.add(event):
+                                begun = True
+                                yield chunk
+                    for chunk in reader.finish():
+                        yield chunk
+                    return
+            except ModelFailed as error:
+                failure = error
+            self._wait(failure, self._patience.max_retries + 1 if begun else attempt)
+
+    def _events(self, response: httpx2.Response) -> Generator[Event, None, None]:
+        reader = EventReader()
+        with closing(self._deadline.body(response)) as body:
+            for chunk in body:
+                for event in reader.feed(chunk):
+                    yield event
+        for event in reader.finish():
+            yield event
+
+    @contextmanager
+    def _opened(self) -> Generator[httpx2.Response, None, None]:
+        """The response, whose status is a success."""
+        with ExitStack() as stack:
+            with self._deadline.bound():
+                response = stack.enter_context(self._open(max(self._deadline.left, 0.001)))
+            if not response.is_success:
+                with closing(self._deadline.body(response)) as chunks:
+                    body = b"".join([chunk for chunk in chunks])
+                raise errors.refused(self._provider, response.status_code, response.headers, body, self._secret)
+            yield response
+
+    @contextmanager
+    def _told_apart(self) -> Iterator[None]:
+        try:
+            yield
+        except (TimeoutError, httpx2.TimeoutException):
+            raise errors.timed_out(self._provider, self._deadline.seconds) from None
+        except (httpx2.ConnectError, httpx2.ProxyError, httpx2.UnsupportedProtocol, httpx2.TooManyRedirects):
+            raise errors.unreachable(self._provider) from None
+        except httpx2.DecodingError:
+            raise errors.unreadable(self._provider, "it is packed badly") from None
+        except httpx2.TransportError:
+            raise errors.broken_off(self._provider) from None
+        except UnicodeEncodeError:
+            raise UnsupportedContent("a text holds half of a surrogate pair, which UTF-8 cannot say: leave it out") from None
+        except Unreadable as error:
+            raise errors.unreadable(self._provider, str(error)) from None
+        except Unfinished:
+            raise errors.broken_off(self._provider) from None
+        except ErrorEvent as error:
+            raise errors.failed_inside(self._provider, error.error, self._secret) from None
+
+    def _wait(self, failure: ModelFailed, attempt: int) -> None:
+        """Until the next attempt. Raises the failure if there shall be none."""
+        wait = self._patience.wait(failure, attempt, self._deadline.left)
+        if wait is None:
+            # The errors below it hold the request, key and all, and their frames too: they may not go along.
+            failure.__context__ = failure.__cause__ = None
+            raise failure.with_traceback(None)
+        self._deadline.sleep(wait)
+
+
+def wire_error(error: Exception) -> httpx2.HTTPError:
+    """What happened on the wire, of an error in which a vendor's library wraps it."""
+    return error.__cause__ if isinstance(error.__cause__, httpx2.HTTPError) else httpx2.ReadError("")

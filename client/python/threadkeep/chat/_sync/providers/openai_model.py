@@ -1,0 +1,103 @@
+# Generated from _async by `make sync-client`. Do not edit.
+"""OpenAI, and every server that speaks its chat completions."""
+
+from __future__ import annotations
+
+from collections.abc import Generator
+from contextlib import contextmanager
+from typing import Any
+from urllib.parse import urlsplit
+
+import httpx2
+import openai
+
+from ...providers import errors
+from ...providers._connections_threads import Connections
+from ...providers.endpoint import checked_address, checked_key, key_for
+from ...providers.formats import openai as format_
+from ...providers.formats.openai_answers import Chunks, answer
+from ...providers.formats.reading import Json
+from ...types.options import ChatOptions
+from ...types.requests import Prompt
+from ...types.responses import ChatResponse
+from .adapter import Adapter
+from .calls import wire_error
+
+_OWN_DOMAINS = (".openai.com", ".openai.azure.com")
+
+
+class OpenAIModel(Adapter):
+    """One model behind a chat completions endpoint; what all adapters share is told at Adapter.
+
+    `base_url`: "https://host/v1"; by default OpenAI's, or the environment's OPENAI_BASE_URL. `api_key`: by default the
+    environment's OPENAI_API_KEY, but for a `base_url` given here none is sent. `client`: the library's own, set up by you, in
+    place of both; it stays open.
+
+    `reasoning_field`: where the endpoint wants reasoning of earlier messages, for example "reasoning_content"; OpenAI wants
+    none. `stream_usage`: False for a server that refuses `stream_options`.
+    """
+
+    def __init__(
+        self,
+        model: str,
+        *,
+        api_key: str | None = None,
+        base_url: str | None = None,
+        options: ChatOptions | None = None,
+        client: openai.OpenAI | None = None,
+        max_retries: int = 2,
+        reasoning_field: str = "",
+        stream_usage: bool = True,
+        provider: str = format_.PROVIDER,
+    ) -> None:
+        super().__init__(model, provider=provider, options=options, max_retries=max_retries)
+
+        def library() -> openai.OpenAI:
+            if client is not None:
+                return client.with_options(max_retries=0)
+            return openai.OpenAI(
+                api_key=key_for(api_key, base_url),
+                base_url=checked_address(base_url),
+                max_retries=0,
+                # Neither key nor conversation goes where nobody pointed.
+                http_client=openai.DefaultHttpxClient(follow_redirects=False),
+            )
+
+        self._is_owned = client is None
+        self._clients = Connections(library)
+        checked_key(self._secret)
+        own = (urlsplit(str(self._clients.first.base_url)).hostname or "").endswith(_OWN_DOMAINS)
+        limit = "max_completion_tokens" if own else "max_tokens"
+        self._dialect = format_.Dialect(limit, reasoning_field, stream_usage)
+        _ = self._clients.first.chat.completions  # now, for it imports half of the library, which takes a while
+
+    def _release(self) -> None:
+        if self._is_owned:
+            self._clients.here.close()
+
+    @property
+    def _secret(self) -> str:
+        return self._clients.first.api_key
+
+    def _body(self, prompt: Prompt, *, stream: bool) -> dict[str, Any]:
+        return format_.request(prompt, self._dialect, stream=stream)
+
+    @contextmanager
+    def _open(self, body: dict[str, Any], seconds: float, *, stream: bool) -> Generator[httpx2.Response, None, None]:
+        try:
+            # No messages here: the library would look at each of them, which takes longer than all else. The body's win.
+            with self._clients.here.chat.completions.with_streaming_response.create(
+                model=body["model"], messages=(), extra_body=body, timeout=seconds
+            ) as response:
+                yield response.http_response
+        except openai.APIStatusError as error:
+            found = error.response
+            raise errors.refused(self._provider, found.status_code, found.headers, found.content, self._secret) from None
+        except openai.APIConnectionError as error:
+            raise wire_error(error) from None
+
+    def _answer(self, body: Json) -> ChatResponse:
+        return answer(body)
+
+    def _reader(self) -> Chunks:
+        return Chunks()

@@ -1,0 +1,1 @@
+"""Conversations in Threadkeep: event ids, turns, filters and triggers."""

@@ -1,0 +1,1 @@
+"""Model providers: request formats, retries, deadlines and errors."""

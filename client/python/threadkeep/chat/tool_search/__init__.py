@@ -1,0 +1,1 @@
+"""Tool search: finds the tools that a request needs among many."""

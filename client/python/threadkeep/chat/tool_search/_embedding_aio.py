@@ -1,0 +1,25 @@
+"""Asking an embedder for callers that await; `_embedding_threads` is the same for those that block."""
+
+from __future__ import annotations
+
+import asyncio
+import inspect
+from collections.abc import Awaitable, Callable, Sequence
+from typing import Any
+
+from ..runtime.threads import apart
+from .tool_index import checked_vectors
+
+Vectors = Sequence[Sequence[float]]
+Embedder = Callable[[Sequence[str]], Vectors | Awaitable[Vectors]]
+"""One vector for each text, all of one length. A plain function runs in a thread."""
+
+
+async def embedded(embedder: Embedder, texts: Sequence[str]) -> list[tuple[float, ...]]:
+    """Unit vectors. Raises ValueError for what are none, and what the embedder raises."""
+    found: Any
+    if inspect.iscoroutinefunction(embedder) or inspect.iscoroutinefunction(getattr(embedder, "__call__", None)):  # noqa: B004
+        found = embedder(texts)
+    else:
+        found = await asyncio.wrap_future(apart(lambda: embedder(texts)))
+    return checked_vectors(await found if inspect.isawaitable(found) else found, len(texts))

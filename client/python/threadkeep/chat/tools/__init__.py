@@ -1,0 +1,1 @@
+"""Tools: definitions, schemas, arguments, and what one turn may do with them."""

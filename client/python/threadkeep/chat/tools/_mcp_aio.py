@@ -1,0 +1,94 @@
+"""A connection to an MCP server for callers that await; `_mcp_threads` is the same for those that block."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from contextlib import AsyncExitStack
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from .._extra import required
+from ..errors import ChatError
+
+if TYPE_CHECKING:
+    from mcp import Client
+
+_T = TypeVar("_T")
+NOT_CONNECTED = "the MCP server is not connected: its tools work within `with` only"
+
+
+class Connection:
+    """Opened and closed by one task of its own, as the library's task groups demand; any task may ask.
+
+    A ClientSession, or a Client that is connected already, is used as it is and not closed.
+    """
+
+    def __init__(self, target: Any) -> None:
+        library = required("mcp", "McpServer")
+        self._given = target if isinstance(target, library.ClientSession) or is_connected(target) else None
+        self._target = target
+        self._server: Any = self._given
+        self._holder: asyncio.Task[None] | None = None
+        self._closing: asyncio.Event | None = None
+
+    async def open(self, timeout: float) -> None:
+        """Raises what the library does when it cannot connect, and TimeoutError after `timeout` seconds."""
+        if self._given is not None:
+            return
+        opened, self._closing = asyncio.Event(), asyncio.Event()
+
+        def connected(server: Client) -> None:
+            self._server = server
+            opened.set()
+
+        holder = asyncio.create_task(hold(self._target, connected, self._closing))
+        holder.add_done_callback(lambda _: opened.set())
+        try:
+            async with asyncio.timeout(timeout):
+                await opened.wait()
+        except BaseException:
+            holder.cancel()
+            await asyncio.wait([holder])
+            raise
+        if holder.done():
+            holder.result()
+        self._holder = holder
+
+    async def close(self) -> None:
+        """Ends the connection; what waits for an answer fails."""
+        holder, self._holder = self._holder, None
+        if self._given is None:
+            self._server = None
+        if holder is not None and self._closing is not None:
+            self._closing.set()
+            await holder
+
+    async def ask(self, call: Callable[[Any], Awaitable[_T]]) -> _T:
+        """What the call returns, given the connected client. Raises ChatError if there is none."""
+        if self._server is None:
+            raise ChatError(NOT_CONNECTED)
+        return await call(self._server)
+
+
+async def hold(target: Any, connected: Callable[[Client], object], closing: asyncio.Event) -> None:
+    """Connects, gives out the client, and keeps the connection until it is to be closed."""
+    from mcp import Client
+
+    async with AsyncExitStack() as stack:
+        if not isinstance(target, Client) and callable(target):
+            target = await stack.enter_async_context(target())
+        client = target if isinstance(target, Client) else Client(target)
+        connected(await stack.enter_async_context(client))
+        await closing.wait()
+
+
+def is_connected(target: Any) -> bool:
+    """Whether it is a Client whose connection somebody holds."""
+    from mcp import Client
+
+    if not isinstance(target, Client):
+        return False
+    try:
+        return target.session is not None
+    except RuntimeError:
+        return False

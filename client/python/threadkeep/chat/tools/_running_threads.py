@@ -1,0 +1,66 @@
+"""Running tools for callers that block; `_running_aio` does the same for those that await."""
+
+from __future__ import annotations
+
+import inspect
+import threading
+from collections.abc import Callable, Sequence
+from contextvars import copy_context
+from typing import TypeVar
+
+from ..runtime.threads import apart
+from ._running_aio import gave_up
+from .tool import Run, ToolContext
+
+_T = TypeVar("_T")
+
+
+def run_tool(run: Run, arguments: str, context: ToolContext, timeout: float | None) -> object:
+    """What the tool returns. It runs in the caller's thread, or, with a timeout, in one of its own.
+
+    Raises TimeoutError after `timeout` seconds; the thread cannot be stopped, only its result is dropped. Raises TypeError for
+    what has to be awaited.
+    """
+    if timeout is None:
+        return _at_once(run(arguments, context))
+    future = apart(lambda: _at_once(run(arguments, context)))
+    try:
+        return future.result(timeout)
+    except TimeoutError:
+        if future.done():  # the tool's own
+            raise
+        raise TimeoutError(gave_up(timeout)) from None
+
+
+def gather(jobs: Sequence[Callable[[], _T]], at_most: int) -> list[_T]:
+    """What each job returns, in order, when all have; no more than `at_most` of them run at once. Raises what a job raises.
+
+    When the caller is interrupted no further job begins; what runs cannot be stopped.
+    """
+    outcomes: dict[int, _T] = {}
+    waiting = iter(enumerate(jobs))
+    taking, stopped = threading.Lock(), threading.Event()
+
+    def work() -> None:
+        while not stopped.is_set():
+            with taking:
+                taken = next(waiting, None)
+            if taken is None:
+                return
+            at, job = taken
+            outcomes[at] = copy_context().run(job)
+
+    try:
+        for worker in [apart(work) for _ in range(min(at_most, len(jobs)))]:
+            worker.result()
+    finally:
+        stopped.set()
+    return [outcomes[at] for at in range(len(jobs))]
+
+
+def _at_once(found: object) -> object:
+    if inspect.isawaitable(found):
+        if inspect.iscoroutine(found):
+            found.close()
+        raise TypeError("the tool is a coroutine function, which nobody awaits here; use AsyncChatClient")
+    return found

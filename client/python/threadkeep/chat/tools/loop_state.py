@@ -1,0 +1,120 @@
+"""What one turn of a loop of tools has come to, between its rounds. Belongs to one request."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+
+from ..context_keys import RESUME
+from ..types.aggregate import Aggregator
+from ..types.messages import Message, ToolCall
+from ..types.requests import ChatClientRequest, ChatClientResponse
+from ..types.responses import ChatResponse, Usage
+from .executions import ToolExecution
+
+
+class LoopState:
+    """`request`: of the next round. `rounds`: how many answers there were."""
+
+    __slots__ = ("_history", "_knows_history", "_spent", "request", "rounds")
+
+    def __init__(self, request: ChatClientRequest, knows_history: bool) -> None:
+        """`knows_history`: the rounds' requests hold the whole turn, and what is done to them in a round stays in it."""
+        self.request = request
+        self.rounds = 0
+        self._knows_history = knows_history
+        self._history: tuple[Message, ...] | None = None
+        self._spent = Usage()
+
+    @property
+    def resumes(self) -> bool:
+        """An interrupted turn is to go on, and nothing was asked yet: see `answered`."""
+        return bool(self.request.context.get(RESUME))
+
+    def history(self, asked: ChatClientRequest) -> tuple[Message, ...]:
+        """The whole turn up to the last answer."""
+        return asked.messages if self._history is None or self._knows_history else self._history
+
+    def answered(self, answer: ChatClientResponse) -> None:
+        """A round came to this. Its context goes into the next, in which a turn that was resumed goes on like any other."""
+        self.rounds += 1
+        again = {RESUME: False} if RESUME in self.request.context else {}
+        self.request = self.request.with_context({**answer.context, **again})
+
+    def go_on(self, answer: ChatClientResponse, execution: ToolExecution, instructions: Sequence[Message]) -> None:
+        """The tools of a round have been run, and the model is asked again."""
+        self._spent = self.stamped(answer).usage
+        self._history = execution.history
+        self.request = self.request.with_messages(*instructions)
+
+    def stamped(self, answer: ChatClientResponse) -> ChatClientResponse:
+        """With the usage of the earlier rounds added; untouched if those had none."""
+        if answer.response is None or not self._spent:
+            return answer
+        return answer.with_response(answer.response.with_usage(self._spent + answer.usage))
+
+    def stamped_chunk(self, chunk: ChatClientResponse) -> ChatClientResponse:
+        """The same for what has a usage; what has none is left as it is."""
+        return self.stamped(chunk) if chunk.usage else chunk
+
+    def trailing(self, answer: ChatClientResponse) -> Iterator[ChatClientResponse]:
+        """What tells the usage of the turn when no chunk of its last answer told any."""
+        if self._spent and not answer.usage:
+            yield self.stamped(answer.with_response(replace(answer.response or ChatResponse(), generations=())))
+
+
+class LoopRound:
+    """The chunks of one answer: what may be given out at once, and what waits until it is known how the turn goes on, which
+    is tool calls, and how the answer ends after them."""
+
+    __slots__ = ("_answer", "_answers", "_held", "_whole")
+
+    def __init__(self) -> None:
+        self._held: list[ChatClientResponse] = []
+        self._answer: ChatClientResponse | None = None
+        self._whole = Aggregator()
+        self._answers = False
+
+    def passing(self, chunk: ChatClientResponse) -> ChatClientResponse | None:
+        """Takes a chunk. Returns what of it may be given out: all, from the first tool call on only what it says, or None."""
+        self._whole.add(chunk)
+        self._answers = self._answers or chunk.response is not None
+        if not chunk.tool_calls and not self._held:
+            return chunk
+        said = _without_calls(chunk)
+        self._held.append(chunk if said is None else _only_calls(chunk))
+        return said
+
+    def answer(self) -> ChatClientResponse:
+        """All of them together; without a response if no chunk had one."""
+        if self._answer is None:
+            whole = self._whole.response()
+            self._answer = whole if self._answers else whole.with_response(None)
+        return self._answer
+
+    def ending(self, answer: ChatClientResponse) -> list[ChatClientResponse]:
+        """What is left to give out when this answer ends the turn: what was held back, or, if the answer is not the round's any
+        more, the calls that it makes and how it ends."""
+        if answer.response is self.answer().response:
+            return self._held
+        return [_only_calls(answer)] if self._held or answer.tool_calls else []
+
+
+def _without_calls(chunk: ChatClientResponse) -> ChatClientResponse | None:
+    """What a chunk says beside its calls, and nothing about its end; None if that is nothing."""
+    if chunk.response is None:
+        return None
+    parts = [[part for part in each.message.parts if not isinstance(part, ToolCall)] for each in chunk.response.generations]
+    if not any(parts):
+        return None
+    said = tuple(
+        replace(each, message=replace(each.message, parts=tuple(kept)), finish_reason="")
+        for each, kept in zip(chunk.response.generations, parts, strict=True)
+    )
+    return chunk.with_response(replace(chunk.response, generations=said, usage=Usage()))
+
+
+def _only_calls(chunk: ChatClientResponse) -> ChatClientResponse:
+    response = chunk.response or ChatResponse()
+    calls = tuple(replace(each, message=replace(each.message, parts=each.message.tool_calls)) for each in response.generations)
+    return chunk.with_response(replace(response, generations=calls))

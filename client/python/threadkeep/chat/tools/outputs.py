@@ -1,0 +1,55 @@
+"""What a function returned, as what a model reads."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable
+from typing import Any
+
+from pydantic_core import PydanticSerializationError, to_json, to_jsonable_python
+
+from ..types.messages import Data, Media, Text
+from ..types.texts import all_sound, sound
+from .tool import ToolOutput
+
+_PARTS = (Text, Media, Data)
+
+
+def output_of(value: Any) -> str | ToolOutput:
+    """A text (see `texts.sound`) and a ToolOutput are themselves, None is the empty text, parts (one, or a list of them) are a
+    ToolOutput of them.
+
+    All else is written as JSON: pydantic models, dataclasses, enums, times (ISO 8601), bytes (base64), mappings, sequences.
+    Raises TypeError for what JSON cannot hold.
+    """
+    if value is None:
+        return ""
+    if isinstance(value, ToolOutput):
+        return value
+    if isinstance(value, str):
+        return sound(str(value.value) if hasattr(value, "value") else value)
+    if isinstance(value, _PARTS):
+        return ToolOutput((value,))
+    if isinstance(value, list | tuple) and value and all(isinstance(each, _PARTS) for each in value):
+        return ToolOutput(tuple(value))
+    try:
+        return _json_of(value)
+    except (PydanticSerializationError, ValueError) as error:
+        raise TypeError(f"a tool returned a {type(value).__name__}, which cannot be written as JSON: {error}") from error
+
+
+def _json_of(value: Any) -> str:
+    try:
+        return to_json(value, bytes_mode="base64", inf_nan_mode="strings").decode()
+    except PydanticSerializationError:  # perhaps for a text that UTF-8 cannot say
+        plain = to_jsonable_python(value, bytes_mode="base64", inf_nan_mode="strings")
+        return to_json(all_sound(plain)).decode()
+
+
+async def output_later(value: Awaitable[Any]) -> str | ToolOutput:
+    """The same of what has to be waited for."""
+    return output_of(await value)
+
+
+def refusal(text: str) -> ToolOutput:
+    """Tells the model that its call was wrong, and how."""
+    return ToolOutput((Text(sound(text)),), is_error=True)

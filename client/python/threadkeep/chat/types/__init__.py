@@ -1,0 +1,1 @@
+"""Messages, requests and responses: the values of a conversation."""
