@@ -20,7 +20,8 @@ from rich.table import Table
 import threadkeep
 from tests.api.conftest import Tell
 from threadkeep import Client
-from threadkeep.cli import main, output
+from threadkeep.cli import main
+from threadkeep.cli.render import output
 
 
 @pytest.fixture

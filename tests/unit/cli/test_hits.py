@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from rich.cells import cell_len
 
-from threadkeep.cli.hits import marked, remarks
-from threadkeep.cli.output import cut
+from threadkeep.cli.render.output import cut
+from threadkeep.cli.render.search_output import marked, remarks
 from threadkeep.v1.memory_service_pb2 import SearchMemoryResponse
 from threadkeep.v1.recall_pb2 import SearchMode
 from threadkeep.v1.recall_service_pb2 import SearchEventsResponse

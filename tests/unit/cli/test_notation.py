@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from threadkeep import CompactionStrategy, CompactionTrigger, compaction
-from threadkeep.cli.failures import CliError
-from threadkeep.cli.notation import shown_policy, shown_strategy, shown_trigger, strategy_of, trigger_of
+from threadkeep.cli.errors import CliError
+from threadkeep.cli.strategy_syntax import shown_policy, shown_strategy, shown_trigger, strategy_of, trigger_of
 
 TRIM = compaction.trim_tool_results(0, min_tokens=5)
 

@@ -6,8 +6,8 @@ import pytest
 
 from threadkeep import SessionEvent, assistant, media, tool_call, tool_result, user
 from threadkeep.cli import main
-from threadkeep.cli.failures import CliError, Exit, from_server, report
-from threadkeep.cli.output import event_json, excerpt, plain, shown_time, summary_of
+from threadkeep.cli.errors import CliError, Exit, from_server, report
+from threadkeep.cli.render.output import event_json, excerpt, plain, shown_time, summary_of
 from threadkeep.errors import InvalidField, PermissionDenied, SessionNotFound, StoreUnavailable, Unavailable
 
 

@@ -9,7 +9,7 @@ from rich.console import Console
 
 import threadkeep
 from threadkeep import Compaction, CompactionInsert, CompactionPlan, SessionEvent, SummaryPrompt, WindowCounters
-from threadkeep.cli.picture import Cell, Fate, Picture, cells, merged
+from threadkeep.cli.render.compaction_chart import Cell, Fate, Picture, cells, merged
 
 KEPT, GONE = Cell(Fate.KEPT, Fate.KEPT), Cell(Fate.ARCHIVED, None)
 SUMMARISED, TRIMMED = Cell(Fate.SUMMARISED, None), Cell(Fate.TRIMMED, Fate.TRIMMED)

@@ -7,8 +7,8 @@ from datetime import datetime, timedelta
 import pytest
 
 from threadkeep import SearchOptions, recency
-from threadkeep.cli.failures import CliError, Exit
-from threadkeep.cli.ranking import lift_of, with_ranking
+from threadkeep.cli.errors import CliError, Exit
+from threadkeep.cli.search_options import lift_of, with_ranking
 
 NOON = datetime(2026, 6, 1, 12)  # noqa: DTZ001 - as typer reads what has no zone
 

@@ -13,8 +13,8 @@ from rich.console import Console
 import threadkeep
 from threadkeep import Change, Compaction, EventBatch, SessionEvent, SessionRef, SessionVersions, WindowCounters
 from threadkeep.cli import main
-from threadkeep.cli.changes import ChangeLines, change_json, in_brief
-from threadkeep.cli.watching import Tail
+from threadkeep.cli.commands.watch import Tail
+from threadkeep.cli.render.changes import ChangeLines, change_json, in_brief
 from threadkeep.errors import InvalidResumeToken, ServerDraining, Unavailable
 from threadkeep.v1 import subscription_pb2 as su
 

@@ -9,20 +9,20 @@ from typing import Annotated, Any
 import typer
 
 from ..errors import ThreadkeepError
-from .compacting import compact, compactions
-from .consumers import consumers_app
-from .context import Address, Cli, Json, Token
-from .events import events_app
-from .failures import CliError, Exit, debugging, from_server, from_system, one_line, report
-from .mcp import mcp
-from .memories import memory_app
-from .policies import policy_app
-from .search import search
-from .server import config_table, db_app, info, serve
-from .sessions import sessions_app
-from .transfer import export_sessions, import_files
-from .watching import watch
-from .windows import context
+from .commands.compact import compact, compactions
+from .commands.consumers import consumers_app
+from .commands.context import context
+from .commands.events import events_app
+from .commands.import_export import export_sessions, import_files
+from .commands.mcp import mcp
+from .commands.memory import memory_app
+from .commands.policy import policy_app
+from .commands.search import search
+from .commands.server import config_table, db_app, info, serve
+from .commands.sessions import sessions_app
+from .commands.watch import watch
+from .errors import CliError, Exit, debugging, from_server, from_system, one_line, report
+from .options import Address, Cli, Json, Token
 
 
 def build() -> typer.Typer:

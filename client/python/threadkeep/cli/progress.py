@@ -11,8 +11,8 @@ from rich.progress import BarColumn, Progress, ProgressColumn, SpinnerColumn, Ta
 from rich.table import Column
 from rich.text import Text
 
-from .failures import counted
-from .output import console
+from .errors import counted
+from .render.output import console
 
 _PAUSE = 5.0  # seconds between two lines where there is no terminal
 

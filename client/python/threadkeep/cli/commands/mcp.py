@@ -10,10 +10,10 @@ from typing import Annotated
 
 import typer
 
-from .. import AsyncClient
-from .context import Address, App, Token, cli_of, usage
-from .failures import CliError, Exit
-from .output import plain
+from ... import AsyncClient
+from ..errors import CliError, Exit
+from ..options import Address, App, Token, cli_of, usage
+from ..render.output import plain
 
 _NO_PORT = "--http takes HOST:PORT, for example 127.0.0.1:7490"
 
@@ -37,7 +37,7 @@ def mcp(
     if not user:
         raise usage("--user (or THREADKEEP_MCP_USER) must say whose conversations and memories are offered")
     try:
-        from .. import mcp as serving
+        from ... import mcp as serving
     except ModuleNotFoundError as error:
         raise CliError(f"MCP needs {error.name}; run: pip install 'threadkeep[mcp]'", reason="MISSING_EXTRA") from None
     cli = cli_of(ctx, address, token, json=False)

@@ -10,15 +10,15 @@ import typer
 from rich.table import Table
 from rich.text import Text
 
-from .. import AsyncClient
-from ..v1 import session_pb2
-from ..v1.session_service_pb2 import DeleteSessionResponse
-from .context import Address, AllUsers, App, Json, SessionId, Token, User, check_users, cli_of, pairs, ref_of, usage
+from ... import AsyncClient
+from ...v1 import session_pb2
+from ...v1.session_service_pb2 import DeleteSessionResponse
+from ..errors import counted
+from ..options import Address, AllUsers, App, Json, SessionId, Token, User, check_users, cli_of, pairs, ref_of, usage
+from ..render.output import Listing, console, facts, plain, print_json, ref_json, session_json, shown_expiry, shown_time, table
+from ..search_options import duration_of
+from .context import shown_counters
 from .events import aware
-from .failures import counted
-from .output import Listing, console, facts, plain, print_json, ref_json, session_json, shown_expiry, shown_time, table
-from .ranking import duration_of
-from .windows import shown_counters
 
 _IDS = ("app", "user", "session")
 

@@ -7,12 +7,12 @@ from collections.abc import Iterable, Sequence
 from rich.table import Table
 from rich.text import Text
 
-from ..messages import text_of
-from ..v1.event_pb2 import SessionEvent
-from ..v1.memory_service_pb2 import SearchMemoryResponse
-from ..v1.recall_pb2 import Highlight, SearchField, SearchMode
-from ..v1.recall_service_pb2 import SearchEventsResponse
-from .failures import counted
+from ...messages import text_of
+from ...v1.event_pb2 import SessionEvent
+from ...v1.memory_service_pb2 import SearchMemoryResponse
+from ...v1.recall_pb2 import Highlight, SearchField, SearchMode
+from ...v1.recall_service_pb2 import SearchEventsResponse
+from ..errors import counted
 from .output import cut, excerpt, plain, role_of, summary_of
 
 _MARK = "bold yellow"

@@ -11,14 +11,14 @@ import typer
 from rich.table import Table
 from rich.text import Text
 
-from .. import AsyncClient
-from ..v1.consumer_pb2 import Consumer, ParkedChange
-from ..v1.consumer_service_pb2 import DeleteConsumerResponse, GetConsumerResponse
-from ..v1.subscription_service_pb2 import ChangeScope
-from .changes import change_json, in_brief
-from .context import Address, Cli, Json, Token, cli_of, usage
-from .failures import counted
-from .output import Listing, as_json, console, excerpt, facts, plain, print_json, room, shown_time, table
+from ... import AsyncClient
+from ...v1.consumer_pb2 import Consumer, ParkedChange
+from ...v1.consumer_service_pb2 import DeleteConsumerResponse, GetConsumerResponse
+from ...v1.subscription_service_pb2 import ChangeScope
+from ..errors import counted
+from ..options import Address, Cli, Json, Token, cli_of, usage
+from ..render.changes import change_json, in_brief
+from ..render.output import Listing, as_json, console, excerpt, facts, plain, print_json, room, shown_time, table
 
 _MOST_LAG = 10_000
 """To where the server counts."""

@@ -12,16 +12,16 @@ import typer
 from rich.table import Table
 from rich.text import Text
 
-from .. import AsyncClient
-from ..filters import event_filter, include
-from ..messages import event as make_event
-from ..messages import tool_result_part, with_ids
-from ..v1 import event_pb2
-from ..v1.event_service_pb2 import AppendEventsResponse
-from ..v1.filter_pb2 import EventFilter
-from ..v1.message_pb2 import Part
-from .context import Address, App, Json, SessionId, Token, User, cli_of, ref_of, usage
-from .output import (
+from ... import AsyncClient
+from ...filters import event_filter, include
+from ...messages import event as make_event
+from ...messages import tool_result_part, with_ids
+from ...v1 import event_pb2
+from ...v1.event_service_pb2 import AppendEventsResponse
+from ...v1.filter_pb2 import EventFilter
+from ...v1.message_pb2 import Part
+from ..options import Address, App, Json, SessionId, Token, User, cli_of, ref_of, usage
+from ..render.output import (
     Listing,
     as_json,
     console,

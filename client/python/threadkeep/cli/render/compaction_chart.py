@@ -13,12 +13,12 @@ from rich.panel import Panel
 from rich.table import Table
 from rich.text import Text
 
-from ..messages import text_of
-from ..v1.compaction_pb2 import Compaction, CompactionPlan
-from ..v1.event_pb2 import SessionEvent
-from ..v1.message_pb2 import Role
-from ..v1.session_pb2 import WindowCounters
-from .failures import counted
+from ...messages import text_of
+from ...v1.compaction_pb2 import Compaction, CompactionPlan
+from ...v1.event_pb2 import SessionEvent
+from ...v1.message_pb2 import Role
+from ...v1.session_pb2 import WindowCounters
+from ..errors import counted
 from .output import plain
 
 WIDTH = 80  # where the reader is no terminal

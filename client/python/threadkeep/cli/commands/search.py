@@ -13,17 +13,17 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
-from .. import AsyncClient, SearchOptions
-from ..filters import event_filter
-from ..v1.filter_pb2 import EventFilter
-from ..v1.recall_pb2 import SearchMode
-from ..v1.recall_service_pb2 import SearchEventsResponse, SearchHit
-from ..v1.session_pb2 import SessionRef
-from .context import Address, AllUsers, App, Json, Token, check_users, cli_of, ref_of, usage
+from ... import AsyncClient, SearchOptions
+from ...filters import event_filter
+from ...v1.filter_pb2 import EventFilter
+from ...v1.recall_pb2 import SearchMode
+from ...v1.recall_service_pb2 import SearchEventsResponse, SearchHit
+from ...v1.session_pb2 import SessionRef
+from ..options import Address, AllUsers, App, Json, Token, check_users, cli_of, ref_of, usage
+from ..render.output import Listing, console, event_json, plain, ref_json, role_of, room, shown_time, table
+from ..render.search_output import around, blocks, highlights_json, hit_text, remarks
+from ..search_options import AsOf, Lift, MinScore, with_ranking
 from .events import Role
-from .hits import around, blocks, highlights_json, hit_text, remarks
-from .output import Listing, console, event_json, plain, ref_json, role_of, room, shown_time, table
-from .ranking import AsOf, Lift, MinScore, with_ranking
 
 
 class Mode(StrEnum):

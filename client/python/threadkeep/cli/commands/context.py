@@ -7,15 +7,15 @@ from typing import Annotated
 
 import typer
 
-from .. import AsyncClient
-from ..filters import exclude, include
-from ..memory import ContextFields
-from ..v1.event_service_pb2 import GetContextResponse
-from ..v1.session_pb2 import WindowCounters
-from .context import Address, App, Json, SessionId, Token, User, cli_of, ref_of
+from ... import AsyncClient
+from ...filters import exclude, include
+from ...memory import ContextFields
+from ...v1.event_service_pb2 import GetContextResponse
+from ...v1.session_pb2 import WindowCounters
+from ..errors import counted
+from ..options import Address, App, Json, SessionId, Token, User, cli_of, ref_of
+from ..render.output import Listing, console, event_json, facts, plain, print_json, window_json
 from .events import add_event_row, event_table
-from .failures import counted
-from .output import Listing, console, event_json, facts, plain, print_json, window_json
 
 _VERSIONS = ("first_seq", "last_seq", "session_last_seq", "log_version", "window_version")
 

@@ -18,8 +18,8 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from ..messages import text_of
-from ..v1 import event_pb2, message_pb2, session_pb2
+from ...messages import text_of
+from ...v1 import event_pb2, message_pb2, session_pb2
 
 Item = TypeVar("Item")
 

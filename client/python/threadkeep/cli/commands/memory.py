@@ -12,16 +12,16 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
-from .. import AsyncClient, AsyncUserMemory, MemorySelection, memory_entry
-from ..messages import text_of
-from ..v1.event_pb2 import SessionEvent
-from ..v1.memory_pb2 import MemoryEntry
-from ..v1.memory_service_pb2 import AddSessionToMemoryResponse, DeleteMemoriesResponse
-from .context import Address, Json, Token, cli_of, pairs, ref_of, usage
-from .failures import counted
-from .hits import blocks, highlights_json, marked, remarks
-from .output import Listing, as_json, console, plain, print_json, room, shown_time, table
-from .ranking import MinScore
+from ... import AsyncClient, AsyncUserMemory, MemorySelection, memory_entry
+from ...messages import text_of
+from ...v1.event_pb2 import SessionEvent
+from ...v1.memory_pb2 import MemoryEntry
+from ...v1.memory_service_pb2 import AddSessionToMemoryResponse, DeleteMemoriesResponse
+from ..errors import counted
+from ..options import Address, Json, Token, cli_of, pairs, ref_of, usage
+from ..render.output import Listing, as_json, console, plain, print_json, room, shown_time, table
+from ..render.search_output import blocks, highlights_json, marked, remarks
+from ..search_options import MinScore
 from .search import Mode, ModeOption
 
 memory_app = typer.Typer(help="What is remembered of a user, across sessions.", no_args_is_help=True)

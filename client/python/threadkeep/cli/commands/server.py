@@ -11,11 +11,11 @@ from typing import Annotated, Any
 import typer
 from rich.text import Text
 
-from .. import AsyncClient
-from ..v1.server_service_pb2 import GetServerInfoResponse
-from .context import Address, Json, Token, cli_of
-from .failures import CliError, Exit, counted, one_line
-from .output import console, facts, print_json, table
+from ... import AsyncClient
+from ...v1.server_service_pb2 import GetServerInfoResponse
+from ..errors import CliError, Exit, counted, one_line
+from ..options import Address, Json, Token, cli_of
+from ..render.output import console, facts, print_json, table
 
 ConfigFile = Annotated[
     Path | None,

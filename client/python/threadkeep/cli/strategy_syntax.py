@@ -16,7 +16,7 @@ from google.protobuf.message import Message
 
 from .. import compaction
 from ..v1.compaction_pb2 import CompactionPolicy, CompactionStrategy, CompactionTrigger
-from .context import usage
+from .options import usage
 
 M = TypeVar("M", bound=Message)
 

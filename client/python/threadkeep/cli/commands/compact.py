@@ -9,18 +9,18 @@ import typer
 from rich.table import Table
 from rich.text import Text
 
-from .. import AsyncClient
-from ..errors import InvalidField
-from ..filters import event_filter
-from ..v1.compaction_pb2 import Compaction
-from ..v1.compaction_service_pb2 import CompactSessionResponse
-from ..v1.event_pb2 import SessionEvent
-from ..v1.session_pb2 import SessionRef
-from .context import Address, App, Json, SessionId, Token, User, cli_of, ref_of, usage
-from .failures import counted
-from .notation import Strategies, StrategyJson, Triggers, strategy_of, trigger_of
-from .output import Listing, as_json, console, plain, print_json, shown_time, table, utf8
-from .picture import Picture
+from ... import AsyncClient
+from ...errors import InvalidField
+from ...filters import event_filter
+from ...v1.compaction_pb2 import Compaction
+from ...v1.compaction_service_pb2 import CompactSessionResponse
+from ...v1.event_pb2 import SessionEvent
+from ...v1.session_pb2 import SessionRef
+from ..errors import counted
+from ..options import Address, App, Json, SessionId, Token, User, cli_of, ref_of, usage
+from ..render.compaction_chart import Picture
+from ..render.output import Listing, as_json, console, plain, print_json, shown_time, table, utf8
+from ..strategy_syntax import Strategies, StrategyJson, Triggers, strategy_of, trigger_of
 
 _SUMMARY_TIMEOUT = 300.0  # a server's model may take its time, and the server limits that itself
 

@@ -8,10 +8,10 @@ from google.protobuf.timestamp_pb2 import Timestamp
 from rich.console import Console
 from rich.text import Text
 
-from ..v1.compaction_pb2 import Compaction
-from ..v1.event_pb2 import SessionEvent
-from ..v1.session_pb2 import SessionRef, WindowCounters
-from ..v1.subscription_pb2 import (
+from ...v1.compaction_pb2 import Compaction
+from ...v1.event_pb2 import SessionEvent
+from ...v1.session_pb2 import SessionRef, WindowCounters
+from ...v1.subscription_pb2 import (
     SESSION_CHANGE_KIND_CREATED,
     SESSION_CHANGE_KIND_DELETED,
     SESSION_CHANGE_KIND_EXPIRED,
@@ -19,7 +19,7 @@ from ..v1.subscription_pb2 import (
     Change,
     SessionChange,
 )
-from .failures import counted
+from ..errors import counted
 from .output import as_json, event_json, excerpt, ref_json, role_of, shown_time, summary_of, utf8, window_json
 
 _ROLE_STYLES = {"user": "green", "assistant": "cyan", "tool": "yellow", "system": "magenta"}

@@ -8,13 +8,13 @@ from typing import Annotated, TypedDict
 
 import typer
 
-from .. import AsyncClient, compaction
-from ..v1.compaction_pb2 import CompactionPolicy
-from ..v1.compaction_service_pb2 import GetCompactionPolicyResponse, PolicyScope
-from ..v1.session_pb2 import SessionRef
-from .context import Address, App, Json, Token, cli_of, ref_of, usage
-from .notation import Strategies, StrategyJson, Triggers, from_json, shown_policy, strategy_of, trigger_of
-from .output import as_json, console, facts, plain, print_json, shown_time
+from ... import AsyncClient, compaction
+from ...v1.compaction_pb2 import CompactionPolicy
+from ...v1.compaction_service_pb2 import GetCompactionPolicyResponse, PolicyScope
+from ...v1.session_pb2 import SessionRef
+from ..options import Address, App, Json, Token, cli_of, ref_of, usage
+from ..render.output import as_json, console, facts, plain, print_json, shown_time
+from ..strategy_syntax import Strategies, StrategyJson, Triggers, from_json, shown_policy, strategy_of, trigger_of
 
 policy_app = typer.Typer(help="Say when and how the server compacts by itself.", no_args_is_help=True)
 

@@ -12,15 +12,15 @@ from typing import Annotated, BinaryIO
 
 import typer
 
-from .. import AsyncClient
-from ..v1 import session_pb2
-from .context import Address, AllUsers, App, Cli, Json, Token, User, check_users, cli_of, ref_of, usage
-from .exporting import Exported, Exporter, destination
-from .failures import CliError, Exit, counted, from_server
-from .formats import FileReader, Item, Malformed, Origin, ReadOptions, UnknownFormat
-from .importing import Importer, Problem, Tally
-from .output import print_json
-from .progress import Meter, meter
+from ... import AsyncClient
+from ...v1 import session_pb2
+from ..errors import CliError, Exit, counted, from_server
+from ..exporter import Exported, Exporter, destination
+from ..formats import FileReader, Item, Malformed, Origin, ReadOptions, UnknownFormat
+from ..importer import Importer, Problem, Tally
+from ..options import Address, AllUsers, App, Cli, Json, Token, User, check_users, cli_of, ref_of, usage
+from ..progress import Meter, meter
+from ..render.output import print_json
 
 _TOLD = 20  # problems shown one by one
 

@@ -10,8 +10,8 @@ import typer
 
 from .. import SearchOptions, recency
 from ..v1.recall_pb2 import Recency
-from .context import usage
-from .events import aware
+from .commands.events import aware
+from .options import usage
 
 _UNITS = {"s": "seconds", "m": "minutes", "h": "hours", "d": "days", "w": "weeks"}
 _AGE = re.compile(r"(\d+(?:\.\d+)?)([smhdw])")

@@ -13,7 +13,7 @@ from .. import AsyncClient
 from .._address import endpoint
 from ..errors import ThreadkeepError
 from ..v1.session_pb2 import SessionRef
-from .failures import CliError, Exit, from_server
+from .errors import CliError, Exit, from_server
 
 Result = TypeVar("Result")
 

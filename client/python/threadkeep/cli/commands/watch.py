@@ -14,18 +14,18 @@ import typer
 from rich.console import Console
 from rich.text import Text
 
-from .. import AsyncClient
-from .._backoff import Backoff
-from ..errors import SessionNotFound, ThreadkeepError
-from ..filters import event_filter, include
-from ..v1.event_pb2 import SessionEvent
-from ..v1.filter_pb2 import EventFilter
-from ..v1.session_pb2 import SessionRef
-from ..v1.subscription_pb2 import Change, EventBatch
-from .changes import ChangeLines, change_json
-from .context import Address, AllUsers, App, Json, Token, check_users, cli_of, pairs, ref_of, usage
+from ... import AsyncClient
+from ..._backoff import Backoff
+from ...errors import SessionNotFound, ThreadkeepError
+from ...filters import event_filter, include
+from ...v1.event_pb2 import SessionEvent
+from ...v1.filter_pb2 import EventFilter
+from ...v1.session_pb2 import SessionRef
+from ...v1.subscription_pb2 import Change, EventBatch
+from ..options import Address, AllUsers, App, Json, Token, check_users, cli_of, pairs, ref_of, usage
+from ..render.changes import ChangeLines, change_json
+from ..render.output import console, print_json
 from .events import Role
-from .output import console, print_json
 
 Open = Callable[[str | None], AsyncGenerator[Change]]
 """Begins to follow: after the change that bore this token; None is where the command line says."""

@@ -1,0 +1,1 @@
+"""Output for people and for programs: tables, changes, search results and charts."""
