@@ -1,7 +1,7 @@
 """When a client adds the loop of tools by itself, when it does not, and what it does with the loop's history.
 
 Of L-31 the deprecated constant and the deprecated method do not apply: there is one way to say it for a client
-(`auto_tool_calling`) and one for a request (`keys.AUTO_TOOLS`).
+(`auto_tool_calling`) and one for a request (`context_keys.AUTO_TOOLS`).
 """
 
 from __future__ import annotations

@@ -19,13 +19,13 @@ from threadkeep.chat import (
     ToolDefinition,
     ToolResult,
     assistant,
+    context_keys,
     idempotent_ids,
     random_ids,
     system,
     tool,
     user,
 )
-from threadkeep.chat import context_keys as keys
 from threadkeep.chat.memory.event_ids import answer_id, results_id
 
 from .serving import Talk, asked, looks
@@ -111,9 +111,9 @@ async def test_a_turn_that_is_repeated_adds_nothing(talk: Talk) -> None:
 
 @pytest.mark.row("G-03", "G-04")
 async def test_runs_are_told_apart(talk: Talk) -> None:
-    memory = idempotent(talk, keys.RUN)
+    memory = idempotent(talk, context_keys.RUN)
     for run, events in (("run-1", 2), ("run-1", 2), ("run-2", 4)):
-        await talk.ask(talk.kit.ScriptedModel(["hello"]), memory, "hi", context={keys.RUN: run})
+        await talk.ask(talk.kit.ScriptedModel(["hello"]), memory, "hi", context={context_keys.RUN: run})
         assert len(await talk.events()) == events
 
 

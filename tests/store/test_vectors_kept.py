@@ -14,8 +14,7 @@ from sqlalchemy import Connection
 
 from tests.support.codec import CODEC, draft
 from tests.support.sessions import TENANT, append, create, ref, session_with
-from tests.support.vectors import DIMENSION, EVENTS, embed_all, put, texts_of, told
-from tests.support.vectors import queue
+from tests.support.vectors import DIMENSION, EVENTS, embed_all, put, queue, texts_of, told
 from threadkeep_server.store.contract.store import UserScope
 from threadkeep_server.store.sql.schema.tables import events, index_progress
 from threadkeep_server.store.sql.search import indexer

@@ -26,7 +26,7 @@ def idempotent_ids(*context_keys: str) -> EventIds:
 
     In one session the same content is then stored once: a second "yes" is dropped. So is the same call under an id that the
     model gave before, with its result: where a server numbers the calls of each answer anew, let answers have `random_ids`.
-    `context_keys`: values of the request's context that tell what is equal apart, for example `keys.RUN`.
+    `context_keys`: values of the request's context that tell what is equal apart, for example `context_keys.RUN`.
     """
 
     def made(message: Message, context: Mapping[str, Any]) -> str:

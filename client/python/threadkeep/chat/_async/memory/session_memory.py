@@ -39,7 +39,8 @@ class AsyncSessionMemoryAdvisor:
     before the next one begins, and an agent that dies can `.resume()`; outside (`order` below TOOL_CALLING_ORDER) it stores
     the user's message and the final answer. The history is read once a turn, whatever the number of rounds.
 
-    memory: what is seen, and whether it is written; `keys.MEMORY` of a request's context replaces it. Default: the window.
+    memory: what is seen, and whether it is written; `context_keys.MEMORY` in a request's context replaces it.
+    Default: the window.
     author, author_role: the agent, stamped on what it writes. branch: its place in a fleet, stamped too; it sees its own
     branch, those above it and the root. Without a branch it sees all.
     message_filter: what is stored; a result is stored if and only if its call was.

@@ -27,8 +27,8 @@ class ChatClient:
     neither.
 
     A ToolCallingAdvisor is added to each request that has no tool advisor, with `tool_manager` if there is one, unless
-    `auto_tool_calling` is False, or the request's parameter keys.AUTO_TOOLS is; then calls of tools are part of the answer. Its
-    own history is off when a memory advisor stands inside of it.
+    `auto_tool_calling` or the request's parameter context_keys.AUTO_TOOLS is False; then tool calls are part of the
+    answer. Its own history is off when a memory advisor stands inside it.
 
     Requests, model calls and tools are spans, and model calls are measured: `name` is the agent's in them, `tracer_provider`
     and `meter_provider` are OpenTelemetry's global ones by default, `record_content` puts what is said into the spans.
