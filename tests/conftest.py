@@ -13,10 +13,10 @@ import pytest
 from hypothesis import HealthCheck, settings
 
 from tests.support.clock import Clock
-from tests.support.postgres import HOW_TO_INSTALL, NO_PGVECTOR, PostgresCluster, find_binaries, find_pgvector_binaries
-from tests.support.said import print_said, say
-from tests.support.spread import Spread, in_order
-from tests.support.thoroughness import examples
+from tests.support.databases.postgres import HOW_TO_INSTALL, NO_PGVECTOR, PostgresCluster, find_binaries, find_pgvector_binaries
+from tests.support.runs.printed import print_said, say
+from tests.support.runs.scheduler import Spread, in_order
+from tests.support.runs.thoroughness import examples
 
 # Deadlines measure the machine, not the code. In CI the examples are the same in every run; elsewhere each run looks further.
 settings.register_profile(

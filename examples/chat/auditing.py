@@ -11,7 +11,7 @@ import sys
 import time
 from typing import Any, TextIO
 
-from tests.chat.thinking import Thought, turn_of
+from tests.chat.reasoning import Thought, turn_of
 
 from threadkeep import AsyncClient, chat, new_event_id
 from threadkeep.chat import ChatClientRequest, ChatClientResponse, context_keys

@@ -10,7 +10,7 @@ import asyncio
 import json
 from typing import Any
 
-from tests.chat.thinking import Thought, turn_of
+from tests.chat.reasoning import Thought, turn_of
 
 from threadkeep import AsyncClient, chat, new_event_id, text_of
 from threadkeep.chat import ToolContext

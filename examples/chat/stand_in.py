@@ -6,8 +6,8 @@ import os
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
-from tests.chat.thinking import Think, Thinking
-from tests.support.model_endpoint import served
+from tests.chat.reasoning import Think, Thinking
+from tests.support.models.model_endpoint import served
 
 from threadkeep.chat import AsyncOpenAIModel
 

@@ -15,7 +15,7 @@ from typing import Any
 from rich.console import Console
 from rich.live import Live
 from rich.markdown import Markdown
-from tests.chat.thinking import Thought, turn_of
+from tests.chat.reasoning import Thought, turn_of
 
 from threadkeep import AsyncClient, chat
 

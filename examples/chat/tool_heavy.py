@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 from typing import Any
 
-from tests.chat.thinking import Thought, turn_of
+from tests.chat.reasoning import Thought, turn_of
 
 from threadkeep import AsyncClient, chat, compaction, new_event_id, text_of
 

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from tests.support.scratch import scratch_folder
+from tests.support.databases.scratch import scratch_folder
 from threadkeep.cli import main as command_line
 from threadkeep_server.app.server import Running, serve
 from threadkeep_server.config.settings import load_settings

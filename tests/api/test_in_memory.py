@@ -11,8 +11,8 @@ from typing import Any
 
 import pytest
 
-from tests.support.scratch import scratch_folder
-from tests.support.serving import ServerProcess, free_port, nursery
+from tests.support.databases.scratch import scratch_folder
+from tests.support.servers.server_process import ServerProcess, free_port, nursery
 from threadkeep import Client, assistant, compaction, errors, text_of, user
 from threadkeep.cli import main as command_line
 from threadkeep.v1 import compaction_pb2

@@ -20,7 +20,7 @@ from rich.progress import Progress, TaskID
 from tests.bench import processes
 from tests.bench.options import Options, Scale
 from tests.bench.processes import ChildError, child, cpu_seconds, free_port, module, tail, wait_for_port
-from tests.support.postgres import HOW_TO_INSTALL, PostgresCluster, PostgresError, find_binaries
+from tests.support.databases.postgres import HOW_TO_INSTALL, PostgresCluster, PostgresError, find_binaries
 
 START_SECONDS = 60.0
 GRACE_SECONDS = 10.0

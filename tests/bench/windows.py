@@ -8,7 +8,7 @@ from typing import Any
 import grpc
 
 from tests.bench import loads, payloads
-from tests.support.model_endpoint import ModelEndpoint, endpoint, replies
+from tests.support.models.model_endpoint import ModelEndpoint, endpoint, replies
 from threadkeep.v1 import (
     compaction_pb2,
     compaction_service_pb2,

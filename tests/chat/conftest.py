@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.support.thoroughness import LONG
+from tests.support.runs.thoroughness import LONG
 
 from .kits import Kit, Way
 from .serving import sdk, server, talk

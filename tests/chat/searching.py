@@ -20,7 +20,7 @@ from threadkeep.chat import (
 )
 
 from .kits import Kit, Way, text_of
-from .looping import Runs
+from .tool_loop import Runs
 
 NAMES = ["weather", "currency", "flights", "hotels", "trains"]
 SEARCH = "search_tools"

@@ -10,7 +10,7 @@ from uuid import uuid4
 
 import pytest
 
-from tests.api.recalling import ENGINES, serving
+from tests.api.search.searching import ENGINES, serving
 from threadkeep.chat import ChatClientRequest, Message, Role, Tool, ToolDefinition, ToolOptions, context_keys, user
 from threadkeep.chat.memory.events import from_event
 from threadkeep.chat.types.requests import ChatClientResponse

@@ -8,10 +8,10 @@ from contextlib import AsyncExitStack
 import pytest
 import pytest_asyncio
 
-from tests.support.postgres import PostgresCluster
-from tests.support.scratch import scratch_folder
-from tests.support.serving import Nursery, nursery
-from tests.support.toolchains import require
+from tests.support.databases.postgres import PostgresCluster
+from tests.support.databases.scratch import scratch_folder
+from tests.support.runs.toolchains import require
+from tests.support.servers.server_process import Nursery, nursery
 
 from .drivers import BuildFailed, Driver, build
 from .engine import Engine

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from tests.support.toolchains import LANGUAGES
+from tests.support.runs.toolchains import LANGUAGES
 
 ROOT = Path(__file__).parents[2]
 CLIENT = ROOT / "client"

@@ -8,7 +8,7 @@ from contextlib import AsyncExitStack
 from pathlib import Path
 from typing import Any, Self
 
-from tests.support.serving import Nursery, ServerProcess, url_settings
+from tests.support.servers.server_process import Nursery, ServerProcess, url_settings
 
 from .gateway import Gateway
 

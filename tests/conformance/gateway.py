@@ -14,7 +14,7 @@ from google.protobuf.duration_pb2 import Duration
 from google.rpc.error_details_pb2 import RetryInfo
 from google.rpc.status_pb2 import Status
 
-from tests.support.serving import RECONNECT, free_port
+from tests.support.servers.server_process import RECONNECT, free_port
 
 from . import newer
 from .messages import BY_PATH

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import yaml
 
-from tests.support.toolchains import LANGUAGES
+from tests.support.runs.toolchains import LANGUAGES
 
 from .engine import ENGINES
 

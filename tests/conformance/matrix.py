@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 
-from tests.support.toolchains import LANGUAGES
+from tests.support.runs.toolchains import LANGUAGES
 
 from . import cases, known, results
 from .cases import Case

@@ -6,7 +6,7 @@ from itertools import product
 
 import pytest
 
-from tests.support.thoroughness import LONG
+from tests.support.runs.thoroughness import LONG
 
 from . import cases, known, matrix
 from .conftest import DriverOf, EngineOf

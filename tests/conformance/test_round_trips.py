@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from tests.support.toolchains import LANGUAGES
+from tests.support.runs.toolchains import LANGUAGES
 from threadkeep.v1.event_pb2 import SessionEvent
 from threadkeep.v1.message_pb2 import ROLE_ASSISTANT, ChatMessage, Part
 from threadkeep.v1.session_pb2 import SessionRef

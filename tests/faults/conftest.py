@@ -11,8 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.postgres import HOW_TO_INSTALL, PostgresCluster, find_binaries
-from tests.support.serving import Nursery, ServerProcess, nursery
+from tests.support.databases.postgres import HOW_TO_INSTALL, PostgresCluster, find_binaries
+from tests.support.servers.server_process import Nursery, ServerProcess, nursery
 
 _databases = count(1)
 ServerMaker = Callable[..., ServerProcess]

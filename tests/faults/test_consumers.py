@@ -13,12 +13,12 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.said import Say
-from tests.support.serving import ServerProcess, url_settings
-from tests.support.thoroughness import KILLS
+from tests.support.runs.printed import Say
+from tests.support.runs.thoroughness import KILLS
+from tests.support.servers.server_process import ServerProcess, url_settings
 
 from .conftest import ServerMaker
-from .group_crew import NAME, Facts, Group, Writers, connect
+from .harness.group_crew import NAME, Facts, Group, Writers, connect
 
 LEASE = "3s"
 STALL = 3.0

@@ -18,7 +18,7 @@ from threadkeep_server.config.settings import load_settings
 from threadkeep_server.store.sql.engine.base import Unit
 from threadkeep_server.store.sql.engine.sqlite import SqliteEngine
 
-from .ledger import connect
+from .harness.ledger import connect
 
 T = TypeVar("T")
 

@@ -14,16 +14,16 @@ from urllib.request import urlopen
 import pytest
 
 import threadkeep
-from tests.support.model_endpoint import hangs, replies
-from tests.support.serving import ServerProcess, free_port, url_settings
+from tests.support.models.model_endpoint import hangs, replies
+from tests.support.servers.server_process import ServerProcess, free_port, url_settings
 from threadkeep import errors
 from threadkeep.v1.recall_pb2 import SEARCH_MODE_HYBRID, SEARCH_MODE_RANKED
 
 from .conftest import Look, ServerMaker
-from .facts import fact, word_of
-from .ledger import connect
-from .recall_laws import caught_up, check_found, check_tables, events_of
-from .recalling import BATCH, EMBEDDED, Embeddings, chance, embedding_with, embeddings, remember, tell
+from .harness.facts import fact, word_of
+from .harness.ledger import connect
+from .harness.search_laws import caught_up, check_found, check_tables, events_of
+from .harness.searching import BATCH, EMBEDDED, Embeddings, chance, embedding_with, embeddings, remember, tell
 
 IMPATIENT = """
 from threadkeep_server.service import embedding

@@ -10,12 +10,12 @@ import random
 
 import pytest
 
-from tests.support.said import Say
-from tests.support.serving import url_settings
-from tests.support.thoroughness import KILLS
+from tests.support.runs.printed import Say
+from tests.support.runs.thoroughness import KILLS
+from tests.support.servers.server_process import url_settings
 
 from .conftest import ServerMaker
-from .ledger import Ledger, Load, connect
+from .harness.ledger import Ledger, Load, connect
 
 SESSIONS = ("one", "two", "three")
 

@@ -21,16 +21,16 @@ import pytest
 
 import threadkeep
 from tests.chat.serving import told
-from tests.support.model_endpoint import served
-from tests.support.said import Say
-from tests.support.serving import url_settings
-from tests.support.thoroughness import KILLS as ALL_KILLS
+from tests.support.models.model_endpoint import served
+from tests.support.runs.printed import Say
+from tests.support.runs.thoroughness import KILLS as ALL_KILLS
+from tests.support.servers.server_process import url_settings
 from threadkeep.chat.memory.events import from_event
 from threadkeep.v1.event_pb2 import SessionEvent
 
-from .agent import APP, SESSION, USER, Settings
-from .clerk import CALLS, ROUNDS, Clerk
 from .conftest import ServerMaker
+from .harness.agent import APP, SESSION, USER, Settings
+from .harness.clerk import CALLS, ROUNDS, Clerk
 
 KILLS = max(3, ALL_KILLS // 3)
 _ANSWERED_EACH_LIFE = 2
@@ -64,7 +64,7 @@ class Agents:
 @asynccontextmanager
 async def agents(settings: Settings) -> AsyncIterator[Agents]:
     parent = await asyncio.create_subprocess_exec(
-        sys.executable, "-m", "tests.faults.agent", stdin=PIPE, stdout=PIPE, cwd=Path(__file__).parents[2]
+        sys.executable, "-m", "tests.faults.harness.agent", stdin=PIPE, stdout=PIPE, cwd=Path(__file__).parents[2]
     )
     try:
         yield Agents(parent, settings)

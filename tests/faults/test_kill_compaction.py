@@ -13,19 +13,19 @@ import pytest
 
 import threadkeep
 from tests.support.marks import summarising
-from tests.support.model_endpoint import ModelEndpoint, endpoint, hangs
-from tests.support.said import Say
-from tests.support.serving import url_settings
-from tests.support.thoroughness import KILLS
+from tests.support.models.model_endpoint import ModelEndpoint, endpoint, hangs
+from tests.support.runs.printed import Say
+from tests.support.runs.thoroughness import KILLS
+from tests.support.servers.server_process import url_settings
 from threadkeep.v1 import compaction_pb2 as pb
 
-from .compactors import Score, TurnLedger, apply_each, replace_once, run_strategies
 from .conftest import ServerMaker
-from .crew import crew
-from .ledger import append_each, append_until_told, connect
-from .policy import DEADLINE_S, TRIM, leases_of, set_policy, summarizer
-from .window_laws import check_session
-from .wire import Wire, wire
+from .harness.compactors import Score, TurnLedger, apply_each, replace_once, run_strategies
+from .harness.crew import crew
+from .harness.ledger import append_each, append_until_told, connect
+from .harness.policy import DEADLINE_S, TRIM, leases_of, set_policy, summarizer
+from .harness.window_laws import check_session
+from .harness.wire import Wire, wire
 
 SESSIONS = ("applied", "replaced", "strategies", "policy")
 STRATEGIES = [

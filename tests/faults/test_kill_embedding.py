@@ -14,18 +14,18 @@ from pathlib import Path
 import pytest
 
 import threadkeep
-from tests.support.said import Say
-from tests.support.serving import url_settings
-from tests.support.thoroughness import KILLS as ALL_KILLS
+from tests.support.runs.printed import Say
+from tests.support.runs.thoroughness import KILLS as ALL_KILLS
+from tests.support.servers.server_process import url_settings
 from threadkeep.v1.event_pb2 import SessionEvent
 from threadkeep.v1.recall_pb2 import SEARCH_MODE_HYBRID, SEARCH_MODE_SEMANTIC
 
 from .conftest import Look, ServerMaker
-from .crew import crew
-from .facts import FactLedger, fact, word_of
-from .ledger import connect
-from .recall_laws import caught_up, check_found, check_tables
-from .recalling import BATCH, EMBEDDED, embedding_with, embeddings, remember, tell
+from .harness.crew import crew
+from .harness.facts import FactLedger, fact, word_of
+from .harness.ledger import connect
+from .harness.search_laws import caught_up, check_found, check_tables
+from .harness.searching import BATCH, EMBEDDED, embedding_with, embeddings, remember, tell
 
 KILLS = max(2, ALL_KILLS // 4)
 FEW_KILLS = max(1, KILLS // 2)

@@ -17,15 +17,15 @@ from typing import Any
 import pytest
 
 import threadkeep
-from tests.support.said import Say
-from tests.support.serving import url_settings
-from tests.support.thoroughness import KILLS as ALL_KILLS
+from tests.support.runs.printed import Say
+from tests.support.runs.thoroughness import KILLS as ALL_KILLS
+from tests.support.servers.server_process import url_settings
 from threadkeep import compaction
 
 from .conftest import ServerMaker
-from .crew import crew
-from .facts import FactLedger, Place, fact
-from .ledger import connect
+from .harness.crew import crew
+from .harness.facts import FactLedger, Place, fact
+from .harness.ledger import connect
 
 KILLS = max(2, ALL_KILLS // 8)
 EVENTS = 8

@@ -11,15 +11,15 @@ from functools import partial
 
 import pytest
 
-from tests.support.said import Say
-from tests.support.serving import url_settings
-from tests.support.thoroughness import KILLS as ALL_KILLS
+from tests.support.runs.printed import Say
+from tests.support.runs.thoroughness import KILLS as ALL_KILLS
+from tests.support.servers.server_process import url_settings
 
 from .conftest import Look, ServerMaker
-from .crew import crew
-from .facts import FactLedger, add_each, come_and_go, forget_each, ingest, ingest_each, search_each
-from .ledger import append_each, connect
-from .recall_laws import caught_up, check_found, check_memories, check_tables, events_of, texts_in
+from .harness.crew import crew
+from .harness.facts import FactLedger, add_each, come_and_go, forget_each, ingest, ingest_each, search_each
+from .harness.ledger import append_each, connect
+from .harness.search_laws import caught_up, check_found, check_memories, check_tables, events_of, texts_in
 
 KILLS = max(2, ALL_KILLS // 2)
 SESSIONS = ("one", "two", "three")

@@ -15,8 +15,8 @@ import pytest
 import sqlalchemy as sa
 
 from tests.support.codec import CODEC, draft
-from tests.support.postgres import PostgresCluster
-from tests.support.serving import free_port
+from tests.support.databases.postgres import PostgresCluster
+from tests.support.servers.server_process import free_port
 from tests.support.sessions import append, create
 from threadkeep_server.store.sql.engine.base import SqlOptions
 from threadkeep_server.store.sql.engine.postgres_listener import APPLICATION_NAME, CHANNEL, PostgresListener

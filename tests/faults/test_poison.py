@@ -10,13 +10,13 @@ from pathlib import Path
 import pytest
 
 import threadkeep
-from tests.support.serving import ServerProcess, url_settings
+from tests.support.servers.server_process import ServerProcess, url_settings
 from threadkeep import ParkedChange, errors
 
 from .conftest import ServerMaker
-from .group_crew import NAME, Group, connect
-from .group_journal import number_of
-from .group_member import KILLS, PARKS, RAISES
+from .harness.group_crew import NAME, Group, connect
+from .harness.group_journal import number_of
+from .harness.group_member import KILLS, PARKS, RAISES
 
 MEMBERS = 2
 ATTEMPTS = 3

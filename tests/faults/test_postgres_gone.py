@@ -8,12 +8,12 @@ from collections.abc import Awaitable, Callable
 import pytest
 
 import threadkeep
-from tests.support.postgres import PostgresCluster
-from tests.support.serving import free_port
+from tests.support.databases.postgres import PostgresCluster
+from tests.support.servers.server_process import free_port
 from threadkeep import errors
 
 from .conftest import ServerMaker
-from .ledger import Ledger, Load, connect
+from .harness.ledger import Ledger, Load, connect
 
 ROUNDS = 3
 

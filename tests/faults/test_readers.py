@@ -5,10 +5,10 @@ from __future__ import annotations
 import asyncio
 
 import threadkeep
-from tests.support.serving import url_settings
+from tests.support.servers.server_process import url_settings
 
 from .conftest import ServerMaker
-from .ledger import connect
+from .harness.ledger import connect
 
 BATCH = 5
 

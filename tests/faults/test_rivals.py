@@ -7,18 +7,18 @@ import time
 from contextlib import AsyncExitStack
 
 from tests.support.marks import summarising
-from tests.support.model_endpoint import endpoint
-from tests.support.said import Say
-from tests.support.serving import url_settings
+from tests.support.models.model_endpoint import endpoint
+from tests.support.runs.printed import Say
+from tests.support.servers.server_process import url_settings
 
-from .compactors import Score, TurnLedger, apply_each, replace_each, run_strategies
 from .conftest import ServerMaker
-from .crew import crew
-from .ledger import append_each, connect
-from .policy import SUMMARISE, set_policy, summarizer
-from .watchers import Watch
-from .window_laws import check_session
-from .wire import wire
+from .harness.compactors import Score, TurnLedger, apply_each, replace_each, run_strategies
+from .harness.crew import crew
+from .harness.ledger import append_each, connect
+from .harness.policy import SUMMARISE, set_policy, summarizer
+from .harness.watchers import Watch
+from .harness.window_laws import check_session
+from .harness.wire import wire
 
 SECONDS, AT_MOST = 4.0, 120.0
 SESSION = "shared"

@@ -20,8 +20,8 @@ import grpc.aio
 import pytest
 
 import threadkeep
-from tests.support.said import Say
-from tests.support.serving import RECONNECT, ServerProcess, url_settings
+from tests.support.runs.printed import Say
+from tests.support.servers.server_process import RECONNECT, ServerProcess, url_settings
 from threadkeep.v1.filter_pb2 import EventFilter
 from threadkeep.v1.message_pb2 import ROLE_USER
 from threadkeep.v1.subscription_pb2 import Change, CheckpointKind
@@ -29,9 +29,9 @@ from threadkeep.v1.subscription_service_pb2 import ChangeScope, WatchAllRequest,
 from threadkeep.v1.subscription_service_pb2_grpc import SubscriptionServiceStub
 
 from .conftest import ServerMaker
-from .crew import crew
-from .ledger import connect
-from .wire import ALL
+from .harness.crew import crew
+from .harness.ledger import connect
+from .harness.wire import ALL
 
 if TYPE_CHECKING:  # it exists in the stub file alone
     from threadkeep.v1.subscription_service_pb2_grpc import SubscriptionServiceAsyncStub

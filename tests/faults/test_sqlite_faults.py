@@ -15,11 +15,11 @@ from pathlib import Path
 import pytest
 
 import threadkeep
-from tests.support.serving import ServerProcess
+from tests.support.servers.server_process import ServerProcess
 from threadkeep import errors
 
 from .conftest import ServerMaker
-from .ledger import Ledger, Load, connect
+from .harness.ledger import Ledger, Load, connect
 
 Refused = Callable[..., str]
 BIG = "x" * 100_000

@@ -12,14 +12,14 @@ import sys
 import pytest
 
 import threadkeep
-from tests.support.said import Say
-from tests.support.serving import url_settings
-from tests.support.thoroughness import KILLS
+from tests.support.runs.printed import Say
+from tests.support.runs.thoroughness import KILLS
+from tests.support.servers.server_process import url_settings
 
 from .conftest import ServerMaker
-from .crew import crew
-from .followers import Follower, logged, until_told
-from .ledger import Ledger, Load, connect
+from .harness.crew import crew
+from .harness.followers import Follower, logged, until_told
+from .harness.ledger import Ledger, Load, connect
 
 SESSIONS = ("one", "two", "three")
 WORD = "w0-1"

@@ -12,8 +12,8 @@ from typing import Any
 
 import pytest
 
-from tests.support.postgres import PostgresCluster
-from tests.support.serving import Nursery, ServerProcess, nursery, url_settings
+from tests.support.databases.postgres import PostgresCluster
+from tests.support.servers.server_process import Nursery, ServerProcess, nursery, url_settings
 
 from .scene import Scene, opened
 from .story import Story, tell

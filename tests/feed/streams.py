@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, cast
 import grpc
 import grpc.aio
 
-from tests.support.serving import RECONNECT
+from tests.support.servers.server_process import RECONNECT
 from threadkeep.errors import ThreadkeepError, from_rpc_error
 from threadkeep.v1 import subscription_pb2 as pb
 from threadkeep.v1 import subscription_service_pb2 as su

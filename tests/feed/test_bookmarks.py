@@ -9,7 +9,7 @@ from contextlib import asynccontextmanager
 import pytest
 
 import threadkeep
-from tests.support.serving import ServerProcess, url_settings
+from tests.support.servers.server_process import ServerProcess, url_settings
 from threadkeep import compaction
 from threadkeep.errors import ResumePositionExpired
 from threadkeep.v1 import subscription_service_pb2 as su

@@ -8,7 +8,7 @@ import time
 import pytest
 
 import threadkeep
-from tests.support.serving import ServerProcess, url_settings
+from tests.support.servers.server_process import ServerProcess, url_settings
 from threadkeep.v1 import subscription_pb2 as pb
 from threadkeep.v1 import subscription_service_pb2 as su
 from threadkeep.v1.event_pb2 import NativeContent

@@ -10,7 +10,7 @@ import asyncpg
 import pytest
 import sqlalchemy as sa
 
-from tests.support.postgres import PostgresCluster
+from tests.support.databases.postgres import PostgresCluster
 from threadkeep.v1 import subscription_pb2 as pb
 from threadkeep_server.store.sql.engine.postgres_listener import APPLICATION_NAME
 

@@ -12,7 +12,7 @@ from pathlib import Path
 from rich.console import Console
 from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 
-from tests.support.postgres import PostgresError
+from tests.support.databases.postgres import PostgresError
 from threadkeep import AsyncClient
 from threadkeep.errors import ThreadkeepError
 

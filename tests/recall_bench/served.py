@@ -9,8 +9,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from tests.support.postgres import HOW_TO_INSTALL, PostgresCluster, find_binaries
-from tests.support.serving import ServerProcess, nursery
+from tests.support.databases.postgres import HOW_TO_INSTALL, PostgresCluster, find_binaries
+from tests.support.servers.server_process import ServerProcess, nursery
 
 ENGINES = ("sqlite", "postgres")
 EMBEDDERS = ("hashing", "openai", "gemini", "none")

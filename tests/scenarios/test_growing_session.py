@@ -19,15 +19,15 @@ import pytest
 
 import threadkeep
 from tests.faults.conftest import ServerMaker
-from tests.faults.ledger import connect
-from tests.faults.policy import set_policy, summarizer
-from tests.faults.wire import Wire, wire
+from tests.faults.harness.ledger import connect
+from tests.faults.harness.policy import set_policy, summarizer
+from tests.faults.harness.wire import Wire, wire
 from tests.support.conversations import agent_runs, as_sent, dialogues, orphans, renamed
 from tests.support.marks import is_summary
-from tests.support.model_endpoint import ModelEndpoint, endpoint, replies
-from tests.support.said import Say
-from tests.support.serving import url_settings
-from tests.support.thoroughness import LONG
+from tests.support.models.model_endpoint import ModelEndpoint, endpoint, replies
+from tests.support.runs.printed import Say
+from tests.support.runs.thoroughness import LONG
+from tests.support.servers.server_process import url_settings
 from threadkeep.v1 import compaction_pb2 as pb
 from threadkeep.v1.event_pb2 import SessionEvent
 from threadkeep.v1.event_service_pb2 import GetContextResponse

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.serving import ServerProcess, free_port, nursery
+from tests.support.servers.server_process import ServerProcess, free_port, nursery
 
 
 @pytest.fixture(scope="module")

@@ -16,8 +16,8 @@ from playwright.sync_api import Page, expect, sync_playwright
 
 import threadkeep
 from tests.sdk import npm
-from tests.support.serving import ServerProcess, free_port, nursery
-from tests.support.toolchains import require
+from tests.support.runs.toolchains import require
+from tests.support.servers.server_process import ServerProcess, free_port, nursery
 from threadkeep import assistant, tool_call, tool_result, user
 
 ARGUMENTS = (

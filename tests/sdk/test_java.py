@@ -11,8 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.serving import ServerProcess
-from tests.support.toolchains import require
+from tests.support.runs.toolchains import require
+from tests.support.servers.server_process import ServerProcess
 
 from . import readme
 

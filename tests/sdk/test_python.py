@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.serving import ServerProcess
+from tests.support.servers.server_process import ServerProcess
 
 from .readme import blocks, shell
 

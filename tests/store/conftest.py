@@ -11,9 +11,9 @@ from pathlib import Path
 import pytest
 
 from tests.support.codec import CODEC
-from tests.support.copies import Copies
-from tests.support.postgres import PostgresCluster
-from tests.support.scratch import scratch_folder
+from tests.support.databases.postgres import PostgresCluster
+from tests.support.databases.scratch import scratch_folder
+from tests.support.databases.template_databases import Copies
 from threadkeep_server.store.contract.store import Store
 from threadkeep_server.store.inmemory import MemoryStore
 from threadkeep_server.store.sql.store import open_store
@@ -66,7 +66,7 @@ def postgres_url(postgres_copies: Copies) -> Iterator[str]:
 
 @pytest.fixture(scope="module")
 def shared_postgres_url(postgres_copies: Copies) -> Iterator[str]:
-    """The same for all tests of a module: see tests.support.emptied."""
+    """The same for all tests of a module: see tests.support.databases.emptied."""
     with postgres_copies.one() as url:
         yield url
 

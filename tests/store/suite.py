@@ -11,7 +11,6 @@ on the wire; Z-17 is measured by the bench.
 
 from __future__ import annotations
 
-from tests.store.rows.app_search import AppSearchRows
 from tests.store.rows.append import AppendRows, ConcurrencyRows, CreatingRows, PreconditionRows, ReplayRows
 from tests.store.rows.compaction import CompactionConcurrencyRows, CompactionRows, RecordRows, RefusalRows
 from tests.store.rows.consumers import BalanceRows, JoiningRows
@@ -21,7 +20,6 @@ from tests.store.rows.feed import FeedDetailRows, FeedRows
 from tests.store.rows.feed_places import FeedDeletionRows, FeedHintRows, FeedLocateRows, FeedTrimRows
 from tests.store.rows.feed_reading import FeedEventRows, FeedPagingRows, FeedScopeRows
 from tests.store.rows.filters import BranchRows, FilterRows
-from tests.store.rows.found_events import FoundEventRows
 from tests.store.rows.insertion import CompactedSearchRows, InsertionRows
 from tests.store.rows.memories import (
     AddingRows,
@@ -32,17 +30,19 @@ from tests.store.rows.memories import (
     SharedMemoryRows,
     SubstringRows,
 )
-from tests.store.rows.memory_vectors import DurableVectorRows, MemoryVectorRows, SharedVectorRows
-from tests.store.rows.memory_words import MemoryCandidateRows
 from tests.store.rows.policies import LeaseRows, ListenerRows, PolicyRows
 from tests.store.rows.progress import ParkingRows, ProgressRows
 from tests.store.rows.reading import FidelityRows, PagingRows
-from tests.store.rows.recall import CandidateChangeRows, CandidateRows
-from tests.store.rows.recall_scopes import CandidateLimitRows, CandidateScopeRows
-from tests.store.rows.search import SearchPagingRows, SearchRows, TextRows
+from tests.store.rows.search.app_search import AppSearchRows
+from tests.store.rows.search.found_events import FoundEventRows
+from tests.store.rows.search.literal_search import SearchPagingRows, SearchRows, TextRows
+from tests.store.rows.search.memory_terms import MemoryCandidateRows
+from tests.store.rows.search.memory_vectors import DurableVectorRows, MemoryVectorRows, SharedVectorRows
+from tests.store.rows.search.ranked_search import CandidateChangeRows, CandidateRows
+from tests.store.rows.search.scopes import CandidateLimitRows, CandidateScopeRows
+from tests.store.rows.search.vectors import EmbeddingRows, VectorDeletionRows, VectorModelRows, VectorScopeRows
 from tests.store.rows.sessions import NamingRows, SessionRows
 from tests.store.rows.upkeep import UpkeepRows
-from tests.store.rows.vectors import EmbeddingRows, VectorDeletionRows, VectorModelRows, VectorScopeRows
 from tests.store.rows.windows import ContextConcurrencyRows, ContextRows, WindowRows
 
 

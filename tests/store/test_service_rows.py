@@ -9,7 +9,7 @@ import pytest
 
 from tests.support.codec import CODEC
 from tests.unit.service.bench import Bench
-from tests.unit.service.test_compactor import (
+from tests.unit.service.compaction.test_compaction_runner import (
     test_a_summary_is_a_turn_of_two_events_before_what_is_kept,
     test_c_41_a_summary_that_is_none_leaves_all_as_it_was,
     test_s_11_a_sliding_window_of_two_archives_three_of_five,

@@ -17,7 +17,7 @@ import threadkeep
 from threadkeep.v1.event_pb2 import SessionEvent
 from threadkeep.v1.message_pb2 import ROLE_TOOL
 
-from .model_endpoint import Behaviour, ModelEndpoint, replies
+from .models.model_endpoint import Behaviour, ModelEndpoint, replies
 
 Mark = tuple[int, int]
 TURN = 4

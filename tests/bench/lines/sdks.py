@@ -12,7 +12,7 @@ from tests.bench.harness import Bench, Result, Skip
 from tests.bench.processes import ChildError
 from tests.bench.report import Line, at_least, at_most, duration, rate
 from tests.conformance.drivers import CLIENT, RECIPES, ROOT, Recipe, build
-from tests.support.toolchains import missing
+from tests.support.runs.toolchains import missing
 
 STREAM_SECONDS = 300.0
 ROUNDS = 7

@@ -8,8 +8,8 @@ import pytest
 
 from tests.store.rows.compaction import flags, named, summary
 from tests.support.codec import draft, parse, texts
+from tests.support.runs.thoroughness import size
 from tests.support.sessions import TENANT, append, compact, create, placed, read, ref, search, session_with
-from tests.support.thoroughness import size
 from threadkeep_server.domain.errors import EventIdConflict, VersionMismatch
 from threadkeep_server.domain.filters import EventFilter
 from threadkeep_server.store.contract.store import Store, UserScope

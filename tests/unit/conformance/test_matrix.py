@@ -10,7 +10,7 @@ import pytest
 from tests.conformance import cases, known, matrix
 from tests.conformance.engine import ENGINES
 from tests.conformance.results import Results, load
-from tests.support.toolchains import LANGUAGES
+from tests.support.runs.toolchains import LANGUAGES
 
 CASES = [cases.Case("a.yaml", "appends", "one | two", ()), cases.Case("s.yaml", "smoke", "three", ())]
 KNOWN = [known.KnownFailure("go", "appends-one-two", "it cannot count")]

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from tests.support.thoroughness import examples
+from tests.support.runs.thoroughness import examples
 from tests.unit.domain.window_events import call, event, result, window
 from threadkeep_server.compaction.cuts import split
 from threadkeep_server.compaction.plan import Window

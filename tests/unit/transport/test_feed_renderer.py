@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.support.codec import event
-from tests.support.thoroughness import examples
+from tests.support.runs.thoroughness import examples
 from threadkeep.v1 import event_pb2
 from threadkeep.v1 import subscription_pb2 as pb
 from threadkeep.v1 import subscription_service_pb2 as service_pb

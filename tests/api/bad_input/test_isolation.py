@@ -1,0 +1,286 @@
+"""G9: who a caller is comes from the credential, and no field of a request widens what it may read, change or infer."""
+
+from __future__ import annotations
+
+import base64
+import time
+from collections.abc import Iterator
+from typing import Any
+
+import grpc
+import pytest
+from google.protobuf.message import Message
+from grpc_health.v1 import health_pb2, health_pb2_grpc
+
+from threadkeep import text_of, user
+from threadkeep.v1 import session_pb2
+
+from .requests import METHODS, UNARY, Refusal, Wire, eventually, wire_on
+
+ALICE, BOB, ACME, OTHER = (f"Bearer token-{name}" for name in ("alice", "bob", "acme", "other"))
+TOKENS = {
+    "token-alice": {"tenant": "acme", "user_id": "alice"},
+    "token-bob": {"tenant": "acme", "user_id": "bob"},
+    "token-acme": {"tenant": "acme"},
+    "token-other": {"tenant": "other"},
+}
+
+# In a page token the version and the digest of what it is bound to come first.
+PLACE = 13
+
+
+def ref(user_id: str, session_id: str, app: str = "app") -> session_pb2.SessionRef:
+    return session_pb2.SessionRef(app=app, user_id=user_id, session_id=session_id)
+
+
+SECRET = ref("bob", "secret")
+MISSING = ref("bob", "no-such-session")
+
+
+@pytest.fixture(scope="module", params=["sqlite", pytest.param("postgresql", marks=pytest.mark.postgres)])
+def wire(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Wire]:
+    with wire_on(request.param, request, tmp_path_factory.mktemp("data"), auth_tokens=TOKENS, embedder="hashing") as opened:
+        opened.call("CreateSession", session=SECRET, labels={"team": "red"}, token=BOB)
+        opened.append(SECRET, user("bob said swordfish", event_id="bobs"), token=BOB)
+        opened.call("CreateSession", session=ref("alice", "own"), labels={"team": "red"}, token=ALICE)
+        opened.append(ref("alice", "own"), user("alice said tuna", event_id="alices"), token=ALICE)
+        yield opened
+
+
+def requests(name: session_pb2.SessionRef) -> list[tuple[str, dict[str, Any]]]:
+    """A call of every method that names a session."""
+    return [
+        ("GetSession", {"session": name}),
+        ("UpdateSession", {"session": name, "labels": {"k": "v"}, "update_mask": {"paths": ["labels"]}}),
+        ("DeleteSession", {"session": name}),
+        ("CreateSession", {"session": name}),
+        ("CreateSession", {"session": name, "return_existing": True}),
+        ("AppendEvents", {"session": name, "events": [user("mine", event_id="bobs")]}),
+        ("AppendEvents", {"session": name, "events": [user("mine")], "create_if_missing": {}}),
+        ("AppendEvents", {"session": name, "events": [user("mine")], "expected_log_version": 7}),
+        ("GetEvent", {"session": name, "event_id": "bobs"}),
+        ("ListEvents", {"session": name}),
+        ("GetContext", {"session": name}),
+        ("SearchEvents", {"session": name, "query": "swordfish"}),
+        ("CompactSession", {"session": name, "strategy": {"sliding_window": {}}}),
+        ("PlanCompaction", {"session": name, "strategy": {"sliding_window": {}}}),
+        ("ApplyCompaction", {"session": name, "event_ids": {"ids": ["bobs"]}}),
+        ("ApplyCompaction", {"session": name, "compaction_id": "bobs", "through_seq": 1}),
+        ("ReplaceEvents", {"session": name, "expected_log_version": 1}),
+        ("ListCompactions", {"session": name}),
+        ("SetCompactionPolicy", {"scope": {"session": name}, "policy": {"disabled": True}}),
+        ("SetCompactionPolicy", {"scope": {"session": name}}),
+        ("GetCompactionPolicy", {"scope": {"session": name}}),
+        ("SearchEvents", {"session": name, "query": "swordfish", "mode": "SEARCH_MODE_RANKED", "neighbors": 5}),
+        ("SearchEvents", {"session": name, "query": "swordfish", "mode": "SEARCH_MODE_SEMANTIC"}),
+        ("AddSessionToMemory", {"session": name}),
+        ("AddSessionToMemory", {"session": name, "event_ids": ["bobs"]}),
+        ("CallTool", {"session": name, "name": "conversation_search", "arguments_json": '{"query": "swordfish"}'}),
+    ]
+
+
+CALLS = [pytest.param(n, id=f"{n}-{method}") for n, (method, _) in enumerate(requests(SECRET))]
+
+
+@pytest.mark.parametrize("credential", [None, "", "Bearer", "Bearer ", "Bearer nope", "Basic dG9rZW4=", "token-alice"])
+@pytest.mark.parametrize("name", UNARY)
+def test_without_a_known_credential(wire: Wire, name: str, credential: str | None) -> None:
+    refusal = wire.refused(name, b"", token=credential)
+    assert (refusal.code, refusal.reason) == (grpc.StatusCode.UNAUTHENTICATED, "UNAUTHENTICATED")
+    assert refusal.metadata == {}
+    assert "token-" not in refusal.message
+
+
+def test_a_stream_without_a_credential(wire: Wire) -> None:
+    with pytest.raises(grpc.RpcError) as raised:
+        wire.stream(SECRET, [[user("x")]])
+    assert raised.value.code() is grpc.StatusCode.UNAUTHENTICATED
+
+
+def test_health_asks_for_no_credential(wire: Wire) -> None:
+    check = health_pb2_grpc.HealthStub(wire.channel).Check
+    assert check(health_pb2.HealthCheckRequest(), timeout=5).status == health_pb2.HealthCheckResponse.SERVING
+
+
+@pytest.mark.row("Z-16")
+@pytest.mark.parametrize("call", CALLS)
+def test_another_users_session_is_denied_and_looks_like_none(wire: Wire, call: int) -> None:
+    refusals: list[Refusal] = []
+    for name in (SECRET, MISSING):
+        method, fields = requests(name)[call]
+        refusals.append(wire.refused(method, token=ALICE, **fields))
+    assert refusals[0] == refusals[1], "what exists is told from what does not"
+    assert (refusals[0].code, refusals[0].reason) == (grpc.StatusCode.PERMISSION_DENIED, "PERMISSION_DENIED")
+    within = "scope." if "scope" in fields else ""
+    assert refusals[0].metadata == {"field": f"{within}session.user_id"}
+    assert refusals[0].message == (
+        f"{within}session.user_id: the credential is bound to one user, and this is beyond that user; "
+        "leave it empty, or use a credential that reaches it"
+    )
+    _untouched(wire)
+
+
+@pytest.mark.parametrize("app", ["app", ""])
+@pytest.mark.parametrize("call", CALLS)
+def test_leaving_the_user_out_means_oneself(wire: Wire, call: int, app: str) -> None:
+    """The id of another's session is, for a bound caller, no session at all; creating it makes one of the caller's own."""
+    answers = []
+    for session_id in ("secret", "no-such-session"):
+        method, fields = requests(ref("", session_id, app))[call]
+        try:
+            answer: Message | Refusal = wire.call(method, token=ALICE, **fields)
+        except grpc.RpcError:
+            refusal = wire.refused(method, token=ALICE, **fields)
+            assert refusal.reason in {"SESSION_NOT_FOUND", "EVENT_NOT_FOUND"}
+            answer = refusal
+        assert "bob" not in str(answer).replace("'bobs'", "").replace('"bobs"', "")
+        answers.append(str(answer).replace("no-such-session", "secret"))
+        wire.call("DeleteSession", session=ref("alice", session_id, app), token=ALICE)
+    if method not in {"CreateSession", "AppendEvents"}:  # what they make bears times and ids of its own
+        assert answers[0] == answers[1]
+    _untouched(wire)
+
+
+def _untouched(wire: Wire) -> None:
+    session = wire.call("GetSession", session=SECRET, token=BOB).session
+    assert (session.log_version, dict(session.labels)) == (1, {"team": "red"})
+    events = wire.call("ListEvents", session=SECRET, token=BOB).events
+    assert [text_of(event) for event in events] == ["bob said swordfish"]
+
+
+def test_a_stream_reaches_no_further(wire: Wire) -> None:
+    results = wire.stream(SECRET, [[user("mine")]], token=ALICE)
+    assert [result.error.reason for result in results] == ["PERMISSION_DENIED"]
+    _untouched(wire)
+
+
+def test_two_users_may_hold_the_same_id(wire: Wire) -> None:
+    for token, name in ((ALICE, "alice"), (BOB, "bob")):
+        wire.call("CreateSession", session=ref("", "shared"), token=token)
+        wire.append(ref("", "shared"), user(f"{name}'s", event_id="e"), token=token)
+    assert text_of(wire.call("GetEvent", session=ref("", "shared"), event_id="e", token=ALICE).event) == "alice's"
+    assert (
+        wire.refused("GetSession", session=session_pb2.SessionRef(session_id="shared"), token=ACME).reason
+        == "AMBIGUOUS_SESSION"
+    )
+    assert wire.call("DeleteSession", session=ref("", "shared"), token=ALICE).deleted
+    assert text_of(wire.call("GetEvent", session=ref("", "shared"), event_id="e", token=BOB).event) == "bob's"
+    wire.call("DeleteSession", session=ref("", "shared"), token=BOB)
+
+
+@pytest.mark.parametrize("fields", [{}, {"app": "app"}, {"labels": {"team": "red"}}, {"user_id": "alice"}])
+def test_lists_do_not_widen(wire: Wire, fields: dict[str, Any]) -> None:
+    listed = wire.call("ListSessions", token=ALICE, **fields)
+    assert {session.ref.user_id for session in listed.sessions} == {"alice"}
+    denied = wire.refused("ListSessions", token=ALICE, **(fields | {"user_id": "bob"}))
+    assert (denied.reason, denied.metadata) == ("PERMISSION_DENIED", {"field": "user_id"})
+    assert denied == wire.refused("ListSessions", token=ALICE, **(fields | {"user_id": "nobody-there"}))
+
+
+def test_searches_do_not_widen(wire: Wire) -> None:
+    for scope in ({"user_id": "alice"}, {}, {"app": "app"}):
+        hits = wire.call("SearchEvents", user=scope, query="said", token=ALICE).hits
+        assert [text_of(hit.event) for hit in hits] == ["alice said tuna"]
+        assert not wire.call("SearchEvents", user=scope, query="swordfish", token=ALICE).hits
+    denied = wire.refused("SearchEvents", user={"user_id": "bob"}, query="swordfish", token=ALICE)
+    assert (denied.reason, denied.metadata) == ("PERMISSION_DENIED", {"field": "user.user_id"})
+    assert denied == wire.refused("SearchEvents", user={"user_id": "nobody-there"}, query="swordfish", token=ALICE)
+
+
+def test_a_token_is_no_authority(wire: Wire) -> None:
+    """A page token handed from one user to another is refused; one made up of both leads to the own data of who sends it."""
+    for n in range(3):
+        for token in (ALICE, BOB):
+            wire.call("CreateSession", session=ref("", f"paged-{n}", "paged"), token=token)
+    events = [user(f"many {n}") for n in range(12)]
+    for token in (ALICE, BOB):
+        wire.append(ref("", "paged-0", "paged"), *events, token=token)
+    listed = moved(wire, "ListSessions", {"app": "paged"})
+    assert {session.ref.user_id for session in listed.sessions} <= {"alice"}
+    found = moved(wire, "SearchEvents", {"user": {}, "query": "many"})
+    assert {hit.session.user_id for hit in found.hits} <= {"alice"}
+    told = moved(wire, "ListEvents", {"session": ref("", "paged-0", "paged")})
+    assert all(event.message for event in told.events)
+
+
+def moved(wire: Wire, method: str, fields: dict[str, Any]) -> Any:
+    """Refuses Alice the page behind Bob's token; what she is told by a token of hers that has Bob's place."""
+    theirs, own = (wire.call(method, **fields, page_size=1, token=token).next_page_token for token in (BOB, ALICE))
+    assert theirs
+    for token in (ALICE, ACME, OTHER):
+        refusal = wire.refused(method, **fields, page_token=theirs, token=token)
+        assert (refusal.reason, refusal.violations) == ("INVALID_PAGE_TOKEN", ["page_token"])
+    place = base64.urlsafe_b64decode(theirs + "==")[PLACE:]
+    head = base64.urlsafe_b64decode(own + "==")[:PLACE]
+    forged = base64.urlsafe_b64encode(head + place).decode().rstrip("=")
+    return wire.call(method, **fields, page_token=forged, token=ALICE)
+
+
+def test_what_is_the_tenants_is_not_a_users(wire: Wire) -> None:
+    for name, fields, instead in (
+        ("GetServerInfo", {"include_totals": True}, "leave it out, or use"),
+        ("DeleteExpiredSessions", {"user_id": "bob"}, "leave it empty, or use"),
+        ("SearchEvents", {"app": {"app": "app"}, "query": "tuna", "mode": "SEARCH_MODE_RANKED"}, "search by user, or use"),
+        ("GetCompactionPolicy", {"scope": {"server": True}}, "name a user or a session, or use"),
+    ):
+        refusal = wire.refused(name, token=ALICE, **fields)
+        assert (refusal.code, refusal.reason) == (grpc.StatusCode.PERMISSION_DENIED, "PERMISSION_DENIED")
+        assert refusal.message.endswith(f"beyond that user; {instead} a credential that reaches it")
+    assert wire.call("GetServerInfo", token=ALICE).search_index.lag_batches == 0
+    assert wire.call("GetServerInfo", token=ACME, include_totals=True).total_sessions >= 2
+
+
+def test_a_user_deletes_expired_sessions_of_its_own_alone(wire: Wire) -> None:
+    soon = time.time() + 0.2
+    expiry = {"expire_time": {"seconds": int(soon), "nanos": int(soon % 1 * 1e9)}}
+    for token, owner in ((ALICE, "alice"), (BOB, "bob")):
+        wire.call("CreateSession", session=ref(owner, "gone"), expiry=expiry, token=token)
+    eventually(lambda: time.time() > soon)
+    assert wire.call("DeleteExpiredSessions", token=OTHER).deleted_sessions == 0
+    for fields in ({}, {"user_id": "alice"}):
+        wire.call("DeleteExpiredSessions", token=ALICE, **fields)
+        assert wire.refused("GetSession", session=ref("alice", "gone"), token=ALICE).reason == "SESSION_NOT_FOUND"
+    assert wire.call("GetSession", session=ref("bob", "gone"), token=BOB).session.ref.user_id == "bob"
+    assert wire.call("DeleteExpiredSessions", token=ACME).deleted_sessions == 1
+
+
+def test_a_tenant_sees_its_users_and_nothing_of_another(wire: Wire) -> None:
+    assert {s.ref.user_id for s in wire.call("ListSessions", token=ACME).sessions} == {"alice", "bob"}
+    assert wire.call("SearchEvents", user={"user_id": "bob"}, query="swordfish", token=ACME).hits
+    assert not wire.call("ListSessions", token=OTHER).sessions
+    assert not wire.call("SearchEvents", user={"user_id": "bob"}, query="swordfish", token=OTHER).hits
+    assert wire.call("GetServerInfo", token=OTHER, include_totals=True).total_sessions == 0
+
+
+@pytest.mark.parametrize("call", CALLS)
+def test_another_tenants_session_looks_like_none(wire: Wire, call: int) -> None:
+    """The same reference names another session for another tenant, or none."""
+    answers = []
+    for name in (SECRET, MISSING):
+        method, fields = requests(name)[call]
+        try:
+            answers.append(str(wire.call(method, token=OTHER, **fields)))
+        except grpc.RpcError:
+            refusal = wire.refused(method, token=OTHER, **fields)
+            assert refusal.reason == "SESSION_NOT_FOUND"
+            answers.append(str(refusal).replace("no-such-session", "secret"))
+        wire.call("DeleteSession", session=name, token=OTHER)
+    if method not in {"CreateSession", "AppendEvents"}:
+        assert answers[0] == answers[1]
+    _untouched(wire)
+
+
+def test_every_method_was_thought_of() -> None:
+    named = {method for method, _ in requests(SECRET)} | {
+        "ListSessions",
+        "DeleteExpiredSessions",
+        "GetServerInfo",
+        "AppendStream",
+        # in test_recall_isolation
+        "AddMemories",
+        "SearchMemory",
+        "ListMemories",
+        "DeleteMemories",
+        "ListTools",
+    }
+    assert named == set(METHODS)

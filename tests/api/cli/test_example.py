@@ -1,0 +1,21 @@
+"""The example runs as its README says."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+_RUN = Path(__file__).parents[3] / "examples" / "compactor" / "run.py"
+
+
+def test_two_compactors_share_the_sessions() -> None:
+    done = subprocess.run([sys.executable, str(_RUN)], capture_output=True, text=True, timeout=60, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
+    counts = re.findall(r"^compactor-(\d) compacted (\d+) of 32 sessions$", done.stdout, re.MULTILINE)
+    assert [name for name, _ in counts] == ["1", "2"]
+    assert sum(int(count) for _, count in counts) >= 32
+    told = re.findall(r"^compactor-\d: (trip-\d\d), (\d+) -> (\d+) tokens$", done.stdout, re.MULTILINE)
+    assert {session for session, _, _ in told} == {f"trip-{number:02}" for number in range(1, 33)}
+    assert all(int(after) < int(before) for _, before, after in told)

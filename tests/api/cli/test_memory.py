@@ -1,0 +1,272 @@
+"""The commands that search by rank and that keep memories."""
+
+from __future__ import annotations
+
+import io
+import json
+import sys
+from datetime import datetime
+from typing import Any
+
+import pytest
+
+import threadkeep
+from tests.api.conftest import Tell
+from tests.api.search.searching import embedded
+from threadkeep import Client
+from threadkeep.cli import main
+
+
+@pytest.fixture
+def filled(address: str) -> str:
+    with Client(address, user_id="alice", app="shop") as client:
+        client.append(
+            "s1",
+            threadkeep.user("Where can I find running shoes?", author="alice"),
+            threadkeep.assistant("On the second floor, beside the socks."),
+            threadkeep.user("And do you sell tents?", author="alice"),
+            create=True,
+        )
+        client.append("s2", threadkeep.user("My dog Bruno ate one of the shoes.", author="alice"), create=True)
+    return address
+
+
+def lines(out: str) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in out.splitlines()]
+
+
+def test_a_question_finds_the_answer_by_rank(tell: Tell, filled: str) -> None:
+    code, out, err = tell("search", "what did the dog do to my shoe?", "--mode", "ranked", "--user", "alice", "--json")
+    assert (code, err) == (0, "")
+    first = lines(out)[0]
+    assert first["session"]["session_id"] == "s2"
+    assert first["score"] > 0
+    assert {"field": "text", "start": 28, "end": 33} in first["highlights"]
+
+
+def test_neighbours_and_groups_are_shown(tell: Tell, filled: str) -> None:
+    asked = ("search", "socks", "--mode", "ranked", "--session", "s1", "--user", "alice", "--app", "shop", "--neighbors", "1")
+    code, out, _ = tell(*asked, "--json")
+    assert code == 0
+    (hit,) = lines(out)
+    assert [each["seq"] for each in (*hit["before"], *hit["after"])] == [1, 3]
+    code, out, _ = tell("search", "shoes", "--mode", "ranked", "--app", "shop", "--grouping", "session", "--json")
+    assert sorted(each["session"]["session_id"] for each in lines(out)) == ["s1", "s2"]
+
+
+def test_newer_events_are_lifted_as_of_a_time(tell: Tell, address: str) -> None:
+    may, june = (datetime(2026, month, 1, 12).astimezone() for month in (5, 6))
+    with Client(address, user_id="carl") as client:
+        client.append("old", threadkeep.user("The harbour hotel, the harbour.", event_time=may), create=True)
+        client.append("new", threadkeep.user("A hotel near the harbour, which has rooms.", event_time=june), create=True)
+    asked = ("search", "harbour", "--mode", "ranked", "--user", "carl", "--json")
+
+    def found(*options: str) -> dict[str, float]:
+        code, out, err = tell(*asked, *options)
+        assert (code, err) == (0, "")
+        return {str(hit["session"]["session_id"]): float(str(hit["score"])) for hit in lines(out)}
+
+    plain = found()
+    assert list(plain) == ["old", "new"]
+    lifted = found("--recency", "1d", "--reference-time", "2026-06-01T12:00:00")
+    assert list(lifted) == ["new", "old"]
+    assert lifted == plain == {"old": 1.0, "new": 1.0}, "the order changes, and no score"
+    assert list(found("--recency", "24h,weight=2", "--reference-time", "2026-06-02 12:00:00")) == ["new", "old"]
+
+
+def test_what_a_query_calls_yesterday_is_of_the_reference_time(tell: Tell, address: str) -> None:
+    with Client(address, user_id="dora") as client:
+        for day in (9, 11, 13):
+            when = datetime(2026, 6, day, 12).astimezone()
+            client.append(f"d{day}", threadkeep.user("We met for tea.", event_time=when), create=True)
+    asked = ("search", "what did we drink yesterday?", "--mode", "ranked", "--user", "dora", "--json")
+    for day in (9, 11, 13):
+        out = tell(*asked, "--reference-time", f"2026-06-{day + 1:02}T12:00:00")[1]
+        assert lines(out)[0]["session"]["session_id"] == f"d{day}"
+
+
+def test_hits_of_a_search_by_meaning_have_the_least_score(start_server: object, capfd: pytest.CaptureFixture[str]) -> None:
+    server = start_server(embedder="hashing")  # type: ignore[operator]
+    address = f"127.0.0.1:{server.grpc_port}"
+    with Client(address, user_id="alice") as client:
+        client.append("s1", threadkeep.user("a window seat"), threadkeep.user("two window seats, please"), create=True)
+        embedded(client)
+
+    def scores(*options: str) -> list[float]:
+        asked = ("search", "a window seat", "--mode", "semantic", "--session", "s1", "--user", "alice", "--json")
+        assert main([*asked, *options]) == 0
+        out, err = capfd.readouterr()
+        assert not err
+        return [float(str(hit["score"])) for hit in lines(out)]
+
+    ask = ("--address", address)
+    best, other = scores(*ask)
+    assert best > 0.99 > other > 0
+    assert scores("--min-score", "0.99", *ask) == [best]
+    assert scores("--min-score", "-1", *ask) == [best, other]
+    assert main(["search", "x", "--mode", "semantic", "--user", "alice", "--min-score", "1.5", *ask]) == 2
+    assert "'--min-score': Input should be less than or equal to 1" in capfd.readouterr().err
+
+
+def test_a_ranked_search_needs_a_scope(tell: Tell, filled: str) -> None:
+    code, _, err = tell("search", "shoes", "--mode", "ranked")
+    assert code == 2
+    assert "--user" in err
+
+
+def test_without_an_embedder_semantic_search_says_what_to_do(tell: Tell, filled: str) -> None:
+    code, _, err = tell("search", "shoes", "--mode", "semantic", "--user", "alice")
+    assert code == 1
+    assert "THREADKEEP_EMBEDDER" in err
+    assert "--mode ranked" in err
+
+
+def test_the_table_has_scores(tell: Tell, filled: str) -> None:
+    code, out, _ = tell("search", "tents", "--mode", "ranked", "--user", "alice")
+    assert code == 0
+    assert out.splitlines()[0].split()[:3] == ["score", "user", "session"]
+    assert "do you sell tents?" in out
+
+
+def test_sessions_are_ingested_once(tell: Tell, filled: str) -> None:
+    scope = ("--user", "alice", "--app", "shop")
+    code, out, err = tell("memory", "ingest", "s1", "s2", *scope)
+    assert (code, err) == (0, "")
+    assert out.splitlines() == ["s1: 3 added", "s2: 1 added"]
+    assert tell("memory", "ingest", "s1", *scope)[1].strip() == "s1: 0 added, 3 there already"
+    assert lines(tell("memory", "ingest", "s2", *scope, "--json")[1]) == [
+        {"session": "s2", "added": 0, "existing": 1, "skipped": 0, "deleted": 0}
+    ]
+
+
+def test_memories_are_added_found_listed_and_forgotten(tell: Tell, address: str) -> None:
+    scope = ("--user", "alice", "--app", "shop")
+    added = ("memory", "add", "Alice prefers tea to coffee.", "--id", "m1", "--metadata", '{"kind": "taste"}', *scope)
+    assert tell(*added)[1].strip() == "remembered as m1"
+    assert tell(*added)[1].strip() == "m1 was there already"
+    code, _, err = tell("memory", "add", "Something else.", "--id", "m1", *scope)
+    assert code == 1
+    assert "m1" in err
+    tell("memory", "add", "Alice lives in Lisbon.", *scope)
+
+    (best, *_) = lines(tell("memory", "search", "which drink does she prefer?", *scope, "--json")[1])
+    assert best["id"] == "m1"
+    assert best["highlights"]
+    assert "Lisbon" in tell("memory", "list", *scope)[1]
+    assert [each["id"] for each in lines(tell("memory", "list", "--where", "kind=taste", *scope, "--json")[1])] == ["m1"]
+
+    assert tell("memory", "delete", "m1", *scope)[0] == 2, "nobody is there to confirm it"
+    assert tell("memory", "delete", "m1", "nobody", "--yes", *scope)[1].strip() == "forgot 1, with 0 embeddings; 1 not found"
+    (receipt,) = lines(tell("memory", "delete", "--all", "--yes", "--json", *scope)[1])
+    assert str(receipt.pop("delete_time")).endswith("Z")
+    assert receipt == {"deleted": 1, "embeddings_deleted": 0, "not_found": 0}
+    assert tell("memory", "list", *scope)[1].strip() == "nothing is remembered"
+
+
+def test_what_to_remember_may_come_from_standard_input(tell: Tell, address: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "stdin", io.StringIO("The gate code is 4711."))
+    assert tell("memory", "add", "-", "--user", "alice")[0] == 0
+    assert "4711" in tell("memory", "search", "gate code", "--user", "alice")[1]
+
+
+def test_the_same_added_again_is_told_to_programs(tell: Tell, address: str) -> None:
+    added = ("memory", "add", "Tea.", "--id", "m1", "--user", "alice", "--json")
+    assert [lines(tell(*added)[1]) for _ in range(2)] == [[{"id": "m1", "replayed": replayed}] for replayed in (False, True)]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "step"),
+    [
+        (
+            ("search", "shoes", "--mode", "substring", "--grouping", "turn"),
+            "--grouping turn is not for substring search; add --mode ranked",
+        ),
+        (
+            ("search", "shoes", "--mode", "substring", "--field", "media"),
+            "--field media is not for substring search; add --mode ranked",
+        ),
+        (
+            ("search", "shoes", "--mode", "substring", "--recency", "7d"),
+            "--recency is not for substring search; add --mode ranked",
+        ),
+        (
+            ("search", "shoes", "--mode", "substring", "--reference-time", "2026-06-01"),
+            "--reference-time is not for substring search; add --mode ranked",
+        ),
+        (
+            ("search", "shoes", "--mode", "ranked", "--user", "alice", "--recency", "7"),
+            "--recency takes a duration as in 12h, 7d or 1h30m, not '7'",
+        ),
+        (("memory", "list"), "give --user"),
+        (("memory", "add", " ", "--user", "u"), "TEXT must not be blank"),
+        (("memory", "add", "x", "--user", "u", "--metadata", "[1]"), "give --metadata as in"),
+    ],
+)
+def test_what_is_wrong_is_told_in_the_words_of_the_command_line(
+    tell: Tell, filled: str, arguments: tuple[str, ...], step: str
+) -> None:
+    code, out, err = tell(*arguments)
+    assert code in (1, 2)
+    assert not out
+    assert step in err
+
+
+def test_nothing_found_says_where_it_was_looked_for(tell: Tell, filled: str) -> None:
+    tell("memory", "ingest", "s1", "--user", "alice", "--app", "shop")
+    for command in (("search", "tents"), ("list",)):
+        assert "--app names one" in tell("memory", *command, "--user", "alice")[1]
+
+
+def test_what_an_answer_lacks_is_told(start_server: object, capfd: pytest.CaptureFixture[str]) -> None:
+    server = start_server(  # type: ignore[operator]
+        embedder="openai", embedder_model="small", embedder_base_url="http://127.0.0.1:1/v1", embedder_api_key="key"
+    )
+    address = f"127.0.0.1:{server.grpc_port}"
+    with Client(address, user_id="alice") as client:
+        client.append("s1", *(threadkeep.user(f"shoe {number}") for number in range(600)), create=True)
+        client.append("s1", *(threadkeep.user(f"boot and shoe {number}") for number in range(600)))
+        client.memory().add(threadkeep.memory_entry("Shoes are in the hall."))
+    by_words = "the embedder did not answer: this was found by words alone; run it again to search by meaning too"
+    ask = ("--mode", "hybrid", "--user", "alice", "--address", address)
+    assert main(["search", "shoes", "--limit", "1", *ask]) == 0
+    told = capfd.readouterr().err.splitlines()
+    assert told[0] == "only the best hit is shown; --limit 0 shows all"
+    assert told[1] == by_words
+    assert main(["memory", "search", "shoes", *ask]) == 0
+    assert capfd.readouterr().err.splitlines()[0] == by_words
+    assert main(["search", "shoes", "--limit", "0", "--json", *ask]) == 0
+    out, err = capfd.readouterr()
+    assert len(out.splitlines()) == 1000
+    assert err.startswith("more events match than are ranked")
+
+
+def test_what_to_delete_is_said_in_one_way(tell: Tell, address: str) -> None:
+    for wrong in ((), ("m1", "--all"), ("--session", "s", "--all")):
+        code, _, err = tell("memory", "delete", *wrong, "--user", "alice", "--yes")
+        assert code == 2
+        assert "give ids, or --session, or --all" in err
+
+
+def test_a_server_without_memory_says_so(start_server: object, capfd: pytest.CaptureFixture[str]) -> None:
+    server = start_server(memory=False)  # type: ignore[operator]
+    code = main(["memory", "list", "--user", "a", "--address", f"127.0.0.1:{server.grpc_port}"])
+    assert code == 1
+    assert "THREADKEEP_MEMORY" in capfd.readouterr().err
+
+
+def test_by_default_a_question_is_answered_and_what_is_quoted_is_looked_for(tell: Tell, address: str) -> None:
+    with Client(address, user_id="dora") as client:
+        client.append("trip", threadkeep.user("I would rather fly to Lisbon."), threadkeep.user("Fine."), create=True)
+        client.memory(user_id="dora").add("Dora flies to Lisbon.")
+    where = ("--user", "dora", "--json")
+    assert [hit["text"] for hit in lines(tell("search", "Where do I want to fly?", *where)[1])] == [
+        "I would rather fly to Lisbon.",
+        "Fine.",
+    ], "and what stands beside it"
+    assert [hit["score"] for hit in lines(tell("search", '"RATHER fly"', *where)[1])] == [1.0]
+    assert lines(tell("search", '"fly rather"', *where)[1]) == []
+    assert "fly to Lisbon" in tell("search", "flying rather")[1], "in every user's sessions"
+    assert lines(tell("search", "What is the capital of Mongolia?", *where)[1]) == []
+    assert lines(tell("search", "flying submarine volcano", *where, "--min-score", "0.9")[1]) == []
+    assert len(lines(tell("memory", "search", "Lisbon submarine", *where, "--min-score", "0.3")[1])) == 1
+    assert lines(tell("memory", "search", "Lisbon submarine", *where, "--min-score", "0.9")[1]) == []

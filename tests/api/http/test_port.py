@@ -1,0 +1,174 @@
+"""The HTTP port beside the RPCs: credentials, pages for probes and people, origins, starting and leaving."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import http.client
+import logging
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import pytest
+
+from tests.support.servers.http_gateway import APPEND, JSON, LIST, STREAM, Gateway, running
+from threadkeep_server.domain.errors import ServerDraining
+from threadkeep_server.domain.model import Caller
+from threadkeep_server.transport.http.server import AddressInUse, serve_http
+
+
+@pytest.fixture
+async def gateway() -> AsyncIterator[Gateway]:
+    async with running() as gateway:
+        yield gateway
+
+
+@pytest.fixture
+async def guarded() -> AsyncIterator[Gateway]:
+    async with running({"tok-1": Caller("acme", "ann")}) as gateway:
+        yield gateway
+
+
+async def test_a_token_decides_who_calls(guarded: Gateway) -> None:
+    headers = {**JSON, "authorization": "Bearer tok-1"}
+    assert (await guarded.call("POST", LIST, "{}", headers)).json["nextPageToken"] == "acme/ann"
+
+
+@pytest.mark.parametrize("headers", [{}, {"authorization": "Bearer no"}, {"authorization": "Basic tok-1"}])
+async def test_without_a_token_nothing_is_read(guarded: Gateway, headers: dict[str, str]) -> None:
+    answer = await guarded.call("POST", LIST, "not even JSON", {**JSON, **headers})
+    assert answer.error() == (401, "unauthenticated", "UNAUTHENTICATED")
+
+
+async def test_an_unknown_path_tells_which_there_are(gateway: Gateway) -> None:
+    answer = await gateway.call("POST", "/threadkeep.v1.EventService/Nope", "{}", JSON)
+    assert (answer.status, answer.json["code"]) == (404, "unimplemented")
+    assert {LIST, STREAM, "/healthz"} <= set(answer.json["paths"])
+
+
+async def test_the_home_page_tells_where_to_look(gateway: Gateway) -> None:
+    answer = await gateway.call("GET", "/")
+    assert answer.status == 200
+    assert answer.headers["content-type"].startswith("text/plain")
+    calls, streams = answer.body.decode().split("Streams, for SDKs, gRPC")
+    assert (LIST in calls, STREAM in calls) == (True, False)
+    assert (LIST in streams, STREAM in streams) == (False, True)
+
+
+async def test_healthz_lives_while_readyz_tells_why_not(guarded: Gateway, caplog: pytest.LogCaptureFixture) -> None:
+    assert (await guarded.call("GET", "/readyz")).json == {"status": "ready"}
+    guarded.not_ready = ServerDraining()
+    answer = await guarded.call("GET", "/readyz")
+    assert (answer.status, answer.json["reason"]) == (503, "SERVER_DRAINING")
+    guarded.not_ready = OSError("connect to postgresql://user:hush@host failed")
+    with caplog.at_level(logging.CRITICAL):
+        answer = await guarded.call("GET", "/readyz")
+    assert (answer.status, answer.json["reason"]) == (503, "INTERNAL")
+    assert b"hush" not in answer.body
+    health = await guarded.call("GET", "/healthz")
+    assert (health.status, health.body) == (200, b"ok\n")
+    assert (await guarded.call("HEAD", "/healthz")).status == 200
+    assert (await guarded.call("POST", "/healthz")).status == 405
+
+
+async def test_with_tokens_pages_of_any_origin_may_call(guarded: Gateway) -> None:
+    asked = {"origin": "https://app.example", "access-control-request-headers": "authorization,connect-protocol-version"}
+    preflight = await guarded.call("OPTIONS", LIST, b"", asked)
+    assert preflight.status == 204
+    assert preflight.headers["access-control-allow-origin"] == "*"
+    assert preflight.headers["access-control-allow-headers"] == "authorization,connect-protocol-version"
+    assert "access-control-allow-credentials" not in preflight.headers
+    call = await guarded.call("POST", LIST, "{}", {**JSON, "origin": "https://app.example", "authorization": "Bearer tok-1"})
+    assert (call.status, call.headers["access-control-allow-origin"]) == (200, "*")
+    assert "grpc-status" in call.headers["access-control-expose-headers"]
+
+
+@pytest.mark.parametrize(
+    ("origin", "status"),
+    [
+        ("http://localhost:5173", 200),
+        ("http://127.0.0.1", 200),
+        ("http://[::1]:80", 200),
+        ("https://evil.example", 403),
+        ("http://localhost.evil.example", 403),
+        ("null", 403),
+        ("http://[::1", 403),
+    ],
+)
+async def test_without_tokens_only_pages_of_this_machine_may_call(gateway: Gateway, origin: str, status: int) -> None:
+    """A page that somebody visits could otherwise read the conversations on their machine, as curl's form type needs no
+    preflight."""
+    assert (await gateway.call("POST", LIST, "{}", {"origin": origin})).status == status
+
+
+async def test_without_tokens_reads_by_get_are_for_this_machines_names(gateway: Gateway) -> None:
+    """A page whose host name was made to point here sends no origin with a GET."""
+    query = LIST + "?encoding=json&message={}"
+    assert (await gateway.call("GET", query)).status == 200
+    assert (await gateway.call("GET", query, headers={"host": "rebound.example:7480"})).status == 403
+    assert (await gateway.call("POST", LIST, "{}", {**JSON, "host": "threadkeep:7480"})).status == 200
+
+
+async def test_a_taken_port_is_told_with_its_address(gateway: Gateway) -> None:
+    with pytest.raises(AddressInUse, match=rf"127\.0\.0\.1:{gateway.port} is taken"):
+        async with serve_http(gateway.app, "127.0.0.1", gateway.port):
+            pass
+
+
+async def test_leaving_lets_calls_in_flight_finish_and_frees_the_port() -> None:
+    gateway = Gateway()
+    async with serve_http(gateway.app, "127.0.0.1", 0) as gateway.port:
+        call = asyncio.create_task(gateway.call("POST", APPEND, '{"events":[{},{}]}', JSON))
+        await asyncio.sleep(0.1)
+    assert (await call).json == {"lastSeq": "2"}
+    async with serve_http(gateway.app, "127.0.0.1", gateway.port):
+        assert (await gateway.call("GET", "/healthz")).status == 200
+
+
+async def test_a_call_that_outlives_the_grace_is_cut_off_before_leaving(caplog: pytest.LogCaptureFixture) -> None:
+    gateway = Gateway()
+    async with serve_http(gateway.app, "127.0.0.1", 0, grace_s=0) as gateway.port:
+        call = asyncio.create_task(gateway.call("POST", LIST, '{"session":{"sessionId":"slow"}}', JSON))
+        await asyncio.sleep(0.1)
+    assert gateway.servicer.cancelled.is_set()
+    with contextlib.suppress(http.client.HTTPException, OSError):
+        assert (await call).status == 499
+    (line,) = [each for each in caplog.records if each.levelno >= logging.WARNING]
+    assert (line.exc_info, "Cancel 1 running task" in line.getMessage()) == (None, True)
+
+
+async def test_a_probe_that_outlives_the_grace_is_told_that_the_server_drains(caplog: pytest.LogCaptureFixture) -> None:
+    gateway = Gateway()
+    gateway.hangs = True
+    async with serve_http(gateway.app, "127.0.0.1", 0, grace_s=0) as gateway.port:
+        call = asyncio.create_task(gateway.call("GET", "/readyz"))
+        await asyncio.sleep(0.1)
+    assert (await call).json["reason"] == "SERVER_DRAINING"
+    assert [each.exc_info for each in caplog.records if each.levelno >= logging.WARNING] == [None]
+
+
+async def test_the_port_is_freed_when_the_server_fails() -> None:
+    with contextlib.suppress(ZeroDivisionError):
+        async with running() as gateway:
+            assert (await gateway.call("GET", "/healthz")).status == 200
+            raise ZeroDivisionError
+    with pytest.raises(OSError, match="Connection refused"):
+        await gateway.call("GET", "/healthz")
+
+
+@pytest.mark.parametrize(
+    ("host", "says"),
+    [("192.0.2.1", r"cannot listen for HTTP on 192\.0\.2\.1:0"), ("a..b", r"cannot listen for HTTP on a\.\.b:0")],
+)
+async def test_an_address_that_is_not_of_this_machine_is_told(host: str, says: str) -> None:
+    with pytest.raises(OSError, match=says):
+        async with serve_http(Gateway().app, host, 0):
+            pass
+
+
+async def test_tls_files_of_no_use_are_told(tmp_path: Path) -> None:
+    path = tmp_path / "no.pem"
+    path.write_text("no", encoding="utf-8")
+    with pytest.raises(OSError, match="must be PEM files that belong together"):
+        async with serve_http(Gateway().app, "127.0.0.1", 0, certificate=path, private_key=path):
+            pass

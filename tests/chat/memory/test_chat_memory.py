@@ -1,0 +1,67 @@
+"""A memory outside of the loop of tools, as a chat memory is: where it stands, what it stores and what it adds."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+import threadkeep
+from threadkeep.chat import MissingSession, Text, ToolCall, ToolResult, assistant, context_keys, system, tool
+
+from ..serving import Talk, asked
+
+CALL = assistant(tool_calls=[ToolCall("c1", "look", "{}")])
+FOUND = tool(ToolResult("c1", "look", (Text("found"),)))
+
+
+@pytest.mark.row("L-50")
+async def test_where_a_memory_stands(talk: Talk) -> None:
+    inside = talk.memory()
+    assert (inside.name, inside.order) == ("Session Memory Advisor", context_keys.SESSION_MEMORY_ORDER)
+    assert context_keys.HIGHEST_PRECEDENCE < context_keys.CHAT_MEMORY_ORDER < context_keys.TOOL_CALLING_ORDER < inside.order
+    outside = talk.memory(order=context_keys.CHAT_MEMORY_ORDER, name="chats")
+    assert (outside.name, outside.order) == ("chats", context_keys.CHAT_MEMORY_ORDER)
+
+
+@pytest.mark.row("L-50")
+async def test_it_needs_to_know_the_conversation(talk: Talk) -> None:
+    model = talk.kit.ScriptedModel()
+    client = talk.kit.ChatClient(model, advisors=[talk.memory(order=context_keys.CHAT_MEMORY_ORDER)])
+    with pytest.raises(MissingSession, match=context_keys.SESSION):
+        await talk.way.ask(client.prompt("hi"))
+    assert model.prompts == []
+
+
+@pytest.mark.row("L-51")
+async def test_it_stores_what_the_user_says_and_what_tools_answer(talk: Talk) -> None:
+    model, memory = talk.kit.ScriptedModel([CALL, "done"]), talk.memory(order=context_keys.CHAT_MEMORY_ORDER)
+    client = talk.kit.ChatClient(model, advisors=[memory], auto_tool_calling=False)
+    await talk.way.ask(client.prompt("hi").session(talk.session))
+    assert await talk.log() == ["user: hi", "assistant: [look c1]"]
+    await talk.way.ask(client.prompt(FOUND).session(talk.session))
+    assert asked(model) == ["user: hi", "assistant: [look c1]", "tool: c1=found"]
+    assert await talk.log() == [*asked(model), "assistant: done"]
+
+
+@pytest.mark.row("L-52")
+@pytest.mark.parametrize("turns", [None, 1])
+async def test_what_a_request_brings_along_is_not_said_twice(talk: Talk, turns: int | None) -> None:
+    """All of the memory, or as much as its window holds, is a part of what is asked."""
+    await talk.append(threadkeep.user("one"), threadkeep.assistant("1"), threadkeep.user("two"), threadkeep.assistant("2"))
+    window = threadkeep.MemoryProvider.limited_window()
+    memory = talk.memory(order=context_keys.CHAT_MEMORY_ORDER, memory=window.max_turns(turns) if turns else window)
+    model = talk.kit.ScriptedModel(["3"])
+    await talk.ask(model, memory, "one", assistant("1"), "two", assistant("2"), "three")
+    assert asked(model) == ["user: one", "assistant: 1", "user: two", "assistant: 2", "user: three"]
+    assert await talk.log() == [*asked(model), "assistant: 3"]
+
+
+@pytest.mark.row("L-53")
+@pytest.mark.parametrize("first", [True, False])
+async def test_instructions_are_first_wherever_they_stood(talk: Talk, first: bool) -> None:
+    await talk.append(threadkeep.user("one"), threadkeep.assistant("1"))
+    model, memory = talk.kit.ScriptedModel(["2"]), talk.memory(order=context_keys.CHAT_MEMORY_ORDER)
+    said: list[Any] = [system("Count."), "two"] if first else ["two", system("Count.")]
+    await talk.ask(model, memory, *said)
+    assert asked(model) == ["system: Count.", "user: one", "assistant: 1", "user: two"]

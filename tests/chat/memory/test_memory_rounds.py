@@ -1,0 +1,362 @@
+"""A memory inside of the loop of tools: every step is stored as it happens, and each round is told the whole turn."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any
+
+import pytest
+
+import threadkeep
+from threadkeep import MemoryProvider
+from threadkeep.chat import (
+    ChatResponse,
+    Generation,
+    Role,
+    Tool,
+    ToolCall,
+    ToolCallLimits,
+    ToolDefinition,
+    ToolFailed,
+    ToolOptions,
+    ToolResult,
+    UnknownTool,
+    assistant,
+    by_role,
+    context_keys,
+    system,
+    tool,
+)
+from threadkeep.chat.types.messages import Text
+
+from ..kits import response_of, text_of
+from ..serving import Counted, Talk, asked, looks
+
+
+def calls(*ids: str, name: str = "look") -> Any:
+    return assistant(tool_calls=[ToolCall(each, name, "{}") for each in ids])
+
+
+def found(call_id: str, text: str = "found") -> Any:
+    return tool(ToolResult(call_id, "look", (Text(text),)))
+
+
+ROUND = ["user: hi", "assistant: [look c1]", "tool: c1=found"]
+
+
+@pytest.mark.row("A-23")
+async def test_every_step_is_stored_before_the_next_begins(talk: Talk) -> None:
+    seen: list[list[str]] = []
+
+    def log() -> list[str]:
+        with threadkeep.Client(talk.sdk.address, app="shop", user_id="alice") as other:
+            return [threadkeep.Role.Name(event.message.role) for event in other.events(talk.session)]
+
+    def look(arguments: str, context: Any) -> str:
+        seen.append(log())
+        return "found"
+
+    def answer(prompt: Any) -> str:
+        seen.append(log())
+        return "done"
+
+    model = talk.kit.ScriptedModel([calls("c1"), answer])
+    await talk.ask_with_tools(model, talk.memory(), "hi", tools=[Tool(ToolDefinition("look"), look)])
+    begun = ["ROLE_USER", "ROLE_ASSISTANT"]
+    assert seen == [begun, [*begun, "ROLE_TOOL"]]
+    assert await talk.log() == [*ROUND, "assistant: done"]
+
+
+@pytest.mark.row("A-23")
+@pytest.mark.parametrize("internal_history", [True, False])
+async def test_each_round_is_told_everything_once(talk: Talk, internal_history: bool) -> None:
+    await talk.append(threadkeep.user("before"), threadkeep.assistant("yes"))
+    model = talk.kit.ScriptedModel([calls("c1"), calls("c2", "c3"), "done"])
+    loop = {"internal_history": internal_history}
+    answers = await talk.ask_with_tools(model, talk.memory(), system("Be brief."), "hi", tools=[looks()], loop=loop)
+    assert text_of(answers) == "done"
+    told = ["system: Be brief.", "user: before", "assistant: yes"]
+    assert asked(model, 0) == [*told, "user: hi"]
+    assert asked(model, 1) == [*told, *ROUND]
+    second = ["assistant: [look c2] [look c3]", "tool: c2=found c3=found"]
+    assert asked(model, 2) == [*told, *ROUND, *second]
+    assert await talk.log() == ["user: before", "assistant: yes", *ROUND, *second, "assistant: done"]
+
+
+async def test_the_history_is_read_once_a_turn(talk: Talk) -> None:
+    counted = Counted(talk.sdk)
+    memory = talk.kit.SessionMemoryAdvisor(counted)
+    model = talk.kit.ScriptedModel([*(calls(f"c{n}") for n in range(12)), "done", "again"])
+    await talk.ask_with_tools(model, memory, "hi", tools=[looks()])
+    assert counted.calls == {"get_context": 1, "append": 26}
+    await talk.ask_with_tools(model, memory, "more", tools=[looks()])
+    assert counted.calls["get_context"] == 2
+    assert len(asked(model)) == 27
+
+
+async def test_all_instructions_hold_in_every_round(talk: Talk) -> None:
+    """The loop repeats only the first."""
+    model = talk.kit.ScriptedModel([calls("c1"), "done"])
+    await talk.ask_with_tools(model, talk.memory(), system("One."), system("Two."), "hi", tools=[looks()])
+    assert asked(model) == ["system: One.", "system: Two.", *ROUND]
+    bare = talk.kit.ScriptedModel([calls("c2"), "done"])
+    await talk.ask_with_tools(bare, talk.memory(), "hi", tools=[looks()])
+    assert [each for each in asked(bare) if each.startswith("system")] == [], "none is made up"
+
+
+@pytest.mark.row("A-16")
+async def test_a_result_is_stored_if_and_only_if_its_call_is(talk: Talk) -> None:
+    for roles, stored in (
+        ((Role.USER, Role.ASSISTANT), [*ROUND, "assistant: done"]),
+        ((Role.USER, Role.TOOL), ["user: hi"]),
+    ):
+        session = f"{talk.session}-{len(stored)}"
+        memory, model = talk.memory(message_filter=by_role(*roles)), talk.kit.ScriptedModel([calls("c1"), "done"])
+        await talk.ask_with_tools(model, memory, "hi", tools=[looks()], session=session)
+        assert asked(model) == ROUND
+        assert await talk.log(session) == stored
+
+
+@pytest.mark.row("A-16", "A-23")
+async def test_a_program_that_runs_the_tools_itself(talk: Talk) -> None:
+    """Each of its requests brings the whole turn along."""
+    memory, model = talk.memory(), talk.kit.ScriptedModel([calls("c1"), "done"])
+    await talk.ask(model, memory, "hi")
+    await talk.ask(model, memory, "hi", calls("c1"), found("c1"))
+    assert asked(model) == ROUND
+    assert await talk.log() == [*ROUND, "assistant: done"]
+    for mode in (MemoryProvider.limited_window().write_only(), MemoryProvider.none()):
+        session = f"{talk.session}-{mode.writes}"
+        model.add(calls("c1"), "done")
+        context = {context_keys.MEMORY: mode}
+        await talk.ask(model, memory, "hi", session=session, context=context)
+        await talk.ask(model, memory, "hi", calls("c1"), found("c1"), session=session, context=context)
+        assert asked(model) == ROUND
+        assert await talk.log(session) == ([*ROUND, "assistant: done"] if mode.writes else [])
+
+
+@pytest.mark.row("A-23")
+@pytest.mark.parametrize("mode", ["none", "read_only", "write_only"])
+async def test_rounds_work_whatever_is_remembered(talk: Talk, mode: str) -> None:
+    provider = MemoryProvider.none() if mode == "none" else getattr(MemoryProvider.limited_window(), mode)()
+    model = talk.kit.ScriptedModel([calls("c1"), calls("c2"), "done"])
+    await talk.ask_with_tools(model, talk.memory(memory=provider), "hi", tools=[looks()])
+    assert asked(model) == [*ROUND, "assistant: [look c2]", "tool: c2=found"]
+    assert len(await talk.log()) == (6 if mode == "write_only" else 0)
+
+
+async def test_call_ids_that_come_again_are_told_apart(talk: Talk) -> None:
+    """Some providers count calls anew in each answer."""
+    model = talk.kit.ScriptedModel([calls("0"), calls("0"), "done", calls("0"), "again"])
+    results = iter(["one", "two", "three"])
+    found_next = Tool(ToolDefinition("look"), lambda arguments, context: next(results))
+    for text in ("hi", "more"):
+        await talk.ask_with_tools(model, talk.memory(), text, tools=[found_next])
+    log = await talk.log()
+    assert [each for each in log if each.startswith("tool")] == ["tool: 0=one", "tool: 0=two", "tool: 0=three"]
+    assert asked(model) == log[:-1]
+
+
+@pytest.mark.row("A-25")
+async def test_half_of_a_pair_is_not_shown(talk: Talk, caplog: pytest.LogCaptureFixture) -> None:
+    def made(call: str) -> Any:
+        return threadkeep.tool_call(call, "look", "{}")
+
+    await talk.append(
+        threadkeep.user("one"),
+        threadkeep.assistant("I look", tool_calls=[made("c1")]),
+        threadkeep.user("two"),
+        threadkeep.assistant(tool_calls=[made("c2"), made("c3")]),
+        threadkeep.tool_result("c3", "found", name="look"),
+        threadkeep.user("three"),
+        threadkeep.assistant(tool_calls=[made("c4")]),
+        threadkeep.tool_result("c9", "nobody asked", name="look"),
+    )
+    model = talk.kit.ScriptedModel(["fine"])
+    await talk.ask(model, talk.memory(), found("c8", "brought along"), "four")
+    shown = ["user: one", "assistant: I look", "user: two", "assistant: [look c3]", "tool: c3=found", "user: three"]
+    assert asked(model) == [*shown, "user: four"]
+    assert "count=4" in caplog.text
+    assert not [each for each in ("nobody asked", "brought along", "I look") if each in caplog.text], "contents are not logged"
+    assert "tool: c8=brought along" not in await talk.log()
+
+
+@pytest.mark.row("A-25")
+async def test_results_are_shown_right_behind_their_calls(talk: Talk) -> None:
+    """An agent on a branch wrote while the one that had called it waited; a user did not wait."""
+    await talk.append(
+        threadkeep.user("go"),
+        threadkeep.assistant(tool_calls=[threadkeep.tool_call("c1", "ask", "{}")]),
+        threadkeep.user("research", branch="helper"),
+        threadkeep.assistant("researched", branch="helper"),
+        threadkeep.user("well?"),
+        threadkeep.tool_result("c1", "researched", name="ask"),
+        threadkeep.assistant("done"),
+    )
+    model = talk.kit.ScriptedModel(["x", "y"])
+    await talk.ask(model, talk.memory(), "new")
+    assert asked(model)[:3] == ["user: go", "assistant: [ask c1]", "tool: c1=researched"]
+    assert asked(model)[3:] == ["user: research", "assistant: researched", "user: well?", "assistant: done", "user: new"]
+    await talk.ask(model, talk.memory(branch="other"), "mine")
+    assert "user: research" not in asked(model)
+
+
+async def test_an_agent_that_calls_another_on_a_branch_of_the_session(talk: Talk, caplog: pytest.LogCaptureFixture) -> None:
+    """Both write to one session at once; each is told what is its own, and the log has every pair."""
+    helper_model = talk.kit.ScriptedModel([calls("h1"), "it is 42"])
+    helper_memory = talk.memory(author="helper", branch="chief.helper")
+    kit, options = talk.kit, ToolOptions(tools=(looks(),))
+
+    def chain() -> Any:
+        return kit.AdvisorChain([kit.ToolCallingAdvisor(internal_history=False), helper_memory], helper_model)
+
+    async def ask_async(arguments: str, context: Any) -> str:
+        return (await chain().next_call(talk.request("what is it?", options=options))).text
+
+    def ask_sync(arguments: str, context: Any) -> str:
+        return chain().next_call(talk.request("what is it?", options=options)).text
+
+    ask = Tool(ToolDefinition("ask"), ask_async if kit.is_async else ask_sync)
+    model = kit.ScriptedModel([calls("c1", name="ask"), "the answer is 42", "again"])
+    memory = talk.memory(author="chief", branch="chief")
+    assert text_of(await talk.ask_with_tools(model, memory, "ask them", tools=[ask])) == "the answer is 42"
+    assert asked(model) == ["user: ask them", "assistant: [ask c1]", "tool: c1=it is 42"]
+    assert asked(helper_model) == ["user: ask them", "user: what is it?", "assistant: [look h1]", "tool: h1=found"]
+    assert not caplog.records, "that the chief waits for the helper is no defect of the history"
+    branches = [event.branch for event in await talk.events()]
+    assert branches == ["chief"] * 2 + ["chief.helper"] * 4 + ["chief"] * 2
+    await talk.ask(model, memory, "once more")
+    assert asked(model) == [
+        "user: ask them",
+        "assistant: [ask c1]",
+        "tool: c1=it is 42",
+        "assistant: the answer is 42",
+        "user: once more",
+    ]
+
+
+async def test_turns_at_once_in_one_session_keep_their_pairs(talk: Talk) -> None:
+    async def one(number: int) -> None:
+        model = talk.kit.ScriptedModel([calls(f"c{number}"), f"done {number}"])
+        await talk.ask_with_tools(model, talk.memory(), f"q{number}", tools=[looks(f"found {number}")])
+        assert asked(model)[-2:] == [f"assistant: [look c{number}]", f"tool: c{number}=found {number}"]
+
+    await asyncio.gather(*map(one, range(5)))
+    model = talk.kit.ScriptedModel(["x"])
+    await talk.ask(model, talk.memory(), "all")
+    shown = asked(model)
+    assert len(shown) == 21
+    for number in range(5):
+        at = shown.index(f"assistant: [look c{number}]")
+        assert shown[at + 1] == f"tool: c{number}=found {number}"
+
+
+@pytest.mark.row("L-15")
+async def test_a_result_that_is_the_answer_is_stored(talk: Talk) -> None:
+    model = talk.kit.ScriptedModel([calls("c1", "c2"), "next"])
+    answers = await talk.ask_with_tools(model, talk.memory(), "hi", tools=[looks(return_direct=True)])
+    assert response_of(answers).finish_reason == "returnDirect"
+    turn = ["user: hi", "assistant: [look c1] [look c2]", "tool: c1=found c2=found", "assistant: found", "assistant: found"]
+    assert await talk.log() == turn
+    await talk.ask(model, talk.memory(), "more")
+    assert asked(model) == [*turn, "user: more"]
+
+
+@pytest.mark.row("L-21")
+async def test_a_turn_that_ends_at_a_limit_leaves_no_call_open(talk: Talk) -> None:
+    manager = talk.kit.ToolCallingManager(limits=ToolCallLimits(per_tool=1))
+    model = talk.kit.ScriptedModel([calls("c1", "c2"), "next"])
+    answers = await talk.ask_with_tools(model, talk.memory(), "hi", tools=[looks()], loop={"manager": manager})
+    assert response_of(answers).finish_reason == "toolCallLimitExceeded"
+    await talk.ask(model, talk.memory(), "more")
+    user, call, result, answer, more = asked(model)
+    assert (user, call, more) == ("user: hi", "assistant: [look c1] [look c2]", "user: more")
+    assert result.startswith("tool: c1=found c2=not run")
+    assert answer == f"assistant: {text_of(answers)}"
+    results = [event for event in await talk.events() if event.message.parts[0].HasField("tool_result")]
+    assert [part.tool_result.is_error for part in results[0].message.parts] == [False, True]
+
+
+async def test_a_turn_that_ends_after_so_many_rounds_leaves_no_call_open(talk: Talk) -> None:
+    model = talk.kit.ScriptedModel([calls("c1"), calls("c2")])
+    await talk.ask_with_tools(model, talk.memory(), "hi", tools=[looks()], loop={"max_iterations": 2})
+    log = await talk.log()
+    assert log[:4] == [*ROUND, "assistant: [look c2]"]
+    assert log[4].startswith("tool: c2=not run")
+    assert log[5].startswith("assistant: ")
+
+
+async def test_a_turn_that_an_error_ends_leaves_no_call_open(talk: Talk) -> None:
+    def fails(arguments: str, context: Any) -> str:
+        raise OSError("no disk")
+
+    model = talk.kit.ScriptedModel([calls("c1"), calls("c2", name="unknown"), "next"])
+    manager = talk.kit.ToolCallingManager(errors_to_model=False)
+    for error in (ToolFailed, UnknownTool):
+        with pytest.raises(error):
+            await talk.ask_with_tools(
+                model, talk.memory(), "hi", tools=[Tool(ToolDefinition("look"), fails)], loop={"manager": manager}
+            )
+    await talk.ask(model, talk.memory(), "more")
+    shape = [each.partition("=")[0] for each in asked(model)]
+    first = ["user: hi", "assistant: [look c1]", "tool: c1"]
+    assert shape == [*first, "user: hi", "assistant: [unknown c2]", "tool: c2", "user: more"]
+
+
+async def test_what_a_round_is_told_beside_results_is_stored(talk: Talk) -> None:
+    """A loop whose next instructions hold a further message of the user."""
+
+    def steered(request: Any) -> Any:
+        if request.messages[-1].role is not Role.TOOL:
+            return None
+        return request.with_messages(*request.messages, threadkeep.chat.user("be quick"))
+
+    model = talk.kit.ScriptedModel([calls("c1"), "done"])
+    steering = talk.kit.advisor(order=context_keys.SESSION_MEMORY_ORDER - 1, before=steered)
+    await talk.ask_with_tools(model, talk.memory(), "hi", tools=[looks()], advisors=[steering])
+    assert asked(model) == [*ROUND, "user: be quick"]
+    assert await talk.log() == [*ROUND, "user: be quick", "assistant: done"]
+
+
+async def test_a_session_that_is_deleted_during_a_turn_is_not_made_again(talk: Talk) -> None:
+    def delete(arguments: str, context: Any) -> str:
+        with threadkeep.Client(talk.sdk.address, app="shop", user_id="alice") as other:
+            other.delete_session(talk.session)
+        return "deleted"
+
+    model = talk.kit.ScriptedModel([calls("c1"), "done"])
+    with pytest.raises(threadkeep.errors.SessionNotFound):
+        await talk.ask_with_tools(model, talk.memory(), "hi", tools=[Tool(ToolDefinition("look"), delete)])
+    assert await talk.log() == []
+
+
+async def test_a_model_that_fails_in_the_middle_leaves_what_was_done(talk: Talk) -> None:
+    model = talk.kit.ScriptedModel([calls("c1"), RuntimeError("overloaded")])
+    with pytest.raises(RuntimeError, match="overloaded"):
+        await talk.ask_with_tools(model, talk.memory(), "hi", tools=[looks()])
+    assert await talk.log() == ROUND
+
+
+@pytest.mark.parametrize("way", ["call"], indirect=True)  # a stream is one generation
+async def test_several_generations_with_calls(talk: Talk) -> None:
+    both = ChatResponse((Generation(assistant("I look"), "stop"), Generation(calls("c1"), "tool_calls")))
+    model = talk.kit.ScriptedModel([both, "done"])
+    await talk.ask_with_tools(model, talk.memory(), "hi", tools=[looks()])
+    assert asked(model) == ["user: hi", "assistant: I look", "assistant: [look c1]", "tool: c1=found"]
+    assert await talk.log() == [*asked(model), "assistant: done"]
+
+
+@pytest.mark.parametrize("way", ["call"], indirect=True)
+@pytest.mark.parametrize("beside", [calls("b"), assistant("or so"), assistant("or so", tool_calls=calls("b").tool_calls)])
+async def test_of_several_generations_only_the_calls_that_are_run_are_stored(talk: Talk, beside: Any) -> None:
+    """They come last: what a turn that is interrupted here goes on with."""
+    both = ChatResponse((Generation(calls("a"), "tool_calls"), Generation(beside, "stop")))
+    said = [f"assistant: {beside.text}"] if beside.text else []
+    model = talk.kit.ScriptedModel([both, RuntimeError("overloaded"), "done"])
+    with pytest.raises(RuntimeError, match="overloaded"):
+        await talk.ask_with_tools(model, talk.memory(), "hi", tools=[looks()])
+    told = ["user: hi", *said, "assistant: [look a]", "tool: a=found"]
+    assert asked(model) == await talk.log() == told
+    await talk.ask_with_tools(model, talk.memory(), tools=[looks()], context={context_keys.RESUME: True})
+    assert asked(model) == told
+    assert await talk.log() == [*told, "assistant: done"]

@@ -1,0 +1,381 @@
+"""Turns that were interrupted: whatever the session's log ends with, the agent goes on and nothing is there twice."""
+
+from __future__ import annotations
+
+import asyncio
+import inspect
+import sys
+import threading
+from typing import Any
+
+import pytest
+
+import threadkeep
+from threadkeep import MemoryProvider
+from threadkeep.chat import (
+    AnswerNotStored,
+    NothingToResume,
+    Role,
+    Tool,
+    ToolCall,
+    ToolDefinition,
+    assistant,
+    context_keys,
+    system,
+)
+from threadkeep.chat.memory.events import from_event
+from threadkeep.v1.event_pb2 import SessionEvent
+
+from ..kits import text_of
+from ..serving import Counted, Talk, asked, looks, told
+
+RESUME = {context_keys.RESUME: True}
+ASKED = ["user: hi", "assistant: [look c1] [look c2]"]
+FOUND = "tool: c1=found c2=found"
+
+
+def question(text: str = "hi", **fields: Any) -> SessionEvent:
+    return threadkeep.user(text, **fields)
+
+
+def calling(*ids: str, **fields: Any) -> SessionEvent:
+    return threadkeep.assistant(tool_calls=[threadkeep.tool_call(each, "look", "{}") for each in ids], **fields)
+
+
+def results(*ids: str, **fields: Any) -> SessionEvent:
+    parts = [threadkeep.tool_result_part(each, "found", name="look") for each in ids]
+    return threadkeep.event("tool", parts, **fields)
+
+
+async def resumed(
+    talk: Talk, model: Any, *said: Any, memory: Any = None, looped: bool = True, answer: str = "found"
+) -> list[Any]:
+    memory = memory or talk.memory()
+    if looped:
+        return await talk.ask_with_tools(model, memory, *said, tools=[looks(answer)], context=RESUME)
+    return await talk.ask(model, memory, *said, context=RESUME)
+
+
+async def test_after_the_question(talk: Talk) -> None:
+    await talk.append(threadkeep.user("before"), threadkeep.assistant("yes"), question())
+    model = talk.kit.ScriptedModel(["hello"])
+    assert text_of(await resumed(talk, model, system("Be brief."))) == "hello"
+    assert asked(model) == ["system: Be brief.", "user: before", "assistant: yes", "user: hi"]
+    assert (await talk.log())[2:] == ["user: hi", "assistant: hello"]
+
+
+async def test_after_the_answer_that_calls_tools(talk: Talk) -> None:
+    await talk.append(question(), calling("c1", "c2"))
+    model = talk.kit.ScriptedModel(["done"])
+    assert text_of(await resumed(talk, model, system("One."), system("Two."))) == "done"
+    assert asked(model) == ["system: One.", "system: Two.", *ASKED, FOUND]
+    assert await talk.log() == [*ASKED, FOUND, "assistant: done"]
+
+
+async def test_after_some_of_the_results(talk: Talk) -> None:
+    """As another program may have stored them: one event for each."""
+    await talk.append(question(), calling("c1", "c2"), results("c1"))
+    model = talk.kit.ScriptedModel(["done"])
+    assert text_of(await resumed(talk, model, answer="found now")) == "done"
+    assert asked(model) == [*ASKED, "tool: c1=found", "tool: c2=found now"]
+    assert await talk.log() == [*ASKED, "tool: c1=found", "tool: c2=found now", "assistant: done"]
+
+
+async def test_after_the_results(talk: Talk) -> None:
+    await talk.append(question(), calling("c1", "c2"), results("c1", "c2"))
+    more = assistant(tool_calls=[ToolCall("c3", "look", "{}")])
+    model = talk.kit.ScriptedModel([more, "done"])
+    assert text_of(await resumed(talk, model, answer="more")) == "done"
+    assert await talk.log() == [*ASKED, FOUND, "assistant: [look c3]", "tool: c3=more", "assistant: done"]
+
+
+async def test_after_the_final_answer(talk: Talk) -> None:
+    await talk.append(question(), threadkeep.assistant("hello"))
+    model, counted = talk.kit.ScriptedModel(), Counted(talk.sdk)
+    memory = talk.kit.SessionMemoryAdvisor(counted)
+    for looped in (True, False):
+        answers = await resumed(talk, model, memory=memory, looped=looped)
+        assert (text_of(answers), answers[-1].response.finish_reason) == ("hello", "stop")
+    assert (model.prompts, counted.calls["append"]) == ([], 0)
+    assert await talk.log() == ["user: hi", "assistant: hello"]
+
+
+async def test_twice_one_after_the_other(talk: Talk) -> None:
+    await talk.append(question(), calling("c1", "c2"))
+    for _ in range(2):
+        assert text_of(await resumed(talk, talk.kit.ScriptedModel(["done"]))) == "done"
+    assert await talk.log() == [*ASKED, FOUND, "assistant: done"]
+
+
+class Together(Counted):
+    """A client of several programs that go on only when all have read what was left."""
+
+    def __init__(self, client: Any, programs: int) -> None:
+        super().__init__(client)
+        self._async, self._threads = asyncio.Barrier(programs), threading.Barrier(programs)
+
+    def __getattr__(self, name: str) -> Any:
+        method = super().__getattr__(name)
+        if name != "get_context":
+            return method
+
+        async def reads(*args: Any, **settings: Any) -> Any:
+            found = await method(*args, **settings)
+            await self._async.wait()
+            return found
+
+        def reads_blocking(*args: Any, **settings: Any) -> Any:
+            found = method(*args, **settings)
+            self._threads.wait(30)
+            return found
+
+        return reads if inspect.iscoroutinefunction(method) else reads_blocking
+
+
+async def at_once(talk: Talk, models: list[Any], ran: list[str] | None = None) -> list[Any]:
+    """What each answers. `ran`: takes the ids of the calls that are run."""
+    memory = talk.kit.SessionMemoryAdvisor(Together(talk.sdk, len(models)))
+
+    def look(number: int) -> Tool:
+        def run(arguments: str, context: Any) -> str:
+            (ran if ran is not None else []).append(context.call_id)
+            return f"found {number}"
+
+        return Tool(ToolDefinition("look"), run)
+
+    turns = (talk.ask_with_tools(model, memory, tools=[look(n)], context=RESUME) for n, model in enumerate(models))
+    return await asyncio.gather(*turns)
+
+
+@pytest.mark.parametrize("left", ["question", "calls", "results"])
+async def test_twice_at_once(talk: Talk, left: str) -> None:
+    """Both finish the turn; what the first stored holds for both, though each found and said something of its own."""
+    events = [question(), calling("c1", "c2"), results("c1", "c2")]
+    await talk.append(*events[: ["question", "calls", "results"].index(left) + 1])
+    models = [talk.kit.ScriptedModel([f"done {n}"]) for n in range(4)]
+    answers = await at_once(talk, models)
+    log = await talk.log()
+    roles = [each.partition(":")[0] for each in log]
+    assert roles == (["user", "assistant"] if left == "question" else ["user", "assistant", "tool", "assistant"])
+    for model in models:
+        assert asked(model) == log[:-1], "what is stored is what was told"
+    if not talk.way.streams:  # of a stream the text is out before it is known
+        assert {f"assistant: {text_of(each)}" for each in answers} == {log[-1]}
+
+
+async def test_twice_at_once_with_more_rounds(talk: Talk) -> None:
+    """Whose call was not stored does not run it; both go on with the one that was."""
+    await talk.append(question())
+
+    def calls(number: int) -> Any:
+        return assistant(f"I look {number}", tool_calls=[ToolCall(f"c{number}", "look", "{}")])
+
+    models = [talk.kit.ScriptedModel([calls(n), f"done {n}"]) for n in range(4)]
+    ran: list[str] = []
+    await at_once(talk, models, ran)
+    log = await talk.log()
+    assert [each.partition(":")[0] for each in log] == ["user", "assistant", "tool", "assistant"]
+    [call] = [number for number in range(4) if f"[look c{number}]" in log[1]]
+    assert log[2].startswith(f"tool: c{call}=found")
+    assert ran == [f"c{call}"] * 4
+
+
+async def test_who_is_asked_again_with_other_words_answers_again(talk: Talk) -> None:
+    """An advisor that is not content with an answer in a turn that is resumed does not get it back."""
+    await talk.append(question())
+    model = talk.kit.ScriptedModel(["no JSON", "{}"])
+    for said in ((), ("Once more, as JSON.",)):
+        await resumed(talk, model, *said)
+    assert asked(model) == ["user: hi", "assistant: no JSON", "user: Once more, as JSON."]
+    assert await talk.log() == [*asked(model), "assistant: {}"]
+
+
+async def test_who_says_something_new_does_not_resume(talk: Talk) -> None:
+    await talk.append(question(), calling("c1"))
+    model = talk.kit.ScriptedModel(["fine"])
+    await resumed(talk, model, "never mind")
+    assert asked(model) == ["user: hi", "user: never mind"]
+    assert (await talk.log())[2:] == ["user: never mind", "assistant: fine"]
+
+
+async def test_a_program_that_runs_the_tools_itself_gets_the_calls(talk: Talk) -> None:
+    await talk.append(question(), calling("c1", "c2"), results("c1"))
+    model = talk.kit.ScriptedModel()
+    [answer] = await resumed(talk, model, looped=False)
+    assert told([answer.message]) == ["assistant: [look c2]"]
+    assert answer.response.finish_reason == "tool_calls"
+    assert model.prompts == []
+
+
+async def test_a_memory_outside_of_the_loop_asks_again_where_calls_were_left(talk: Talk) -> None:
+    """They are of an agent whose memory stood inside: nobody here would run them."""
+    await talk.append(question(), calling("c1"))
+    model = talk.kit.ScriptedModel([assistant(tool_calls=[ToolCall("c2", "look", "{}")]), "done"])
+    outside = talk.memory(order=context_keys.CHAT_MEMORY_ORDER)
+    loop = {"internal_history": True}
+    assert text_of(await talk.ask_with_tools(model, outside, tools=[looks()], context=RESUME, loop=loop)) == "done"
+    assert asked(model) == ["user: hi", "assistant: [look c2]", "tool: c2=found"]
+    assert await talk.log() == ["user: hi", "assistant: [look c1]", "assistant: done"]
+    assert text_of(await talk.ask_with_tools(model, outside, tools=[looks()], context=RESUME, loop=loop)) == "done"
+
+
+async def test_each_agent_resumes_on_its_branch(talk: Talk) -> None:
+    """The chief waits for a helper, which was killed as well."""
+    await talk.append(
+        question("go", branch="chief"),
+        calling("c1", branch="chief"),
+        question("research", branch="chief.helper"),
+        calling("h1", branch="chief.helper"),
+        threadkeep.assistant("of another", branch="chief.other"),
+    )
+    helper, chief = talk.kit.ScriptedModel(["researched"]), talk.kit.ScriptedModel(["done"])
+    await resumed(talk, helper, memory=talk.memory(branch="chief.helper"))
+    assert asked(helper) == ["user: go", "user: research", "assistant: [look h1]", "tool: h1=found"]
+    await resumed(talk, chief, memory=talk.memory(branch="chief"), answer="researched")
+    assert asked(chief) == ["user: go", "assistant: [look c1]", "tool: c1=researched"]
+    branches = [event.branch for event in await talk.events()]
+    assert branches[5:] == ["chief.helper", "chief.helper", "chief", "chief"]
+
+
+async def test_agents_on_other_branches_resume_at_once(talk: Talk) -> None:
+    """One sees what the other was asked, and still gives an answer of its own."""
+    await talk.append(question("go"), question("research", branch="helper"))
+    sdk = Together(talk.sdk, 2)
+    memories = [talk.kit.SessionMemoryAdvisor(sdk, branch=branch) for branch in ("", "helper")]
+    models = [talk.kit.ScriptedModel([answer]) for answer in ("done", "researched")]
+    both = await asyncio.gather(*(resumed(talk, model, memory=each) for model, each in zip(models, memories, strict=True)))
+    assert [text_of(answers) for answers in both] == ["done", "researched"]
+    stored = {(event.branch, from_event(event).text) for event in (await talk.events())[2:]}
+    assert stored == {("", "done"), ("helper", "researched")}
+
+
+async def test_an_agent_on_a_branch_resumes_with_more_rounds_as_others_do(talk: Talk) -> None:
+    """What a turn stored itself is its own too: those that resume it give the next answer one id."""
+    await talk.append(question(branch="helper"))
+    memory = talk.kit.SessionMemoryAdvisor(Together(talk.sdk, 2), branch="helper")
+    models = [talk.kit.ScriptedModel([decided] * 3) for _ in range(2)]
+    await asyncio.gather(*(talk.ask_with_tools(each, memory, tools=[looks()], context=RESUME) for each in models))
+    rounds = [each for n in range(2) for each in (f"assistant: [look c{n}]", f"tool: c{n}=found")]
+    assert await talk.log() == ["user: hi", *rounds, "assistant: done"]
+
+
+async def test_where_there_is_nothing_to_resume(talk: Talk) -> None:
+    def refused() -> Any:
+        return pytest.raises(NothingToResume, match=talk.session)
+
+    model = talk.kit.ScriptedModel()
+    with refused():
+        await resumed(talk, model)
+    await talk.append(threadkeep.assistant("a summary", synthetic=True), threadkeep.system("Be brief."))
+    with refused():
+        await resumed(talk, model)
+    await talk.append(question())
+    with refused():
+        await resumed(talk, model, memory=talk.memory(branch="other"))
+    with refused():
+        await resumed(talk, model, memory=talk.memory(memory=MemoryProvider.limited_window().write_only()))
+
+
+async def test_summaries_and_instructions_are_no_end(talk: Talk) -> None:
+    await talk.append(
+        threadkeep.user("What was said?", synthetic=True),
+        threadkeep.assistant("Much.", synthetic=True),
+        question(),
+        threadkeep.system("Be brief."),
+    )
+    model = talk.kit.ScriptedModel(["hello"])
+    await resumed(talk, model)
+    assert asked(model) == ["system: Be brief.", "user: What was said?", "assistant: Much.", "user: hi"]
+
+
+class Killed(Exception):
+    pass
+
+
+class Mortal(Counted):
+    """A client whose program dies at its n-th append: before it is stored, or after."""
+
+    def __init__(self, client: Any, at: int, *, stores: bool) -> None:
+        super().__init__(client)
+        self.at = at
+        self.stores = stores
+
+    def __getattr__(self, name: str) -> Any:
+        method = super().__getattr__(name)
+        if name != "append" or self.calls[name] != self.at:
+            return method
+        stores = self.stores
+
+        async def dies(*args: Any, **settings: Any) -> Any:
+            if stores:
+                await method(*args, **settings)
+            raise Killed
+
+        def dies_blocking(*args: Any, **settings: Any) -> Any:
+            if stores:
+                method(*args, **settings)
+            raise Killed
+
+        return dies if inspect.iscoroutinefunction(method) else dies_blocking
+
+
+def decided(prompt: Any) -> Any:
+    """What a model says that wants two rounds of tools, then answers."""
+    rounds = sum(message.role is Role.TOOL for message in prompt.messages)
+    return "done" if rounds == 2 else assistant(tool_calls=[ToolCall(f"c{rounds}", "look", "{}")])
+
+
+@pytest.mark.parametrize("stores", [True, False])
+@pytest.mark.parametrize("dies_at", range(1, 7))
+async def test_an_agent_that_dies_anywhere_is_resumed(talk: Talk, dies_at: int, stores: bool) -> None:
+    model = talk.kit.ScriptedModel([decided] * 9)
+    mortal = talk.kit.SessionMemoryAdvisor(Mortal(talk.sdk, dies_at, stores=stores))
+    with pytest.raises(AnswerNotStored if dies_at == 6 else Killed):
+        await talk.ask_with_tools(model, mortal, "hi", tools=[looks()])
+    if dies_at == 1 and not stores:
+        with pytest.raises(NothingToResume):
+            await resumed(talk, model)
+        return
+    assert text_of(await resumed(talk, model)) == "done"
+    rounds = [each for n in range(2) for each in (f"assistant: [look c{n}]", f"tool: c{n}=found")]
+    assert await talk.log() == ["user: hi", *rounds, "assistant: done"]
+
+
+AGENT = """
+import sys, time
+from threadkeep import Client
+from threadkeep.chat import ChatClient, ScriptedModel, SessionMemoryAdvisor, ToolCall, assistant, function_tool
+
+def look() -> str:
+    "Looks."
+    if len(model.prompts) == 2:
+        print("looking", flush=True)
+        time.sleep(60)
+    return "found"
+
+address, session = sys.argv[1:]
+calls = [assistant(tool_calls=[ToolCall(f"c{n}", "look", "{}")]) for n in range(2)]
+model = ScriptedModel(calls)
+with Client(address, app="shop", user_id="alice") as sdk:
+    client = ChatClient(model, tools=[function_tool(look)], advisors=[SessionMemoryAdvisor(sdk)])
+    client.prompt("hi").session(session).call()
+"""
+
+
+@pytest.mark.parametrize("way", ["call"], indirect=True)
+async def test_an_agent_that_is_killed_in_the_middle_of_a_round(talk: Talk) -> None:
+    """kill -9 while its second tool runs."""
+    command = [sys.executable, "-c", AGENT, talk.sdk.address, talk.session]
+    agent = await asyncio.create_subprocess_exec(*command, stdout=asyncio.subprocess.PIPE)
+    assert agent.stdout is not None
+    async with asyncio.timeout(30):
+        assert await agent.stdout.readline() == b"looking\n"
+    agent.kill()
+    await agent.communicate()
+    before = ["user: hi", "assistant: [look c0]", "tool: c0=found", "assistant: [look c1]"]
+    assert await talk.log() == before
+    model = talk.kit.ScriptedModel(["done"])
+    client = talk.kit.ChatClient(model, tools=[looks()], advisors=[talk.memory()])
+    assert (await talk.kit.of(client.prompt().session(talk.session).resume)).text == "done"
+    assert asked(model) == [*before, "tool: c1=found"]
+    assert await talk.log() == [*before, "tool: c1=found", "assistant: done"]

@@ -1,0 +1,366 @@
+"""A memory advisor around a model: what is read, what is stored, whose session it is."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any
+
+import pytest
+
+import threadkeep
+from threadkeep import MemoryFilter, MemoryProvider, SessionRef
+from threadkeep.chat import (
+    ChatResponse,
+    Generation,
+    Media,
+    MissingSession,
+    Role,
+    Text,
+    ToolCall,
+    Usage,
+    WrongUser,
+    accept_all,
+    assistant,
+    by_role,
+    contains_text,
+    context_keys,
+    skip_empty,
+    system,
+)
+
+from ..kits import text_of
+from ..serving import Counted, Talk, asked, looks, told
+
+CALL = ToolCall("c1", "look", "{}")
+
+
+@pytest.mark.row("A-01", "A-04")
+async def test_what_the_user_and_the_model_say_is_stored(talk: Talk) -> None:
+    model = talk.kit.ScriptedModel([lambda prompt: "hello there"])
+    assert text_of(await talk.ask(model, talk.memory(), "hi")) == "hello there"
+    assert await talk.log() == ["user: hi", "assistant: hello there"]
+
+
+@pytest.mark.row("A-01")
+async def test_the_question_is_durable_before_the_model_is_asked(talk: Talk) -> None:
+    failing = talk.kit.ScriptedModel([RuntimeError("no model")])
+    with pytest.raises(RuntimeError, match="no model"):
+        await talk.ask(failing, talk.memory(), "hi")
+    assert await talk.log() == ["user: hi"]
+
+
+@pytest.mark.row("A-02", "A-05")
+async def test_the_history_comes_before_what_is_asked(talk: Talk) -> None:
+    model, memory = talk.kit.ScriptedModel(["one", "two"]), talk.memory()
+    await talk.ask(model, memory, "first")
+    await talk.ask(model, memory, "second")
+    assert asked(model, 0) == ["user: first"]
+    assert asked(model, 1) == ["user: first", "assistant: one", "user: second"]
+    assert len(await talk.events()) == 4
+
+
+@pytest.mark.row("A-03")
+async def test_a_request_without_a_session_is_told_what_is_missing(talk: Talk) -> None:
+    for nothing in ({context_keys.SESSION: ""}, {context_keys.SESSION: None}):
+        with pytest.raises(MissingSession, match=r"threadkeep\.session") as caught:
+            await talk.ask(talk.kit.ScriptedModel(), talk.memory(), "hi", context=nothing)
+        assert '.session("...")' in str(caught.value)
+
+
+@pytest.mark.row("A-07")
+async def test_instructions_come_first_stored_ones_before_new_ones(talk: Talk) -> None:
+    await talk.append(threadkeep.system("Be brief."), threadkeep.user("hi"), threadkeep.assistant("hello"))
+    model = talk.kit.ScriptedModel(["fine", "fine"])
+    await talk.ask(model, talk.memory(), "how are you?", system("Be kind."))
+    assert asked(model) == ["system: Be brief.", "system: Be kind.", "user: hi", "assistant: hello", "user: how are you?"]
+    await talk.ask(model, talk.memory(), system("Be brief."), "and now?")
+    assert [each for each in asked(model) if each.startswith("system")] == ["system: Be brief."], "not twice"
+    assert (await talk.log()).count("system: Be brief.") == 1, "instructions of a request are not stored"
+
+
+@pytest.mark.row("A-08")
+async def test_a_session_is_its_users(talk: Talk) -> None:
+    model, memory = talk.kit.ScriptedModel(["1", "2"]), talk.memory()
+    await talk.ask(model, memory, "hi", context={context_keys.USER: "alice"})
+    await talk.ask(model, memory, "hi again")
+    assert len(await talk.events()) == 4
+    with pytest.raises(WrongUser, match="'bob'"):
+        await talk.ask(model, memory, "hi", context={context_keys.USER: "bob"})
+    ref = SessionRef(app="shop", user_id="alice", session_id=talk.session)
+    with pytest.raises(WrongUser, match="'bob'"):
+        await talk.ask(model, memory, "hi", session=ref, context={context_keys.USER: "bob"})
+    assert len(await talk.events()) == 4
+
+
+@pytest.mark.row("A-08")
+async def test_users_may_name_their_sessions_alike_where_that_is_wanted(talk: Talk) -> None:
+    model, memory = talk.kit.ScriptedModel(["1", "2"]), talk.memory(check_owner=False)
+    await talk.ask(model, memory, "hi")
+    await talk.ask(model, memory, "hi, too", context={context_keys.USER: "bob"})
+    assert await talk.log() == ["user: hi", "assistant: 1"]
+    bobs = SessionRef(app="shop", user_id="bob", session_id=talk.session)
+    assert [event.message.parts[0].text for event in await talk.kit.all(talk.sdk.events(bobs))] == ["hi, too", "2"]
+
+
+@pytest.mark.row("A-09")
+async def test_siblings_do_not_see_each_other(talk: Talk) -> None:
+    model = talk.kit.ScriptedModel(["root", "found", "written", "done"])
+    await talk.ask(model, talk.memory(author="chief"), "go")
+    await talk.ask(model, talk.memory(author="researcher", branch="chief.researcher"), "research")
+    await talk.ask(model, talk.memory(author="writer", branch="chief.writer"), "write")
+    assert asked(model, 2) == ["user: go", "assistant: root", "user: write"]
+    stamped = [(event.author, event.branch) for event in await talk.events()]
+    assert stamped == [("chief", "")] * 2 + [("researcher", "chief.researcher")] * 2 + [("writer", "chief.writer")] * 2
+    await talk.ask(model, talk.memory(author="researcher", branch="chief.researcher"), "more")
+    assert asked(model) == ["user: go", "assistant: root", "user: research", "assistant: found", "user: more"]
+
+
+@pytest.mark.row("A-10", "A-11")
+async def test_a_request_says_what_it_wants_to_see(talk: Talk) -> None:
+    for turn in range(3):
+        await talk.append(threadkeep.user(f"q{turn}"), threadkeep.assistant(f"a{turn}"))
+    model, memory = talk.kit.ScriptedModel(["x"] * 4), talk.memory(memory=MemoryProvider.limited_window().max_turns(2))
+    await talk.ask(model, memory, "new", context={context_keys.MEMORY: MemoryProvider.limited_window().read_last(2)})
+    assert asked(model) == ["user: q2", "assistant: a2", "user: new"]
+    await talk.ask(model, memory, "new", context={context_keys.MEMORY: threadkeep.ContextSpec(last_n=2)})
+    assert asked(model) == ["user: new", "assistant: x", "user: new"]
+    await talk.ask(model, memory, "new", context={context_keys.MEMORY: None})
+    assert len(asked(model)) == 5, "the advisor's own"
+    with pytest.raises(TypeError, match=r"threadkeep\.memory"):
+        await talk.ask(model, memory, "new", context={context_keys.MEMORY: 7})
+
+
+async def test_modes_say_who_reads_and_who_writes(talk: Talk) -> None:
+    await talk.append(threadkeep.user("q"), threadkeep.assistant("a"))
+    model, window = talk.kit.ScriptedModel(["x"] * 3), MemoryProvider.limited_window()
+    for mode, seen, stored in (
+        (MemoryProvider.none(), ["user: new"], 2),
+        (window.read_only(), ["user: q", "assistant: a", "user: new"], 2),
+        (window.write_only(), ["user: new"], 4),
+    ):
+        await talk.ask(model, talk.memory(memory=mode), "new")
+        assert asked(model) == seen
+        assert len(await talk.events()) == stored
+
+
+async def test_authors_are_filtered(talk: Talk) -> None:
+    theirs = threadkeep.assistant("theirs", author="them")
+    await talk.append(threadkeep.user("q"), threadkeep.assistant("mine", author="me"), theirs)
+    model = talk.kit.ScriptedModel(["x"])
+    seen = MemoryProvider.limited_window().filtered(MemoryFilter.exclude(["them"]))
+    await talk.ask(model, talk.memory(memory=seen), "new")
+    assert asked(model) == ["user: q", "assistant: mine", "user: new"]
+
+
+@pytest.mark.row("A-12")
+@pytest.mark.parametrize("nothing", [assistant(""), assistant("  \n"), assistant()])
+async def test_an_answer_that_says_nothing_is_not_stored(talk: Talk, nothing: Any) -> None:
+    await talk.ask(talk.kit.ScriptedModel([nothing]), talk.memory(), "hi")
+    assert await talk.log() == ["user: hi"]
+
+
+@pytest.mark.row("A-13")
+@pytest.mark.parametrize(
+    ("parts", "kinds"),
+    [
+        ((Text("hello"),), ["text"]),
+        ((CALL,), ["tool_call"]),
+        ((Media("image/png", data=b"x"),), ["media"]),
+        ((Media("image/png", uri="x:y"), CALL), ["media", "tool_call"]),
+    ],
+)
+async def test_an_answer_that_says_something_is_stored(talk: Talk, parts: Any, kinds: list[str]) -> None:
+    await talk.ask(talk.kit.ScriptedModel([assistant(parts)]), talk.memory(), "hi")
+    _, stored = await talk.events()
+    assert [part.WhichOneof("content") for part in stored.message.parts] == kinds
+
+
+@pytest.mark.row("A-14")
+async def test_of_several_generations_the_empty_one_is_neither_stored_nor_said_again(talk: Talk) -> None:
+    both = ChatResponse((Generation(assistant(tool_calls=[CALL]), "tool_calls"), Generation(assistant(""), "stop")))
+    model = talk.kit.ScriptedModel([both, "done", "again"])
+    await talk.ask_with_tools(model, talk.memory(), "hi", tools=[looks()])
+    turn = ["user: hi", "assistant: [look c1]", "tool: c1=found"]
+    assert asked(model) == turn
+    assert await talk.log() == [*turn, "assistant: done"]
+    await talk.ask(model, talk.memory(), "more")
+    assert asked(model) == [*turn, "assistant: done", "user: more"]
+
+
+@pytest.mark.row("A-15")
+async def test_what_is_not_stored_is_asked_all_the_same(talk: Talk) -> None:
+    model = talk.kit.ScriptedModel([assistant(tool_calls=[CALL]), "done"])
+    memory = talk.memory(message_filter=by_role(Role.TOOL, Role.SYSTEM))
+    await talk.ask_with_tools(model, memory, "hi", tools=[looks()])
+    assert asked(model, 0) == ["user: hi"]
+    assert asked(model, 1) == ["user: hi", "assistant: [look c1]", "tool: c1=found"]
+    assert await talk.log() == []
+
+
+@pytest.mark.row("A-17")
+@pytest.mark.parametrize("way", ["call"], indirect=True)  # a stream is one generation
+async def test_a_filter_looks_at_each_generation(talk: Talk) -> None:
+    both = ChatResponse((Generation(assistant("my SECRET")), Generation(assistant("plain"))))
+    memory = talk.memory(message_filter=~contains_text("secret"))
+    await talk.ask(talk.kit.ScriptedModel([both]), memory, "hi")
+    assert await talk.log() == ["user: hi", "assistant: plain"]
+
+
+@pytest.mark.row("A-17")
+async def test_a_filter_looks_at_the_text_of_each_answer(talk: Talk) -> None:
+    model, memory = talk.kit.ScriptedModel(["my SECRET", "plain"]), talk.memory(message_filter=~contains_text("secret"))
+    await talk.ask(model, memory, "hi")
+    await talk.ask(model, memory, "and?")
+    assert await talk.log() == ["user: hi", "user: and?", "assistant: plain"]
+
+
+@pytest.mark.row("A-18")
+async def test_filters_combine(talk: Talk) -> None:
+    memory = talk.memory(message_filter=skip_empty & by_role(Role.USER, Role.ASSISTANT))
+    await talk.ask(talk.kit.ScriptedModel([assistant(" ")]), memory, "hi")
+    assert await talk.log() == ["user: hi"]
+    await talk.ask(talk.kit.ScriptedModel([assistant(" ")]), talk.memory(message_filter=accept_all), "again")
+    assert await talk.log() == ["user: hi", "user: again", "assistant:  "]
+
+
+@pytest.mark.row("A-19", "A-20")
+async def test_ids_say_what_is_the_same(talk: Talk) -> None:
+    fixed = talk.memory(request_ids=lambda message, context: "asked", response_ids=lambda message, context: "said")
+    for _ in range(2):
+        await talk.ask(talk.kit.ScriptedModel(["hello"]), fixed, "hi")
+    assert [event.event_id for event in await talk.events()] == ["asked", "said"]
+    for _ in range(2):
+        await talk.ask(talk.kit.ScriptedModel(["hello"]), talk.memory(), "hi")
+    assert len(await talk.events()) == 6
+
+
+@pytest.mark.row("A-21")
+async def test_what_makes_no_sense_is_refused(talk: Talk) -> None:
+    trigger, strategy = threadkeep.compaction.turns_over(2), threadkeep.compaction.turn_window(1)
+    for wrong in ({"message_filter": None}, {"request_ids": None}, {"response_ids": "x"}, {"memory": "all"}):
+        with pytest.raises(TypeError, match=next(iter(wrong))):
+            talk.memory(**wrong)
+    for alone in ({"trigger": trigger}, {"strategy": strategy}, {"summarizer": talk.kit.ScriptedModel()}):
+        with pytest.raises(ValueError, match="trigger and a strategy"):
+            talk.memory(**alone)
+
+
+async def test_the_history_is_not_told_twice_to_who_brings_it_along(talk: Talk) -> None:
+    model, memory = talk.kit.ScriptedModel(["one", "two", "three"]), talk.memory()
+    await talk.ask(model, memory, "first")
+    await talk.ask(model, memory, "first", assistant("one"), "second")
+    assert asked(model) == ["user: first", "assistant: one", "user: second"]
+    narrow = talk.memory(memory=MemoryProvider.limited_window().max_turns(1))
+    await talk.ask(model, narrow, "first", assistant("one"), "second", assistant("two"), "third")
+    assert asked(model) == ["user: first", "assistant: one", "user: second", "assistant: two", "user: third"]
+    assert await talk.log() == [*asked(model), "assistant: three"], "only the newest was new"
+
+
+@pytest.mark.row("A-20")
+async def test_what_is_said_again_is_stored_again_and_told_once(talk: Talk) -> None:
+    model = talk.kit.ScriptedModel([RuntimeError("no model"), "hello"])
+    with pytest.raises(RuntimeError, match="no model"):
+        await talk.ask(model, talk.memory(), "hi")
+    await talk.ask(model, talk.memory(), "hi")
+    assert asked(model) == ["user: hi"]
+    assert await talk.log() == ["user: hi", "user: hi", "assistant: hello"]
+
+
+async def test_only_the_last_of_what_is_asked_is_stored(talk: Talk) -> None:
+    model = talk.kit.ScriptedModel(["x", "y"])
+    await talk.ask(model, talk.memory(), "an example", assistant("its answer"), "the question")
+    assert asked(model) == ["user: an example", "assistant: its answer", "user: the question"]
+    assert await talk.log() == ["user: the question", "assistant: x"]
+    await talk.ask(model, talk.memory(), system("Greet."))
+    assert await talk.log() == ["user: the question", "assistant: x", "assistant: y"], "nobody asked"
+
+
+async def test_usage_run_and_role_are_stored(talk: Talk) -> None:
+    answer = ChatResponse((Generation(assistant("x"), "stop"),), Usage(7, 3, 10, cache_read_tokens=4, reasoning_tokens=1))
+    memory = talk.memory(author="chief", author_role="boss")
+    await talk.ask(talk.kit.ScriptedModel([answer]), memory, "hi", context={context_keys.RUN: "run-1"})
+    question, stored = await talk.events()
+    assert (question.author_role, question.invocation_id, question.HasField("usage")) == ("boss", "run-1", False)
+    assert (stored.usage.input_tokens, stored.usage.output_tokens, stored.usage.cached_tokens) == (7, 3, 4)
+    session = await talk.kit.of(talk.sdk.get_session, talk.session)
+    assert (session.usage.total_tokens, session.usage.reasoning_tokens) == (10, 1)
+
+
+async def test_one_turn_reads_once_and_appends_twice(talk: Talk) -> None:
+    counted = Counted(talk.sdk)
+    memory = talk.kit.SessionMemoryAdvisor(counted)
+    await talk.ask(talk.kit.ScriptedModel(["x"]), memory, "hi")
+    assert counted.calls == {"get_context": 1, "append": 2}
+
+
+async def test_a_session_that_must_exist_is_not_made(talk: Talk) -> None:
+    model = talk.kit.ScriptedModel(["x"])
+    with pytest.raises(threadkeep.errors.SessionNotFound):
+        await talk.ask(model, talk.memory(create=False), "hi")
+    assert model.prompts == []
+    await talk.ask(model, talk.memory(create={"labels": {"team": "blue"}}), "hi")
+    assert (await talk.kit.of(talk.sdk.get_session, talk.session)).labels == {"team": "blue"}
+
+
+async def test_both_of_two_that_begin_a_session_at_once_are_in_it(talk: Talk) -> None:
+    model, memory = talk.kit.ScriptedModel(["x"] * 6), talk.memory()
+    await asyncio.gather(*(talk.ask(model, memory, f"q{n}") for n in range(6)))
+    log = await talk.log()
+    assert sorted(log) == sorted([f"user: q{n}" for n in range(6)] + ["assistant: x"] * 6)
+
+
+async def test_a_session_without_a_user_is_the_default_users(talk: Talk, server: Any) -> None:
+    nobody = talk.kit.Client(f"127.0.0.1:{server.grpc_port}")
+    memory, model = talk.kit.SessionMemoryAdvisor(nobody), talk.kit.ScriptedModel(["x", "y"])
+    await talk.ask(model, memory, "hi")
+    await talk.ask(model, memory, "and")
+    assert asked(model) == ["user: hi", "assistant: x", "user: and"]
+    assert (await talk.kit.of(nobody.get_session, talk.session)).ref.user_id == "default-user"
+    await talk.kit.of(nobody.close)
+
+
+async def test_outside_of_the_loop_only_question_and_answer_are_stored(talk: Talk) -> None:
+    model = talk.kit.ScriptedModel([assistant(tool_calls=[CALL]), "done"])
+    memory = talk.memory(order=context_keys.CHAT_MEMORY_ORDER)
+    answers = await talk.ask_with_tools(model, memory, "hi", tools=[looks()], loop={"internal_history": True})
+    assert text_of(answers) == "done"
+    assert asked(model) == ["user: hi", "assistant: [look c1]", "tool: c1=found"]
+    assert await talk.log() == ["user: hi", "assistant: done"]
+
+
+@pytest.mark.parametrize("way", ["stream"], indirect=True)
+async def test_who_sees_the_end_of_a_stream_may_rely_on_the_answer(talk: Talk) -> None:
+    """And the text before it is not held back."""
+    chain = talk.kit.AdvisorChain([talk.memory()], talk.kit.ScriptedModel(["one two"]))
+
+    def stored() -> bool:
+        with threadkeep.Client(talk.sdk.address, app="shop", user_id="alice") as other:
+            return len(list(other.events(talk.session))) == 2
+
+    stream = chain.next_stream(talk.request("hi"))
+    if talk.kit.is_async:
+        seen = [(chunk.text, await asyncio.to_thread(stored)) async for chunk in stream]
+    else:
+        seen = await asyncio.to_thread(lambda: [(chunk.text, stored()) for chunk in stream])
+    assert seen == [("one ", False), ("two", False), ("", True)]
+
+
+async def test_what_a_memory_knows_of_a_turn_does_not_outlive_it(talk: Talk) -> None:
+    given = {"mine": 1}
+    [*_, last] = await talk.ask(talk.kit.ScriptedModel(["x"]), talk.memory(), "hi", context=given)
+    assert dict(last.context) == {context_keys.SESSION: talk.session, "mine": 1}
+    assert told([last.message] if last.message else []) in (["assistant: x"], ["assistant: "])
+
+
+@pytest.mark.parametrize("way", ["stream"], indirect=True)
+async def test_an_answer_that_is_not_read_to_its_end_is_not_stored(talk: Talk) -> None:
+    """The question is: it was asked, and can be resumed."""
+    chain = talk.kit.AdvisorChain([talk.memory()], talk.kit.ScriptedModel(["one two three"]))
+    stream = chain.next_stream(talk.request("hi"))
+    if talk.kit.is_async:
+        assert (await anext(stream)).text == "one "
+        await stream.aclose()
+    else:
+        assert (await asyncio.to_thread(next, stream)).text == "one "
+        await asyncio.to_thread(stream.close)
+    assert await talk.log() == ["user: hi"]

@@ -1,0 +1,254 @@
+"""When a client adds the loop of tools by itself, when it does not, and what it does with the loop's history.
+
+Of L-31 the deprecated constant and the deprecated method do not apply: there is one way to say it for a client
+(`auto_tool_calling`) and one for a request (`context_keys.AUTO_TOOLS`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import pytest
+
+from threadkeep.chat import (
+    ChatClientRequest,
+    ChatOptions,
+    InvalidChain,
+    Prompt,
+    ToolCall,
+    ToolOptions,
+    assistant,
+    function_tool,
+)
+from threadkeep.chat.context_keys import AUTO_TOOLS, CHAT_MEMORY_ORDER, SESSION_MEMORY_ORDER, TOOL_CALLING_ORDER
+
+from ..kits import Kit, Way, response_of, text_of
+from ..memories import memory_at
+
+CALL = assistant(tool_calls=[ToolCall("c1", "weather", '{"city": "Oslo"}')])
+
+
+class Weather:
+    """A tool, and the cities that it was asked for."""
+
+    def __init__(self) -> None:
+        self.asked: list[str] = []
+
+        def weather(city: str) -> str:
+            """Tells the weather."""
+            self.asked.append(city)
+            return "4 degrees"
+
+        self.tool = function_tool(weather)
+
+
+@pytest.fixture
+def weather() -> Weather:
+    return Weather()
+
+
+def model_with(kit: Kit, replies: Sequence[Any], options: ChatOptions) -> Any:
+    """A scripted model with these default options."""
+
+    class Configured(kit.ScriptedModel):  # type: ignore[name-defined]
+        @property
+        def default_options(self) -> ChatOptions:
+            return options
+
+    return Configured(replies)
+
+
+def passing_tool_advisor(kit: Kit, runs_tools: bool = True) -> Any:
+    """One that says that it runs tools, and runs none."""
+
+    class Passing(kit.BaseAdvisor):  # type: ignore[name-defined]
+        pass
+
+    Passing.runs_tools = runs_tools
+    return Passing(name="own loop", order=7)
+
+
+@pytest.mark.row("L-30")
+@pytest.mark.parametrize("where", ["client", "model options", "client options", "request options", "request"])
+async def test_the_loop_is_added_wherever_the_tools_were_given(kit: Kit, way: Way, weather: Weather, where: str) -> None:
+    options = ToolOptions(model="scripted", tools=(weather.tool,))
+    defaults = options if where == "model options" else ChatOptions(model="scripted")
+    client = kit.ChatClient(
+        model_with(kit, [CALL, "4 degrees."], defaults),
+        tools=[weather.tool] if where == "client" else (),
+        options=options if where == "client options" else None,
+    )
+    prompt = client.prompt("And in Oslo?")
+    if where == "request options":
+        prompt = prompt.options(tools=[weather.tool])
+    if where == "request":
+        prompt = prompt.tools(weather.tool)
+    assert text_of(await way.ask(prompt)) == "4 degrees."
+    assert weather.asked == ["Oslo"]
+
+
+@pytest.mark.row("L-30")
+async def test_the_loop_is_added_for_tools_that_an_advisor_brings(kit: Kit, way: Way, weather: Weather) -> None:
+    def bring(request: ChatClientRequest) -> ChatClientRequest:
+        assert isinstance(request.options, ToolOptions)
+        return request.with_options(request.options.changed(tools=(weather.tool,)))
+
+    client = kit.ChatClient(kit.ScriptedModel([CALL, "4 degrees."]), advisors=[kit.advisor(order=-(2**31), before=bring)])
+    assert text_of(await way.ask(client.prompt("And in Oslo?"))) == "4 degrees."
+    assert weather.asked == ["Oslo"]
+
+
+@pytest.mark.row("L-31")
+@pytest.mark.parametrize("how", ["client", "client params", "request params"])
+async def test_the_loop_is_not_added_when_it_is_not_wanted(kit: Kit, way: Way, weather: Weather, how: str) -> None:
+    client = kit.ChatClient(
+        kit.ScriptedModel([CALL]),
+        tools=[weather.tool],
+        auto_tool_calling=how != "client",
+        params={AUTO_TOOLS: False} if how == "client params" else None,
+    )
+    prompt = client.prompt("And in Oslo?")
+    answers = await way.ask(prompt.params({AUTO_TOOLS: False}) if how == "request params" else prompt)
+    assert [call.name for answer in answers for call in answer.tool_calls] == ["weather"]
+    assert weather.asked == []
+
+
+@pytest.mark.row("L-31")
+@pytest.mark.parametrize("wanted", [True, None])
+async def test_a_request_may_want_the_loop_that_its_clients_params_do_not(
+    kit: Kit, way: Way, weather: Weather, wanted: bool | None
+) -> None:
+    client = kit.ChatClient(kit.ScriptedModel([CALL, "4"]), tools=[weather.tool], params={AUTO_TOOLS: False})
+    assert text_of(await way.ask(client.prompt("And in Oslo?").params({AUTO_TOOLS: wanted}))) == "4"
+
+
+@pytest.mark.row("L-31")
+async def test_an_advisor_that_says_it_runs_no_tools_is_no_loop(kit: Kit, way: Way, weather: Weather) -> None:
+    idle = passing_tool_advisor(kit, runs_tools=False)
+    client = kit.ChatClient(kit.ScriptedModel([CALL, "4"]), tools=[weather.tool], advisors=[idle])
+    assert text_of(await way.ask(client.prompt("And in Oslo?"))) == "4"
+
+
+@pytest.mark.row("L-31")
+@pytest.mark.parametrize("by", ["client", "request"])
+async def test_no_loop_is_added_beside_another_tool_advisor(kit: Kit, way: Way, weather: Weather, by: str) -> None:
+    own = passing_tool_advisor(kit)
+    client = kit.ChatClient(kit.ScriptedModel([CALL]), tools=[weather.tool], advisors=[own] if by == "client" else [])
+    prompt = client.prompt("And in Oslo?")
+    answers = await way.ask(prompt if by == "client" else prompt.advisors(own))
+    assert [call.name for answer in answers for call in answer.tool_calls] == ["weather"]
+    assert weather.asked == []
+
+
+@pytest.mark.row("L-31")
+async def test_the_loop_that_was_given_is_the_one_that_runs(kit: Kit, way: Way, weather: Weather) -> None:
+    loop = kit.ToolCallingAdvisor(max_iterations=1)
+    client = kit.ChatClient(kit.ScriptedModel([CALL]), tools=[weather.tool], advisors=[loop])
+    answers = await way.ask(client.prompt("And in Oslo?"))
+    assert response_of(answers).finish_reason == "toolIterationsExceeded"
+    assert weather.asked == []
+
+
+@pytest.mark.row("L-32")
+async def test_without_tools_the_model_is_asked_once(kit: Kit, way: Way) -> None:
+    model = kit.ScriptedModel(["Good evening"])
+    assert text_of(await way.ask(kit.ChatClient(model).prompt("Hello"))) == "Good evening"
+    assert len(model.prompts) == 1
+
+
+@pytest.mark.row("L-32")
+async def test_with_tools_the_model_is_asked_until_it_calls_none(kit: Kit, way: Way, weather: Weather) -> None:
+    model = kit.ScriptedModel([CALL, CALL, "4 degrees."])
+    client = kit.ChatClient(model, tools=[weather.tool])
+    assert text_of(await way.ask(client.prompt("And in Oslo?"))) == "4 degrees."
+    assert (len(model.prompts), weather.asked) == (3, ["Oslo", "Oslo"])
+
+
+@pytest.mark.row("L-32")
+async def test_the_loop_runs_tools_with_the_clients_manager(kit: Kit, way: Way, weather: Weather) -> None:
+    manager = kit.ToolCallingManager(resolver={"weather": weather.tool}.get)
+    client = kit.ChatClient(kit.ScriptedModel([CALL, "4 degrees."]), tool_manager=manager)
+    assert text_of(await way.ask(client.prompt("And in Oslo?"))) == "4 degrees."
+    assert weather.asked == ["Oslo"]
+
+
+@pytest.mark.row("L-33")
+async def test_two_loops_are_refused_by_name(kit: Kit, way: Way) -> None:
+    loop, own = kit.ToolCallingAdvisor(name="first loop"), passing_tool_advisor(kit)
+    says = "one loop of tools, not 2: leave out one of 'first loop' and 'own loop'"
+    with pytest.raises(InvalidChain, match=says):
+        kit.ChatClient(kit.ScriptedModel(), advisors=[loop, own])
+    with pytest.raises(InvalidChain, match=says):
+        await way.ask(kit.ChatClient(kit.ScriptedModel(), advisors=[loop]).prompt("Hello").advisors(own))
+
+
+@pytest.mark.parametrize("given", [False, True], ids=["added", "given"])
+@pytest.mark.parametrize(
+    ("order", "second"),
+    [
+        (SESSION_MEMORY_ORDER, ["system", "tool"]),
+        (TOOL_CALLING_ORDER + 1, ["system", "tool"]),
+        (CHAT_MEMORY_ORDER, None),
+    ],
+)
+async def test_a_memory_inside_of_the_loop_gives_the_history_and_one_outside_does_not(
+    kit: Kit, way: Way, weather: Weather, order: int, second: list[str] | None, given: bool
+) -> None:
+    rounds: list[list[str]] = []
+    model = kit.ScriptedModel([CALL, "4 degrees."])
+    loop = kit.ToolCallingAdvisor()
+    advisors = [memory_at(kit, order, rounds), *([loop] if given else [])]
+    client = kit.ChatClient(model, system="Be kind.", tools=[weather.tool], advisors=advisors)
+    await way.ask(client.prompt("And in Oslo?"))
+    whole = ["system", "user", "assistant", "tool"]
+    asked = [message.role.value for message in model.prompts[-1].messages]
+    assert (rounds, asked) == ([["system", "user"], *([second] if second else [])], second or whole)
+    assert loop.internal_history
+
+
+async def test_a_memory_of_the_loops_own_order_is_inside_if_it_is_given_after_it(kit: Kit, weather: Weather) -> None:
+    for after in (True, False):
+        rounds: list[list[str]] = []
+        pair = [kit.ToolCallingAdvisor(), memory_at(kit, TOOL_CALLING_ORDER, rounds)]
+        client = kit.ChatClient(kit.ScriptedModel([CALL, "4"]), tools=[weather.tool], advisors=pair if after else pair[::-1])
+        await kit.of(client.prompt("And in Oslo?").call)
+        assert rounds == ([["user"], ["tool"]] if after else [["user"]])
+
+
+async def test_a_loop_of_another_kind_keeps_its_history_to_itself(kit: Kit, way: Way) -> None:
+    rounds: list[list[str]] = []
+    advisors = [passing_tool_advisor(kit), memory_at(kit, 8, rounds)]
+    client = kit.ChatClient(kit.ScriptedModel(["fine"]), advisors=advisors)
+    assert text_of(await way.ask(client.prompt("Hello"))) == "fine"
+    assert rounds == [["user"]]
+
+
+async def test_a_subclass_of_the_loop_stays_what_it_is_beside_a_memory(kit: Kit, way: Way, weather: Weather) -> None:
+    kept: list[str] = []
+
+    class Named(kit.ToolCallingAdvisor):  # type: ignore[name-defined]
+        def check(self) -> None:
+            super().check()
+            self.cache = getattr(self, "cache", kept)
+            self.cache.append(type(self).__name__)
+
+    client = kit.ChatClient(
+        kit.ScriptedModel([CALL, "4"]), tools=[weather.tool], advisors=[Named(), memory_at(kit, SESSION_MEMORY_ORDER, [])]
+    )
+    assert text_of(await way.ask(client.prompt("And in Oslo?"))) == "4"
+    assert kept == ["Named", "Named"]
+
+
+async def test_the_choice_of_tools_is_the_requests(kit: Kit, way: Way, weather: Weather) -> None:
+    seen: list[Any] = []
+
+    def see(prompt: Prompt) -> str:
+        assert isinstance(prompt.options, ToolOptions)
+        seen.append((prompt.options.tool_choice, prompt.options.parallel_tool_calls))
+        return "fine"
+
+    client = kit.ChatClient(kit.ScriptedModel([see, see]), options=ToolOptions(tool_choice="auto"), tools=[weather.tool])
+    await way.ask(client.prompt("Hello").options(tool_choice="none", parallel_tool_calls=False))
+    await way.ask(client.prompt("Hello"))
+    assert seen == [("none", False), ("auto", None)]

@@ -1,0 +1,346 @@
+"""A request is put together: what each step adds, what wins over what, and what is refused with what to do instead."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from threadkeep import MemoryProvider
+from threadkeep.chat import (
+    ChatOptions,
+    InvalidChain,
+    InvalidTool,
+    Media,
+    MissingSession,
+    Role,
+    Text,
+    Tool,
+    ToolContext,
+    ToolDefinition,
+    ToolOptions,
+    assistant,
+    system,
+    user,
+)
+from threadkeep.chat.context_keys import MEMORY, RESUME, RUN, SESSION, SESSION_MEMORY_ORDER, USER
+from threadkeep.v1.context_pb2 import ContextSpec
+from threadkeep.v1.session_pb2 import Session, SessionRef
+
+from ..kits import Kit, Way
+from ..memories import memory_at
+
+# No memory is needed to see what a request says of its session.
+pytestmark = pytest.mark.filterwarnings(r"ignore:\.session\(\.\.\.\) without a memory")
+
+
+def weather(city: str) -> str:
+    """Tells the weather."""
+    return f"fine in {city}"
+
+
+async def later(city: str) -> str:
+    """Tells the weather, later."""
+    return f"fine in {city}"
+
+
+def named(name: str, run: Any = None) -> Tool:
+    return Tool(ToolDefinition(name), run or (lambda arguments, context: name))
+
+
+class Asked:
+    """A client with a script of one answer, and what came to its model and through its chain."""
+
+    def __init__(self, kit: Kit, way: Way, **settings: Any) -> None:
+        self.way = way
+        self.model = kit.ScriptedModel(["fine"])
+        self.contexts: list[dict[str, Any]] = []
+        seeing = kit.advisor(before=lambda request: self.contexts.append(dict(request.context)))
+        self.client = kit.ChatClient(self.model, advisors=[seeing], **settings)
+
+    async def messages(self, asked: Any) -> list[tuple[Role, str]]:
+        await self.way.ask(asked)
+        return [(message.role, message.text) for message in self.model.prompts[0].messages]
+
+    async def options(self, asked: Any) -> ToolOptions:
+        await self.way.ask(asked)
+        options = self.model.prompts[0].options
+        assert isinstance(options, ToolOptions)
+        return options
+
+    async def context(self, asked: Any) -> dict[str, Any]:
+        await self.way.ask(asked)
+        return self.contexts[0]
+
+
+async def test_instructions_come_first_and_messages_in_the_order_given(kit: Kit, way: Way) -> None:
+    asked = Asked(kit, way, system="Be kind.")
+    prompt = asked.client.prompt().messages(user("Hello"), assistant("Hi")).user(["Look", Media("image/png", data=b"1")])
+    assert await asked.messages(prompt) == [
+        (Role.SYSTEM, "Be kind."),
+        (Role.USER, "Hello"),
+        (Role.ASSISTANT, "Hi"),
+        (Role.USER, "Look"),
+    ]
+    assert len(asked.model.prompts[0].messages[-1].media) == 1
+
+
+@pytest.mark.parametrize("said", ["Hello", Text("Hello"), ["Hel", "lo"], user("Hello")])
+async def test_a_prompt_is_a_text_parts_or_a_message(kit: Kit, way: Way, said: Any) -> None:
+    asked = Asked(kit, way)
+    assert await asked.messages(asked.client.prompt(said)) == [(Role.USER, "Hello")]
+
+
+async def test_a_requests_instructions_stand_in_place_of_the_clients(kit: Kit, way: Way) -> None:
+    asked = Asked(kit, way, system="Be kind.")
+    assert await asked.messages(asked.client.prompt("Hello").system("Be brief.")) == [
+        (Role.SYSTEM, "Be brief."),
+        (Role.USER, "Hello"),
+    ]
+
+
+async def test_blank_instructions_are_no_message(kit: Kit, way: Way) -> None:
+    asked = Asked(kit, way, system="Be kind.")
+    assert await asked.messages(asked.client.prompt("Hello").system(" ")) == [(Role.USER, "Hello")]
+
+
+@pytest.mark.parametrize(
+    ("text", "values", "filled"),
+    [
+        ("Speak {language} to {name}.", {"language": "Norse", "name": "Ann"}, "Speak Norse to Ann."),
+        ('Say {name} as {"a": {"b": 1}} or {}', {"name": "Ann"}, 'Say Ann as {"a": {"b": 1}} or {}'),
+        ("{{name}} is {name}", {"name": "Ann"}, "{name} is Ann"),
+        ("{name}", {"name": "{name}"}, "{name}"),
+        ("{n} {n}", {"n": 3, "unused": 1}, "3 3"),
+        ("Keep {this} and {{that}}", {}, "Keep {this} and {{that}}"),
+    ],
+)
+async def test_places_in_instructions_are_filled_only_when_there_are_values(
+    kit: Kit, way: Way, text: str, values: dict[str, Any], filled: str
+) -> None:
+    asked = Asked(kit, way)
+    [(_, first), _] = await asked.messages(asked.client.prompt("Hello").system(text, **values))
+    assert first == filled
+
+
+async def test_values_alone_fill_the_clients_instructions(kit: Kit, way: Way) -> None:
+    asked = Asked(kit, way, system="Speak {language}.")
+    [(_, first), _] = await asked.messages(asked.client.prompt("Hello").system(language="Norse"))
+    assert first == "Speak Norse."
+
+
+def test_a_place_without_a_value_is_named(kit: Kit) -> None:
+    with pytest.raises(ValueError, match=r"place \{name\}.*there are: language"):
+        kit.ChatClient(kit.ScriptedModel()).prompt().system("{language} {name}", language="Norse")
+
+
+async def test_a_request_wins_over_its_client_and_that_over_the_model(kit: Kit, way: Way) -> None:
+    asked = Asked(kit, way, options=ChatOptions(temperature=0.1, top_p=0.5, extra={"a": 1, "b": 1}), tools=[weather])
+    prompt = asked.client.prompt("Hello").options(ChatOptions(temperature=0.9, seed=1, extra={"b": 2}), seed=2, stop=["x"])
+    found = await asked.options(prompt)
+    assert (found.model, found.temperature, found.top_p, found.seed, found.stop) == ("scripted", 0.9, 0.5, 2, ("x",))
+    assert dict(found.extra) == {"a": 1, "b": 2}
+    assert [tool.name for tool in found.tools] == ["weather"]
+
+
+async def test_each_of_them_wins_over_what_is_below_it(kit: Kit, way: Way) -> None:
+    """A field that all three give, one that two give, and one that only the model gives."""
+
+    class Configured(kit.ScriptedModel):  # type: ignore[name-defined]
+        @property
+        def default_options(self) -> ChatOptions:
+            return ChatOptions(model="small", temperature=0.1, top_p=0.1, seed=1, extra={"a": 1, "b": 1})
+
+    model = Configured(["fine"])
+    client = kit.ChatClient(model, options=ChatOptions(temperature=0.2, top_p=0.2, extra={"b": 2}))
+    await way.ask(client.prompt("Hello").options(temperature=0.3))
+    found = model.prompts[0].options
+    assert (found.model, found.temperature, found.top_p, found.seed) == ("small", 0.3, 0.2, 1)
+    assert dict(found.extra) == {"a": 1, "b": 2}
+
+
+async def test_options_are_for_tools_even_when_there_are_none(kit: Kit, way: Way) -> None:
+    asked = Asked(kit, way)
+    assert (await asked.options(asked.client.prompt("Hello"))).tools == ()
+
+
+async def test_tools_are_joined_and_the_requests_win_by_name(kit: Kit, way: Way) -> None:
+    mine = named("weather")
+    asked = Asked(kit, way, tools=[weather, named("time")], tool_context={"a": 1, "b": 1})
+    prompt = asked.client.prompt("Hello").tools(mine).options(tools=[named("map")]).tool_context(b=2)
+    found = await asked.options(prompt)
+    assert [tool.name for tool in found.tools] == ["weather", "time", "map"]
+    assert found.tools[0] is mine
+    assert dict(found.tool_context) == {"a": 1, "b": 2}
+
+
+async def test_options_may_bring_functions_as_tools(kit: Kit, way: Way) -> None:
+    asked = Asked(kit, way)
+    found = await asked.options(asked.client.prompt("Hello").options(ToolOptions(tools=(weather,))))  # type: ignore[arg-type]
+    assert [tool.name for tool in found.tools] == ["weather"]
+
+
+async def test_plain_options_may_bring_tools_by_name(kit: Kit, way: Way) -> None:
+    asked = Asked(kit, way)
+    found = await asked.options(asked.client.prompt("Hello").options(ChatOptions(seed=1), tools=[weather], stop="x"))
+    assert (found.seed, found.stop, [tool.name for tool in found.tools]) == (1, ("x",), ["weather"])
+
+
+async def test_params_reach_advisors_and_never_tools(kit: Kit, way: Way) -> None:
+    asked = Asked(kit, way, params={"a": 1, "b": 1})
+    prompt = asked.client.prompt("Hello").params({"b": 2}, c=3).tool_context(d=4)
+    assert await asked.context(prompt) == {"a": 1, "b": 2, "c": 3}
+    options = asked.model.prompts[0].options
+    assert isinstance(options, ToolOptions)
+    assert dict(options.tool_context) == {"d": 4}
+
+
+REF = SessionRef(app="shop", session_id="s1")
+
+
+@pytest.mark.parametrize(("session", "told"), [("s1", "s1"), (REF, REF), (Session(ref=REF), REF)])
+async def test_a_session_is_told_to_advisors_and_to_tools(kit: Kit, way: Way, session: Any, told: Any) -> None:
+    asked = Asked(kit, way)
+    context = await asked.context(asked.client.prompt("Hello").session(session, user_id="ann", run_id="r1"))
+    assert context == {SESSION: told, USER: "ann", RUN: "r1"}
+    options = asked.model.prompts[0].options
+    assert isinstance(options, ToolOptions)
+    assert dict(options.tool_context) == {"session": told, "user_id": "ann"}
+
+
+async def test_another_session_takes_nothing_of_the_first_along(kit: Kit, way: Way) -> None:
+    asked = Asked(kit, way, params={USER: "bob", "a": 1}, tool_context={"b": 2})
+    first = asked.client.prompt("Hello").session("s1", user_id="ann", run_id="r1")
+    assert await asked.context(first.session("s2")) == {SESSION: "s2", USER: "bob", "a": 1}
+    options = asked.model.prompts[-1].options
+    assert isinstance(options, ToolOptions)
+    assert dict(options.tool_context) == {"session": "s2", "b": 2}
+
+
+async def test_a_session_says_only_what_was_given(kit: Kit, way: Way) -> None:
+    asked = Asked(kit, way)
+    assert await asked.context(asked.client.prompt("Hello").session("s1")) == {SESSION: "s1"}
+
+
+@pytest.mark.parametrize("memory", [MemoryProvider.none(), ContextSpec(max_turns=3)])
+async def test_a_request_may_see_its_session_in_its_own_way(kit: Kit, way: Way, memory: Any) -> None:
+    asked = Asked(kit, way)
+    assert await asked.context(asked.client.prompt("Hello").memory(memory)) == {MEMORY: memory}
+
+
+async def test_a_beginning_serves_many_requests(kit: Kit, way: Way) -> None:
+    model = kit.ScriptedModel(["1", "2", "3"])
+    begin = kit.ChatClient(model).prompt().system("Be kind.").tools(weather)
+    for text in ("a", "b"):
+        await way.ask(begin.user(text).options(seed=1).params(x=text))
+    await way.ask(begin.user("c"))
+    assert [[message.text for message in prompt.messages] for prompt in model.prompts] == [
+        ["Be kind.", "a"],
+        ["Be kind.", "b"],
+        ["Be kind.", "c"],
+    ]
+    assert [prompt.options.seed for prompt in model.prompts] == [1, 1, None]
+
+
+async def test_what_was_given_may_change_afterwards(kit: Kit, way: Way) -> None:
+    asked = Asked(kit, way)
+    values = {"a": 1}
+    prompt = asked.client.prompt("Hello").params(values).tool_context(**values)
+    values["a"] = 2
+    assert await asked.context(prompt) == {"a": 1}
+    with pytest.raises(AttributeError):
+        prompt._draft = None
+
+
+async def test_a_turn_is_resumed_without_a_new_message(kit: Kit, way: Way) -> None:
+    asked = Asked(kit, way, system="Be kind.")
+    memory = memory_at(kit, SESSION_MEMORY_ORDER, [])
+    prompt = asked.client.prompt().session("s1").advisors(memory)
+    if way.streams:
+        answers = await kit.all(prompt.resume_stream())
+    else:
+        answers = [await kit.of(prompt.resume)]
+    assert "".join(answer.text for answer in answers) == "fine"
+    assert asked.contexts == [{SESSION: "s1", RESUME: True}]
+    assert [message.role for message in asked.model.prompts[0].messages] == [Role.SYSTEM]
+
+
+async def test_only_a_session_can_be_resumed_and_nothing_is_said_then(kit: Kit) -> None:
+    client = kit.ChatClient(kit.ScriptedModel(["never"]))
+    with pytest.raises(MissingSession, match=r"\.session\("):
+        await kit.of(client.prompt().resume)
+    with pytest.raises(ValueError, match="takes no new message"):
+        await kit.of(client.prompt("Hello").session("s1").resume)
+    with pytest.raises(MissingSession):
+        client.prompt().resume_stream()
+    with pytest.raises(InvalidChain, match="give a SessionMemoryAdvisor"):
+        await kit.of(client.prompt().session("s1").resume)
+
+
+async def test_nothing_said_is_refused_before_anything_runs(kit: Kit, way: Way) -> None:
+    client = kit.ChatClient(kit.ScriptedModel(["never"]), system="Be kind.")
+    with pytest.raises(ValueError, match=r"nothing is said: give \.prompt"):
+        await way.ask(client.prompt())
+    if way.streams:  # not when the first chunk is waited for
+        with pytest.raises(ValueError, match="nothing is said"):
+            client.prompt().stream()
+
+
+REFUSED = [
+    (lambda p: p.tools(3), InvalidTool, "a tool is a Python function, or a Tool .*function_tool.*, not 3"),
+    (lambda p: p.tools(dict), InvalidTool, "not <class 'dict'>"),
+    (lambda p: p.tools("weather"), InvalidTool, "not 'weather'"),
+    (lambda p: p.tools([weather]), InvalidTool, r"one by one: \.tools\(\*tools\)"),
+    (lambda p: p.tools(weather, named("weather")), InvalidTool, "two tools have the name 'weather'.*renamed"),
+    (lambda p: p.options(temprature=0.2), TypeError, "no option 'temprature'; did you mean 'temperature'.*extra="),
+    (lambda p: p.options(zzz=0.2), TypeError, "no option 'zzz'; there are: extra, max_tokens, model"),
+    (lambda p: p.options({"temperature": 0.2}), TypeError, "options are ChatOptions.*not dict"),
+    (lambda p: p.options(tools=3), InvalidTool, "tools are a sequence of functions and Tools, not int"),
+    (lambda p: p.options(ToolOptions(tools=(3,))), InvalidTool, "not 3"),  # type: ignore[arg-type]
+    (lambda p: p.user(""), ValueError, "the user's message is empty"),
+    (lambda p: p.user([]), ValueError, "the user's message is empty"),
+    (lambda p: p.user("half \ud83d"), ValueError, "half of a surrogate pair"),
+    (lambda p: p.user(3), TypeError, "texts and parts, not int"),
+    (lambda p: p.user(user("Hello")), TypeError, r"give a message to \.messages"),
+    (lambda p: p.messages("Hello"), TypeError, r"who speaks: give chat\.user\('Hello'\)"),
+    (lambda p: p.messages([user("Hello")]), TypeError, r"one by one: \.messages\(\*history\)"),
+    (lambda p: p.messages({"role": "user"}), TypeError, "made by chat.user"),
+    (lambda p: p.messages(3), TypeError, "not int"),
+    (lambda p: p.system(3), TypeError, "instructions are text, not int"),
+    (lambda p: p.system(system("Be kind.")), TypeError, "instructions are text, not Message"),
+    (lambda p: p.session(3), TypeError, "a session is its id, a SessionRef or a Session, not int"),
+    (lambda p: p.session(""), ValueError, "id is empty"),
+    (lambda p: p.session(SessionRef()), ValueError, "id is empty"),
+    (lambda p: p.session("s", user_id=3), TypeError, "user_id is a text, not int"),
+    (lambda p: p.session("s", user_id=""), ValueError, "user_id is empty"),
+    (lambda p: p.session("s", run_id=3), TypeError, "run_id is a text, not int"),
+    (lambda p: p.params([1]), TypeError, "params maps names to values; it is no list"),
+    (lambda p: p.memory("all"), TypeError, "a MemoryProvider or a ContextSpec, not str"),
+    (lambda p: p.advisors(3), TypeError, "needs an? (Async)?Advisor .*, not int"),
+    (lambda p: p.advisors([]), TypeError, r"one by one: \.advisors\(\*advisors\)"),
+]
+
+
+@pytest.mark.parametrize(("step", "error", "says"), REFUSED)
+def test_wrong_use_is_told_at_the_step_and_says_what_to_do(kit: Kit, step: Any, error: type[Exception], says: str) -> None:
+    with pytest.raises(error, match=says):
+        step(kit.ChatClient(kit.ScriptedModel()).prompt())
+
+
+def test_a_tool_that_has_to_be_awaited_needs_the_client_that_can(kit: Kit) -> None:
+    async def run(arguments: str, context: ToolContext) -> str:
+        return "fine"
+
+    prompt = kit.ChatClient(kit.ScriptedModel()).prompt()
+    for tool in (later, named("later", run)):
+        if kit.is_async:
+            assert prompt.tools(tool) is not prompt
+        else:
+            with pytest.raises(InvalidTool, match=r"'later' is a coroutine function.*use AsyncChatClient, or"):
+                prompt.tools(tool)
+            with pytest.raises(InvalidTool, match="use AsyncChatClient"):
+                prompt.options(tools=[tool])
+            with pytest.raises(InvalidTool, match="use AsyncChatClient"):
+                prompt.options(ToolOptions(tools=(tool,)))  # type: ignore[arg-type]
+            with pytest.raises(InvalidTool, match="use AsyncChatClient"):
+                kit.ChatClient(kit.ScriptedModel(), tools=[tool])

@@ -1,0 +1,117 @@
+"""A server that goes away while an agent works: killed and back, or away for longer than the agent waits."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Iterator
+from typing import Any
+from uuid import uuid4
+
+import pytest
+
+from tests.support.models.model_endpoint import served
+from tests.support.servers.server_process import ServerProcess, nursery
+from threadkeep.chat import Tool, ToolDefinition
+from threadkeep.chat.memory.events import from_event
+from threadkeep.errors import ThreadkeepError
+
+from ..kits import Kit, Way, text_of
+from ..reasoning import Thinking, Thought, turn_of
+from ..serving import told
+
+
+def think(asked: dict[str, Any]) -> Thought:
+    """Looks once, then says what was found."""
+    last = turn_of(asked)[-1]
+    return f"It is {last['content']}." if last["role"] == "tool" else [("look", {})]
+
+
+@pytest.fixture(scope="module")
+def mortal(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ServerProcess]:
+    with nursery() as servers, ServerProcess(servers, tmp_path_factory.mktemp("mortal")) as server:
+        yield server
+
+
+@pytest.fixture
+def process(mortal: ServerProcess) -> ServerProcess:
+    """It serves, whatever the test before has done to it."""
+    return mortal if mortal._pid else mortal.start()
+
+
+@pytest.fixture
+def session() -> str:
+    return f"s-{uuid4().hex[:12]}"
+
+
+@pytest.fixture
+async def sdk(kit: Kit, process: ServerProcess) -> AsyncIterator[Any]:
+    client = kit.Client(process.address, app="shop", user_id="alice", timeout=3)
+    yield client
+    await kit.of(client.close)
+
+
+@pytest.fixture
+async def model(kit: Kit) -> AsyncIterator[Any]:
+    async with served(Thinking(think)) as endpoint:
+        opened = kit.OpenAIModel("small", base_url=endpoint.url)
+        yield opened
+        await kit.of(opened.close)
+
+
+class Looks:
+    """A tool that does something to the server at its first run."""
+
+    def __init__(self, *happens: Any) -> None:
+        self.runs = 0
+        self._happens = happens
+
+    def tool(self) -> Tool:
+        def run(arguments: str, context: Any) -> str:
+            self.runs += 1
+            for each in self._happens if self.runs == 1 else ():
+                each()
+            return "there"
+
+        return Tool(ToolDefinition("look"), run)
+
+
+async def log_of(kit: Kit, sdk: Any, session: str) -> list[str]:
+    short = told(from_event(event) for event in await kit.all(sdk.events(session)))
+    return [each.split(" [")[0].split(": call-")[0] for each in short]
+
+
+TURN = ["user: Where is it?", "assistant:", "tool", "assistant: It is there."]
+
+
+async def test_a_server_that_is_killed_and_comes_back_in_the_middle_of_a_turn(
+    kit: Kit, way: Way, sdk: Any, model: Any, process: ServerProcess, session: str
+) -> None:
+    looks = Looks(process.kill, process.start)
+    client = kit.ChatClient(model, tools=[looks.tool()], advisors=[kit.SessionMemoryAdvisor(sdk)])
+    assert text_of(await way.ask(client.prompt("Where is it?").session(session))) == "It is there."
+    assert (looks.runs, await log_of(kit, sdk, session)) == (1, TURN)
+
+
+async def test_a_turn_whose_results_could_not_be_stored_is_resumed_and_its_tool_runs_again(
+    kit: Kit, way: Way, sdk: Any, model: Any, process: ServerProcess, session: str
+) -> None:
+    looks = Looks(process.kill)
+    client = kit.ChatClient(model, tools=[looks.tool()], advisors=[kit.SessionMemoryAdvisor(sdk)])
+    with pytest.raises(ThreadkeepError):
+        await way.ask(client.prompt("Where is it?").session(session))
+    await asyncio.to_thread(process.start)
+    assert await log_of(kit, sdk, session) == TURN[:2]
+    assert (await kit.of(client.prompt().session(session).resume)).text == "It is there."
+    assert (looks.runs, await log_of(kit, sdk, session)) == (2, TURN)
+
+
+async def test_a_turn_does_not_begin_without_its_server(
+    kit: Kit, way: Way, sdk: Any, model: Any, process: ServerProcess, session: str
+) -> None:
+    """What cannot be remembered is not asked."""
+    process.kill()
+    looks = Looks()
+    client = kit.ChatClient(model, tools=[looks.tool()], advisors=[kit.SessionMemoryAdvisor(sdk)])
+    with pytest.raises(ThreadkeepError):
+        await way.ask(client.prompt("Where is it?").session(session))
+    assert looks.runs == 0

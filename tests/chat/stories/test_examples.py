@@ -1,0 +1,128 @@
+"""The examples of the agent kit run as the README says, each in a process of its own, with the stand-in for a model."""
+
+from __future__ import annotations
+
+import os
+import signal
+import socket
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+from tests.api.search.searching import ENGINES
+from threadkeep_server.app.server import Running
+
+from ..serving import server
+
+__all__ = ["server"]
+# One engine of the server: an example does not see which.
+pytestmark = pytest.mark.parametrize("server", ENGINES[:1], indirect=True)
+Run = Callable[..., str]
+REPOSITORY = Path(__file__).parents[3]
+
+
+def command(name: str, *arguments: str) -> list[str]:
+    return [sys.executable, "-m", f"examples.chat.{name}", *arguments]
+
+
+@contextmanager
+def running(name: str, environment: dict[str, str]) -> Iterator[subprocess.Popen[str]]:
+    """An example that has begun; killed in the end, if it is still there."""
+    pipe = subprocess.PIPE
+    with subprocess.Popen(
+        command(name), cwd=REPOSITORY, env=environment, text=True, stdin=pipe, stdout=pipe, stderr=pipe
+    ) as program:
+        try:
+            yield program
+        finally:
+            program.kill()
+
+
+def interrupted(program: subprocess.Popen[str]) -> tuple[int, str]:
+    """How it ends on Ctrl-C, and what it says of it."""
+    program.send_signal(signal.SIGINT)
+    _, errors = program.communicate(timeout=30)
+    return program.returncode, errors
+
+
+@pytest.fixture
+def environment(server: Running) -> dict[str, str]:
+    kept = {name: value for name, value in os.environ.items() if not name.startswith(("THREADKEEP_", "OPENAI_"))}
+    return kept | {"THREADKEEP_ADDRESS": f"127.0.0.1:{server.grpc_port}", "COLUMNS": "100"}
+
+
+@pytest.fixture
+def run(environment: dict[str, str]) -> Run:
+    """Runs an example with this input; what it printed."""
+
+    def started(name: str, *arguments: str, said: str = "") -> str:
+        done = subprocess.run(
+            command(name, *arguments),
+            cwd=REPOSITORY,
+            env=environment,
+            input=said,
+            capture_output=True,
+            text=True,
+            timeout=60,
+            check=False,
+        )
+        assert done.returncode == 0, done.stdout + done.stderr
+        return done.stdout
+
+    return started
+
+
+def test_a_chat_in_the_terminal_remembers_across_runs(run: Run) -> None:
+    assert "What is it?" in run("terminal", "t1", said="hello\n")
+    run("terminal", "t1", said="my name is Ada\n")
+    told = run("terminal", "t1", said="what day is today?\nwho am I?\n")
+    assert "Today is 20" in told
+    assert "remember you, Ada" in told
+
+
+def test_agents_share_a_session_by_branches(run: Run) -> None:
+    told = run("orchestration")
+    assert "planner says: Take Lisbon. Lisbon: mild" in told
+    assert "on branch planner: [1, 2, 11, 12]" in told
+    assert "on branch planner.oslo: [1, 2, 7, 8, 9, 10, 11, 12]" in told
+
+
+def test_a_history_of_many_tools_is_compacted_while_it_is_used(run: Run) -> None:
+    told = run("tool_heavy")
+    assert told.count("is at depot 7, and there are lamps in stock.") == 12
+    assert " 0 compactions" not in told
+    assert "48 events stored" in told
+    assert "found in event 3, archived: True" in told
+
+
+def test_an_advisor_audits_every_round(run: Run) -> None:
+    first, second, answer = run("auditing").splitlines()
+    assert '"tools": ["refund"]' in first
+    assert '"messages": 1,' in first
+    assert '"messages": 3,' in second
+    assert answer == "It is refunded."
+
+
+@pytest.mark.parametrize("name", ["auditing", "orchestration", "tool_heavy", "terminal"])
+def test_ctrl_c_while_the_model_thinks_ends_an_example_quietly(environment: dict[str, str], name: str) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+        silent.settimeout(60)
+        model = {"OPENAI_BASE_URL": f"http://127.0.0.1:{silent.getsockname()[1]}/v1"}
+        with running(name, environment | model) as program:
+            assert program.stdin is not None
+            program.stdin.write("hello\n")
+            program.stdin.flush()
+            asked, _ = silent.accept()
+            with asked:
+                assert interrupted(program) == (130, "")
+
+
+def test_ctrl_c_at_the_prompt_of_the_terminal_ends_it_quietly(environment: dict[str, str]) -> None:
+    with running("terminal", environment) as program:
+        assert program.stdout is not None
+        assert program.stdout.read(2) == "> "
+        assert interrupted(program) == (130, "")

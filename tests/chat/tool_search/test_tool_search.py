@@ -1,0 +1,351 @@
+"""The loop of tools that searches: what is indexed, what the model is shown, what it finds."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+import threadkeep
+from threadkeep.chat import (
+    AlwaysEvict,
+    ChatClientRequest,
+    ChatOptions,
+    EvictLeastRecentlyUsed,
+    InvalidTool,
+    MissingSession,
+    Role,
+    Tool,
+    ToolCall,
+    ToolDefinition,
+    assistant,
+    context_keys,
+    system,
+    tool,
+    user,
+)
+from threadkeep.chat.tool_search.tool_search_results import GUIDANCE, found_output, session_key
+from threadkeep.chat.tools.executions import result_of
+
+from ..kits import Kit, Way, text_of
+from ..searching import NAMES, SEARCH, Searching, request, searches, shown, tools
+from ..serving import Talk
+from ..tool_loop import Runs, asks, memory
+
+
+@pytest.mark.row("L-70")
+async def test_tools_are_indexed_once_per_session(kit: Kit, way: Way) -> None:
+    loop = Searching(kit, way, searches("weather"), asks("weather"), "done", "again", "other")
+    await loop.ask(request())
+    await loop.ask(request(given=reversed(tools())))
+    assert loop.noted("put") == [("put", tuple(NAMES))], "whatever the order, and however many rounds"
+    await loop.ask(request(session="s2"))
+    assert len(loop.noted("put")) == 2
+    assert len(loop.advisor.sessions) == 2
+
+
+@pytest.mark.row("L-70")
+async def test_tools_that_have_changed_are_indexed_again(kit: Kit, way: Way) -> None:
+    loop = Searching(kit, way, "a", "b", "c", searches("boats"), asks("boats"), "d")
+    await loop.ask(request())
+    await loop.ask(request(given=tools("weather", "boats")))
+    described = (Tool(ToolDefinition("weather", "Said otherwise."), lambda arguments, context: ""), *tools("boats"))
+    await loop.ask(request(given=described))
+    assert [names for _, names in loop.noted("put")] == [tuple(NAMES), ("weather", "boats"), ("weather", "boats")]
+    assert await loop.ask(request(given=described)) == "d"
+    assert loop.shown[-1] == [SEARCH, "boats"]
+
+
+async def test_agents_with_tools_of_their_own_share_a_session(kit: Kit, way: Way) -> None:
+    loop = Searching(kit, way, *["ok"] * 30)
+    for _ in range(3):
+        await loop.ask(request())
+        await loop.ask(request(given=tools("boats")))
+    assert len(loop.noted("put")) == 2
+    for at in range(6):
+        await loop.ask(request(given=tools(f"tool{at}")))
+    assert len(loop.noted("put")) - len(loop.noted("drop")) == 4, "a session's sets are bounded"
+    assert len(loop.advisor.sessions) == 1
+
+
+@pytest.mark.row("L-70")
+async def test_the_session_that_was_not_used_for_longest_leaves_the_index(kit: Kit, way: Way) -> None:
+    loop = Searching(kit, way, *["ok"] * 5, eviction=EvictLeastRecentlyUsed(2))
+    for session in ("s1", "s2", "s1", "s3"):
+        await loop.ask(request(session=session))
+    assert (len(loop.noted("put")), len(loop.noted("drop"))) == (3, 1)
+    await loop.ask(request(session="s2"))
+    assert len(loop.noted("put")) == 4, "s2 had gone"
+
+
+@pytest.mark.row("L-70")
+async def test_a_session_can_be_dropped_by_hand(kit: Kit, way: Way) -> None:
+    loop = Searching(kit, way, "a", "b", "c", "d")
+    await loop.ask(request())
+    await kit.of(loop.advisor.evict, "unknown")
+    assert len(loop.advisor.sessions) == 1
+    await kit.of(loop.advisor.evict, "s1")
+    assert (loop.advisor.sessions, len(loop.noted("drop"))) == ((), 1)
+    await loop.ask(request())
+    assert len(loop.noted("put")) == 2
+    ref = threadkeep.SessionRef(app="shop", user_id="alice", session_id="s9")
+    await loop.ask(request(session=ref))
+    await loop.ask(request(session="s9").with_context({context_keys.USER: "bob"}))
+    await kit.of(loop.advisor.evict, threadkeep.Session(ref=ref))
+    await kit.of(loop.advisor.evict, "s9", "bob")
+    assert len(loop.advisor.sessions) == 1
+
+
+async def test_what_is_dropped_at_the_end_of_a_turn_is_there_for_the_next(kit: Kit, way: Way) -> None:
+    loop = Searching(kit, way, searches("weather"), "a", RuntimeError("no answer"), "b", eviction=AlwaysEvict())
+    await loop.ask(request())
+    assert loop.advisor.sessions == ()
+    with pytest.raises(RuntimeError):
+        await loop.ask(request())
+    assert loop.advisor.sessions == (), "however the turn ends"
+    await loop.ask(request())
+    assert len(loop.noted("put")) == 3
+
+
+async def test_tools_that_come_back_while_they_are_dropped_stay(kit: Kit, way: Way) -> None:
+    """Another turn of the session may begin while the end of one takes its time."""
+    loop = Searching(kit, way, "a", searches("weather"), "b")
+    await loop.ask(request())
+    definitions = [each.definition for each in tools()]
+    again = [lambda: loop.advisor._catalog.hold(session_key("s1"), definitions)]
+
+    loop.index.before_drop = lambda: again.pop()() if again else None
+    await kit.of(loop.advisor.evict, "s1")
+    assert not again
+    await loop.ask(request())
+    assert loop.shown[-1] == [SEARCH, "weather"]
+    assert len(loop.noted("put")) == 2
+
+
+async def test_requests_that_begin_at_once_share_one_set(kit: Kit, way: Way) -> None:
+    loop = Searching(kit, way, *["ok"] * 20)
+    await asyncio.gather(*(loop.ask(request(session=f"s{at % 2}")) for at in range(20)))
+    assert len(loop.noted("put")) - len(loop.noted("drop")) == 2
+    assert len(loop.advisor.sessions) == 2
+
+
+@pytest.mark.row("L-71")
+async def test_the_system_message_tells_of_the_search_once(kit: Kit, way: Way) -> None:
+    loop = Searching(kit, way, searches("weather"), asks("weather"), "done", "alone")
+    await loop.ask(request(system("Be brief."), user("hi")))
+    guidance = GUIDANCE.replace("{name}", SEARCH)
+    for prompt in loop.model.prompts:
+        assert [each.text for each in prompt.messages if each.role is Role.SYSTEM] == [f"Be brief.\n\n{guidance}"]
+    await loop.ask(request())
+    assert [each.text for each in loop.model.prompts[-1].messages] == [guidance, "hi"]
+    own = Searching(kit, way, "ok", guidance="Use {name}.", search_tool_name="find")
+    await own.ask(request())
+    assert own.model.prompts[0].messages[0].text == "Use find."
+    assert own.shown == [["find"]]
+
+
+@pytest.mark.row("L-71")
+async def test_only_the_search_tool_is_shown_and_then_what_it_has_found(kit: Kit, way: Way) -> None:
+    runs = Runs()
+    loop = Searching(kit, way, searches("weather"), asks("weather"), "sunny")
+    assert await loop.ask(request(given=tools(runs=runs))) == "sunny"
+    assert loop.shown == [[SEARCH], [SEARCH, "weather"], [SEARCH, "weather"]]
+    assert runs.made == ["weather"]
+    [_, definition] = [each.definition for each in loop.model.prompts[1].options.tools]
+    assert definition.name == "weather"
+    search = loop.model.prompts[0].options.tools[0].definition
+    assert search.input_schema["required"] == ["query"]
+    [said] = loop.model.prompts[1].messages[-1].tool_results
+    assert json.loads(said.text) == {"tools": [{"name": "weather", "description": "The weather."}]}
+
+
+@pytest.mark.row("L-71")
+async def test_what_was_found_in_an_earlier_turn_is_read_from_the_history(kit: Kit, way: Way) -> None:
+    found = tool(result_of(ToolCall("s0", SEARCH), found_output([ToolDefinition("flights"), ToolDefinition("gone")])))
+    spoof = tool(result_of(ToolCall("x0", "flights"), found_output([ToolDefinition("hotels")])))
+    broken = tool(
+        result_of(ToolCall("s1", SEARCH), "no JSON"), result_of(ToolCall("s2", SEARCH), '{"tools": [3, {"name": 4}]}')
+    )
+    loop = Searching(kit, way, "ok")
+    await loop.ask(request(user("a"), searches("x"), found, spoof, broken, assistant("b"), user("c")))
+    assert loop.shown == [[SEARCH, "flights"]], "tools that are there, that a search has found"
+
+
+@pytest.mark.row("L-71")
+async def test_a_session_is_required(kit: Kit, way: Way) -> None:
+    loop = Searching(kit, way, "ok")
+    with pytest.raises(MissingSession, match="needs a session"):
+        await loop.ask(request(session=None))
+    assert loop.model.prompts == []
+
+
+@pytest.mark.row("L-71")
+async def test_the_tools_that_run_are_the_requests_own(kit: Kit, way: Way) -> None:
+    """The index keeps names: what a session's first request could do is not kept for its next."""
+    first, second = Runs(), Runs()
+    loop = Searching(kit, way, "ok", searches("weather"), asks("weather"), "done")
+    await loop.ask(request(given=tools(runs=first)))
+    await loop.ask(request(given=tools(runs=second)))
+    assert (first.made, second.made, len(loop.noted("put"))) == ([], ["weather"], 1)
+
+
+@pytest.mark.row("L-72")
+async def test_what_was_found_accumulates(kit: Kit, way: Way) -> None:
+    loop = Searching(kit, way, searches("weather"), searches("currency"), asks("weather"), "done")
+    await loop.ask(request())
+    assert loop.shown[2:] == [[SEARCH, "weather", "currency"]] * 2
+
+
+@pytest.mark.row("L-72")
+async def test_without_accumulation_the_last_searches_count(kit: Kit, way: Way) -> None:
+    loop = Searching(kit, way, searches("weather"), searches("currency"), asks("currency"), "done", accumulate=False)
+    await loop.ask(request())
+    assert loop.shown == [[SEARCH], [SEARCH, "weather"], [SEARCH, "currency"], [SEARCH, "currency"]]
+
+
+@pytest.mark.row("L-72")
+@pytest.mark.parametrize(("accumulate", "names"), [(True, ["flights", "trains"]), (False, ["trains"])])
+async def test_searches_of_earlier_turns_count_alike(kit: Kit, way: Way, accumulate: bool, names: list[str]) -> None:
+    said = [tool(result_of(ToolCall("s0", SEARCH), found_output([ToolDefinition(name)]))) for name in ("flights", "trains")]
+    other = tool(result_of(ToolCall("x0", "trains"), "late"))
+    loop = Searching(kit, way, "ok", accumulate=accumulate)
+    [call] = (each.message for each in asks("trains").generations)
+    await loop.ask(request(user("a"), searches("x"), said[0], searches("y"), said[1], call, other, user("c")))
+    assert loop.shown == [[SEARCH, *names]]
+
+
+@pytest.mark.row("L-72")
+@pytest.mark.parametrize("accumulate", [True, False])
+async def test_searches_that_are_made_at_once_all_count(kit: Kit, way: Way, accumulate: bool) -> None:
+    loop = Searching(kit, way, searches("weather", "currency", "trains"), "done", accumulate=accumulate)
+    await loop.ask(request())
+    assert loop.shown[1] == [SEARCH, "weather", "currency", "trains"]
+
+
+@pytest.mark.row("L-72")
+async def test_the_end_of_a_turn_does_not_clear_the_index(kit: Kit, way: Way) -> None:
+    loop = Searching(kit, way, "a", "b")
+    await loop.ask(request())
+    assert len(loop.advisor.sessions) == 1
+    assert loop.noted("drop") == []
+
+
+@pytest.mark.row("L-72")
+async def test_how_many_the_model_wants_goes_before_the_default(kit: Kit, way: Way) -> None:
+    many = [f"mail_{at}" for at in range(60)]
+    loop = Searching(kit, way, searches("mail", most=3), searches("mail"), searches("mail", most=1000), "ok", max_results=2)
+    await loop.ask(request(given=tools(*many)))
+    assert [limit for _, _, limit in loop.noted("find")] == [3, 2, 50]
+    assert [len(names) for names in loop.shown] == [1, 4, 4, 51]
+
+
+async def test_a_search_that_finds_nothing_and_one_that_is_wrong_say_so(kit: Kit, way: Way) -> None:
+    wrong = assistant(tool_calls=[ToolCall("s1", SEARCH, '{"query": "", "max_results": 0}')])
+    loop = Searching(kit, way, searches("zebra"), wrong, "ok")
+    await loop.ask(request())
+    [nothing] = loop.model.prompts[1].messages[-1].tool_results
+    assert json.loads(nothing.text)["tools"] == []
+    assert "other words" in nothing.text
+    [refused] = loop.model.prompts[2].messages[-1].tool_results
+    assert refused.is_error
+    assert {"query", "max_results"} <= {line.split(":")[0].removeprefix("- ") for line in refused.text.splitlines()}
+    assert loop.shown == [[SEARCH]] * 3
+
+
+async def test_tools_may_be_shown_always_and_one_that_must_be_called_is(kit: Kit, way: Way) -> None:
+    loop = Searching(kit, way, searches("weather"), "ok", shown=["trains", "unknown"])
+    await loop.ask(request(tool_choice="hotels"))
+    assert loop.shown == [[SEARCH, "hotels", "trains"], [SEARCH, "hotels", "trains", "weather"]]
+
+
+async def test_a_tool_runs_though_it_is_not_shown(kit: Kit, way: Way) -> None:
+    runs = Runs()
+    loop = Searching(kit, way, asks("weather"), "ok")
+    assert await loop.ask(request(given=tools(runs=runs))) == "ok"
+    assert runs.made == ["weather"], "the model may know it from a conversation that it no longer sees whole"
+
+
+async def test_without_tools_nothing_is_searched(kit: Kit, way: Way) -> None:
+    loop = Searching(kit, way, "a", "b")
+    await loop.ask(request(given=(), session=None))
+    await loop.ask(ChatClientRequest((user("hi"),), ChatOptions()))
+    assert loop.index.noted == []
+    assert [[each.text for each in prompt.messages] for prompt in loop.model.prompts] == [["hi"], ["hi"]]
+
+
+async def test_the_usual_rules_of_the_loop_hold(kit: Kit, way: Way) -> None:
+    runs = Runs()
+    held = (runs.tool("weather", return_direct=True), *tools("currency"))
+    loop = Searching(kit, way, searches("weather"), asks("weather"))
+    assert await loop.ask(request(given=held)) == "weather says so"
+    capped = Searching(kit, way, searches("weather"), searches("weather"), max_iterations=2)
+    assert "after 2 answers" in await capped.ask(request())
+
+
+async def test_a_nested_memory_without_internal_history_does_not_forget_what_was_found(kit: Kit, way: Way) -> None:
+    """The first system message and the last message are all that a round is given; an earlier search is in neither."""
+    loop = Searching(
+        kit, way, searches("weather"), asks("weather"), asks("weather"), "ok", inner=[memory(kit)], internal_history=False
+    )
+    assert await loop.ask(request()) == "ok"
+    assert [each.role for each in loop.model.prompts[3].messages] == [Role.SYSTEM, Role.TOOL]
+    assert loop.shown[1:] == [[SEARCH, "weather"]] * 3
+
+
+async def test_a_session_memory_brings_back_what_earlier_turns_have_found(talk: Talk) -> None:
+    """The client switches the loop's own history off: the memory further in has it."""
+    runs = Runs()
+    model = talk.kit.ScriptedModel([searches("weather"), asks("weather"), "sunny", asks("weather"), "still sunny"])
+
+    async def ask(text: str) -> str:
+        """In a client of its own, as another process would have it."""
+        advisors = [talk.memory(), talk.kit.ToolSearchAdvisor()]
+        chat = talk.kit.ChatClient(model, system="Be brief.", advisors=advisors, tools=tools(runs=runs))
+        return text_of(await talk.way.ask(chat.prompt(text).session(talk.session)))
+
+    assert await ask("The weather?") == "sunny"
+    assert await ask("And now?") == "still sunny"
+    assert [shown(prompt) for prompt in model.prompts] == [[SEARCH], *[[SEARCH, "weather"]] * 4]
+    assert runs.made == ["weather", "weather"]
+    assert sum(GUIDANCE[:20] in event for event in await talk.log()) == 0, "guidance is of the request, not of the session"
+
+
+async def test_a_copy_shares_the_index_until_it_is_given_another(kit: Kit, way: Way) -> None:
+    loop = Searching(kit, way, "a", "b")
+    await loop.ask(request())
+    copied = loop.advisor.changed(internal_history=False, max_results=1)
+    assert type(copied) is type(loop.advisor)
+    assert copied.sessions == loop.advisor.sessions
+    await way.ask(kit.AdvisorChain([copied], loop.model), request())
+    assert len(loop.noted("put")) == 1
+    assert loop.advisor.changed(index=kit.KeywordToolIndex()).sessions == ()
+    assert loop.advisor.changed(eviction=AlwaysEvict()).sessions == ()
+
+
+@pytest.mark.parametrize(
+    ("settings", "error", "said"),
+    [
+        ({"max_results": 0}, ValueError, "max_results: 1 to 50, not 0"),
+        ({"max_results": 51}, ValueError, "max_results: 1 to 50, not 51"),
+        ({"index": "words"}, TypeError, "index: put, find and drop"),
+        ({"eviction": 1000}, TypeError, "eviction: used, finished and dropped"),
+        ({"shown": "weather"}, TypeError, "shown: a collection of names"),
+        ({"search_tool_name": "a b"}, InvalidTool, "cannot be a tool's name"),
+        ({"max_iterations": 0}, ValueError, "max_iterations"),
+    ],
+)
+def test_settings_that_cannot_be_are_refused_by_name(kit: Kit, settings: Any, error: type[Exception], said: str) -> None:
+    made: Callable[..., Any] = kit.ToolSearchAdvisor
+    with pytest.raises(error, match=said):
+        made(**settings)
+    with pytest.raises(error, match=said):
+        made().changed(**settings)
+
+
+async def test_a_tool_of_the_search_tools_name_is_refused(kit: Kit, way: Way) -> None:
+    loop = Searching(kit, way, "never")
+    with pytest.raises(InvalidTool, match="two tools have the name 'search_tools'; give another search_tool_name"):
+        await loop.ask(request(given=tools(SEARCH)))

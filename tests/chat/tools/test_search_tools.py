@@ -1,0 +1,218 @@
+"""conversation_search and cross_session_search as the published model has them, against real servers."""
+
+from __future__ import annotations
+
+import json
+import logging
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import pytest
+
+import threadkeep
+from threadkeep.chat import Tool, ToolCall, ToolContext, ToolOutput, assistant
+
+from ..kits import Kit, Way, text_of
+from ..serving import Talk, asked
+
+NOTHING = "No results found."
+NOON = datetime(2026, 3, 1, 12, tzinfo=UTC)
+
+
+@pytest.fixture
+def way(request: pytest.FixtureRequest, kit: Kit) -> Way:
+    """A tool is run in one way, however the model was asked."""
+    return Way(kit, streams=getattr(request, "param", "call") == "stream")
+
+
+@pytest.fixture
+def word(talk: Talk) -> str:
+    """A word that no other test says: all share the user."""
+    return "w" + talk.session.removeprefix("s-")
+
+
+async def raw(talk: Talk, tool: Tool, arguments: dict[str, Any], **values: Any) -> str:
+    answer = await talk.kit.of(tool.run, json.dumps({"innerThought": "hm", **arguments}), ToolContext(values))
+    assert not isinstance(answer, ToolOutput), answer
+    return str(answer)
+
+
+async def here(talk: Talk, query: str, *, size: int = 10, **arguments: Any) -> Any:
+    tool = talk.kit.SearchTools(talk.sdk, page_size=size).conversation_search()
+    return _read(await raw(talk, tool, {"query": query, **arguments}, session=talk.session))
+
+
+async def everywhere(talk: Talk, query: str, *, user_id: str | None = None, **arguments: Any) -> Any:
+    tool = talk.kit.SearchTools(talk.sdk).cross_session_search(user_id)
+    return _read(await raw(talk, tool, {"query": query, **arguments}))
+
+
+def _read(answer: str) -> Any:
+    return answer if answer == NOTHING else json.loads(answer)
+
+
+def texts(rows: list[dict[str, str]]) -> list[str]:
+    return [row["text"] for row in rows]
+
+
+@pytest.mark.row("X-01")
+async def test_an_empty_history_has_no_results(talk: Talk) -> None:
+    assert await here(talk, "tea") == NOTHING
+    await talk.append(threadkeep.user("coffee"))
+    assert await here(talk, "tea") == NOTHING
+
+
+@pytest.mark.row("X-02", "X-03", "X-06")
+async def test_what_holds_the_text_in_any_case_comes_as_rows(talk: Talk) -> None:
+    said = [
+        threadkeep.user("ÄPFEL are red", event_time=NOON),
+        threadkeep.assistant("So are cherries."),
+        threadkeep.user("äpfel!"),
+    ]
+    await talk.append(*said)
+    rows = await here(talk, "äPfel")
+    assert rows[0] == {"timestamp": "2026-03-01T12:00:00Z", "type": "user", "text": "ÄPFEL are red"}
+    assert texts(rows) == ["ÄPFEL are red", "äpfel!"]
+    assert [row["type"] for row in await here(talk, "cherries")] == ["assistant"]
+
+
+async def test_search_rows_without_the_writers_time_bear_the_time_of_recording(talk: Talk, word: str) -> None:
+    began = datetime.now(UTC) - timedelta(minutes=1)
+    await talk.append(threadkeep.user(f"{word} tea"))
+    for rows in (await here(talk, word), await everywhere(talk, word)):
+        assert began < datetime.fromisoformat(rows[0]["timestamp"]) < datetime.now(UTC) + timedelta(minutes=1)
+
+
+@pytest.mark.row("X-04", "X-05", "X-18")
+async def test_pages(talk: Talk) -> None:
+    await talk.append(*(threadkeep.user(f"tea {number}") for number in range(15)))
+    pages = [await here(talk, "tea", page=page) for page in (0, 1)]
+    assert [texts(page) for page in pages] == [[f"tea {n}" for n in range(10)], [f"tea {n}" for n in range(10, 15)]]
+    assert await here(talk, "tea", page=2) == await here(talk, "tea", page=2**31 - 1) == NOTHING
+    for page in (None, -1):
+        assert await here(talk, "tea", page=page) == pages[0]
+    assert texts(await here(talk, "tea", page=1, size=4)) == [f"tea {n}" for n in range(4, 8)]
+    with pytest.raises(ValueError, match="page_size"):
+        talk.kit.SearchTools(talk.sdk, page_size=0)
+
+
+@pytest.mark.row("X-07")
+async def test_summaries_are_searched_and_what_has_no_text_is_not(talk: Talk) -> None:
+    call = threadkeep.tool_call("c1", "tea", {"tea": "green"})
+    await talk.append(
+        threadkeep.user("hi"), threadkeep.assistant("a summary of tea", synthetic=True), threadkeep.assistant(call)
+    )
+    assert texts(await here(talk, "tea")) == ["a summary of tea"]
+
+
+@pytest.mark.row("X-08")
+async def test_without_a_session_the_default_one_is_searched_or_the_model_is_told(
+    talk: Talk, word: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    """The published documents have the literal session "default" and a strict mode; the row has the latter alone."""
+    await talk.kit.of(talk.sdk.append, "default", threadkeep.user(f"{word} by default"), create=True)
+    search = talk.kit.SearchTools(talk.sdk).conversation_search()
+    with caplog.at_level(logging.WARNING, "threadkeep.chat"):
+        assert texts(json.loads(await raw(talk, search, {"query": word}, session=" "))) == [f"{word} by default"]
+    assert "names no session" in caplog.text
+    strict = talk.kit.SearchTools(talk.sdk, strict=True).conversation_search()
+    with pytest.raises(ValueError, match="names no session"):
+        await raw(talk, strict, {"query": word})
+
+
+async def test_the_keys_of_the_published_model_name_the_session_too(talk: Talk) -> None:
+    await talk.append(threadkeep.user("tea"))
+    search = talk.kit.SearchTools(talk.sdk, strict=True).conversation_search()
+    for key in ("chat_memory_session_id", "chat_memory_conversation_id"):
+        assert texts(json.loads(await raw(talk, search, {"query": "tea"}, **{key: talk.session}))) == ["tea"]
+
+
+@pytest.mark.row("X-10", "X-11", "X-12")
+async def test_all_sessions_of_the_user_and_nobody_elses(talk: Talk, word: str) -> None:
+    assert await everywhere(talk, word) == NOTHING
+    bobs = threadkeep.SessionRef(app="shop", user_id="bob", session_id=talk.session)
+    await talk.append(threadkeep.user(f"{word} one"), threadkeep.user("else"))
+    for session, text in ((f"{talk.session}-2", "two"), (bobs, "bob")):
+        await talk.kit.of(talk.sdk.append, session, threadkeep.user(f"{word} {text}"), create=True)
+    rows = await everywhere(talk, word)
+    assert [(row["sessionId"], row["text"]) for row in rows] == [
+        (talk.session, f"{word} one"),
+        (f"{talk.session}-2", f"{word} two"),
+    ]
+    assert set(rows[0]) == {"sessionId", "timestamp", "type", "text"}
+    assert texts(await everywhere(talk, word, user_id="bob")) == [f"{word} bob"]
+
+
+@pytest.mark.row("X-13")
+async def test_any_of_the_texts_or_all(talk: Talk, word: str) -> None:
+    await talk.append(*(threadkeep.user(f"{word} {text}") for text in ("tea", "cake", "tea and cake")))
+    a, b = f"{word} tea", f"{word} cake"
+    assert len(await everywhere(talk, f"{a}, {b}")) == len(await everywhere(talk, f"{a},{b}", matchMode="any")) == 3
+    assert texts(await everywhere(talk, f"{word}, cake, tea", matchMode="ALL")) == [f"{word} tea and cake"]
+
+
+@pytest.mark.row("X-14")
+async def test_since(talk: Talk, word: str) -> None:
+    times = [NOON - timedelta(days=1), NOON, NOON + timedelta(days=1)]
+    await talk.append(*(threadkeep.user(f"{word} {at:%d}", event_time=at) for at in times))
+    for since in ("2026-03-01T12:00:00Z", "2026-03-01T13:00:00+01:00", "2026-03-01T12:00:00", "2026-03-01"):
+        assert texts(await everywhere(talk, word, since=since)) == [f"{word} 01", f"{word} 02"]
+    with pytest.raises(ValueError, match=r"ISO 8601.*'yesterday'"):
+        await everywhere(talk, word, since="yesterday")
+
+
+@pytest.mark.row("X-15", "X-16", "X-21")
+async def test_what_the_model_gets_wrong(talk: Talk, word: str) -> None:
+    await talk.append(threadkeep.user(f"{word} t19"))
+    for query in (",", " , ,"):
+        with pytest.raises(ValueError, match="with commas between"):
+            await everywhere(talk, query)
+    twenty = ", ".join(f"{word} t{number}" for number in range(20))
+    assert len(await everywhere(talk, twenty)) == 1
+    with pytest.raises(ValueError, match="at most 20 texts, not 21"):
+        await everywhere(talk, f"{twenty}, more")
+    with pytest.raises(ValueError, match="matchMode"):
+        await everywhere(talk, word, matchMode="some")
+    for blank in (everywhere(talk, "  "), here(talk, "")):
+        with pytest.raises(ValueError, match="query must not be blank"):
+            await blank
+
+
+@pytest.mark.row("X-17")
+async def test_hits_are_in_the_order_of_instants_not_of_their_texts(talk: Talk, word: str) -> None:
+    milli = timedelta(milliseconds=1)
+    for number, at in enumerate((NOON + milli, NOON - milli, NOON)):
+        event = threadkeep.user(f"{word} {number}", event_time=at)
+        await talk.kit.of(talk.sdk.append, f"{talk.session}-{number}", event, create=True)
+    assert [row["timestamp"] for row in await everywhere(talk, word)] == [
+        "2026-03-01T11:59:59.999Z",
+        "2026-03-01T12:00:00Z",
+        "2026-03-01T12:00:00.001Z",
+    ]
+
+
+@pytest.mark.row("X-19")
+async def test_pages_over_sessions(talk: Talk, word: str) -> None:
+    for number in range(12):
+        event = threadkeep.user(f"{word} {number}", event_time=NOON + timedelta(seconds=number))
+        await talk.kit.of(talk.sdk.append, f"{talk.session}-{number % 2}", event, create=True)
+    assert texts(await everywhere(talk, word, page=1)) == [f"{word} 10", f"{word} 11"]
+
+
+@pytest.mark.row("X-20")
+async def test_a_search_over_sessions_needs_a_user(talk: Talk) -> None:
+    for user_id in ("", "  "):
+        with pytest.raises(ValueError, match="user_id"):
+            talk.kit.SearchTools(talk.sdk).cross_session_search(user_id)
+
+
+@pytest.mark.parametrize("way", ["call", "stream"], indirect=True)
+async def test_a_model_searches_its_conversation(talk: Talk) -> None:
+    await talk.append(threadkeep.user("green tea"), threadkeep.assistant("Noted."))
+    arguments = '{"innerThought": "they said it", "query": "TEA"}'
+    replies = [assistant(tool_calls=[ToolCall("c1", "conversation_search", arguments)]), "green"]
+    model = talk.kit.ScriptedModel(replies)
+    client = talk.kit.ChatClient(model, advisors=[talk.memory()], tools=[talk.kit.SearchTools(talk.sdk).conversation_search()])
+    answers = await talk.way.ask(client.prompt("What do I drink?").session(talk.session))
+    assert text_of(answers) == "green"
+    assert '"text": "green tea"' in asked(model)[-1]

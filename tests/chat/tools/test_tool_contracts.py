@@ -1,0 +1,193 @@
+"""The loop of tools with the adapters of real models, over HTTP: what each vendor's language makes of calls and results."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import AsyncIterator, Callable, Sequence
+from contextlib import aclosing, closing
+from dataclasses import dataclass
+from typing import Any
+
+import pytest
+
+from threadkeep.chat import ModelFailed, Tool, ToolCallLimits, function_tool
+from threadkeep.chat.types.responses import RETURN_DIRECT, TOOL_CALL_LIMIT_EXCEEDED
+
+from ...support.models.model_endpoint import Behaviour
+from ..fakes import loopback as openai
+from ..fakes import loopback_anthropic as anthropic
+from ..fakes import loopback_gemini as gemini
+from ..fakes.loopback import Loopback, events, loopback, refuses, replies
+from ..fakes.vendors import ANTHROPIC, GEMINI, OPENAI, Vendor
+from ..kits import Kit, Way, response_of, text_of
+
+Call = tuple[str, str, dict[str, Any]]
+ROUND: list[Call] = [("a", "weather", {"city": "Oslo"}), ("b", "weather", {"city": "Bergen"}), ("c", "clock", {})]
+
+
+@dataclass(frozen=True)
+class Speaker:
+    """What an endpoint answers in a vendor's language, whole or in chunks."""
+
+    vendor: Vendor
+    calls: Callable[[Sequence[Call]], tuple[Any, list[Any]]]
+
+    def asks(self, way: Way, calls: Sequence[Call]) -> Behaviour:
+        whole, pieces = self.calls(calls)
+        return events(pieces, done=self.vendor.done, cut=7) if way.streams else replies(whole)
+
+    def says(self, way: Way, text: str) -> Behaviour:
+        return events(self.vendor.events(text), done=self.vendor.done) if way.streams else replies(self.vendor.whole(text))
+
+
+def _openai(calls: Sequence[Call]) -> tuple[Any, list[Any]]:
+    made = [openai.call(call_id, name, json.dumps(arguments)) for call_id, name, arguments in calls]
+    ending = [openai.chunk({}, reason="tool_calls"), openai.chunk(usage=openai.USAGE)]
+    return openai.completion(calls=made), [*openai.calls_in_deltas(made), *ending]
+
+
+def _anthropic(calls: Sequence[Call]) -> tuple[Any, list[Any]]:
+    whole = anthropic.message(*(anthropic.tool_use(*each) for each in calls), reason="tool_use")
+    return whole, anthropic.streamed(whole)
+
+
+def _gemini(calls: Sequence[Call]) -> tuple[Any, list[Any]]:
+    parts = [gemini.function_call(name, arguments, call_id=call_id) for call_id, name, arguments in calls]
+    return gemini.content(*parts), gemini.streamed(*parts)
+
+
+SPEAKERS = (Speaker(OPENAI, _openai), Speaker(ANTHROPIC, _anthropic), Speaker(GEMINI, _gemini))
+
+
+@pytest.fixture(params=SPEAKERS, ids=lambda each: each.vendor.name)
+def speaker(request: pytest.FixtureRequest) -> Any:
+    return request.param
+
+
+@pytest.fixture
+async def endpoint(speaker: Speaker) -> AsyncIterator[Loopback]:
+    async with loopback(speaker.vendor.name) as served:
+        yield served
+
+
+@pytest.fixture
+async def model(kit: Kit, speaker: Speaker, endpoint: Loopback) -> AsyncIterator[Any]:
+    opened = speaker.vendor.model(kit, endpoint, max_retries=0)
+    yield opened
+    await kit.of(opened.close)
+
+
+class Town:
+    """Two tools, and what they were called with."""
+
+    def __init__(self) -> None:
+        self.seen: list[str] = []
+
+    def tools(self, **settings: Any) -> tuple[Tool, Tool]:
+        def weather(city: str) -> str:
+            """Tells the weather."""
+            self.seen.append(city)
+            return f"rain in {city}"
+
+        def clock() -> str:
+            """Tells the time."""
+            self.seen.append("clock")
+            return "ten past nine"
+
+        return function_tool(weather, **settings), function_tool(clock, **settings)
+
+
+@pytest.mark.row("L-80")
+@pytest.mark.parametrize("concurrent", [False, True])
+async def test_calls_are_run_and_their_results_go_back(
+    kit: Kit, way: Way, speaker: Speaker, endpoint: Loopback, model: Any, concurrent: bool
+) -> None:
+    town = Town()
+    endpoint.does(speaker.asks(way, ROUND), speaker.says(way, "Take an umbrella."))
+    client = kit.ChatClient(model, tools=town.tools(), advisors=[kit.ToolCallingAdvisor(concurrent=concurrent)])
+    answers = await way.ask(client.prompt("How is it?"))
+    assert text_of(answers) == "Take an umbrella."
+    assert not any(answer.tool_calls for answer in answers)
+    assert sorted(town.seen) == ["Bergen", "Oslo", "clock"]
+    told = json.dumps(endpoint.body)
+    assert told.index("rain in Oslo") < told.index("rain in Bergen") < told.index("ten past nine")
+    assert len(endpoint.requests) == 2
+
+
+@pytest.mark.row("L-80")
+async def test_the_usage_of_both_requests_is_summed(
+    kit: Kit, way: Way, speaker: Speaker, endpoint: Loopback, model: Any
+) -> None:
+    town = Town()
+    endpoint.does(speaker.asks(way, ROUND[2:]), speaker.asks(way, ROUND[2:]))
+    once = await way.ask(kit.ChatClient(model, tools=town.tools(return_direct=True)).prompt("What time is it?"))
+    endpoint.does(speaker.asks(way, ROUND[2:]), speaker.asks(way, ROUND[:1]))
+    mixed = (town.tools(return_direct=True)[0], town.tools()[1])
+    twice = await way.ask(kit.ChatClient(model, tools=mixed).prompt("And how is it?"))
+    assert once[-1].usage.total_tokens > 0
+    assert twice[-1].usage == once[-1].usage + once[-1].usage
+
+
+@pytest.mark.row("L-80")
+async def test_results_may_be_the_answer(kit: Kit, way: Way, speaker: Speaker, endpoint: Loopback, model: Any) -> None:
+    endpoint.does(speaker.asks(way, ROUND))
+    answers = await way.ask(kit.ChatClient(model, tools=Town().tools(return_direct=True)).prompt("How is it?"))
+    end = response_of(answers)
+    assert [each.message.text for each in end.generations] == ["rain in Oslo", "rain in Bergen", "ten past nine"]
+    assert {each.finish_reason for each in end.generations} == {RETURN_DIRECT}
+    assert len(endpoint.requests) == 1
+
+
+@pytest.mark.row("L-80")
+async def test_a_limit_ends_the_turn(kit: Kit, way: Way, speaker: Speaker, endpoint: Loopback, model: Any) -> None:
+    town = Town()
+    endpoint.does(speaker.asks(way, ROUND[:1]))
+    manager = kit.ToolCallingManager(limits=ToolCallLimits(per_tool=2))
+    answers = await way.ask(kit.ChatClient(model, tools=town.tools(), tool_manager=manager).prompt("How is it?"))
+    assert response_of(answers).finish_reason == TOOL_CALL_LIMIT_EXCEEDED
+    assert (town.seen, len(endpoint.requests)) == (["Oslo", "Oslo"], 3)
+
+
+async def test_arguments_that_do_not_fit_are_told_to_the_model(
+    kit: Kit, way: Way, speaker: Speaker, endpoint: Loopback, model: Any
+) -> None:
+    town = Town()
+    endpoint.does(speaker.asks(way, [("a", "weather", {"town": "Oslo"})]), speaker.says(way, "Sorry."))
+    assert text_of(await way.ask(kit.ChatClient(model, tools=town.tools()).prompt("How is it?"))) == "Sorry."
+    assert town.seen == []
+    assert "city" in json.dumps(endpoint.body)
+
+
+async def test_an_endpoint_that_fails_between_the_rounds_ends_the_turn(
+    kit: Kit, way: Way, speaker: Speaker, endpoint: Loopback, model: Any
+) -> None:
+    town = Town()
+    endpoint.does(speaker.asks(way, ROUND[2:]), refuses(503, "overloaded, sorry"))
+    with pytest.raises(ModelFailed) as failed:
+        await way.ask(kit.ChatClient(model, tools=town.tools()).prompt("How is it?"))
+    assert (failed.value.status, failed.value.retry, town.seen) == (503, True, ["clock"])
+
+
+async def test_who_leaves_a_stream_ends_the_request_and_no_tool_is_run(
+    kit: Kit, speaker: Speaker, endpoint: Loopback, model: Any
+) -> None:
+    town = Town()
+    endpoint.does(events(speaker.vendor.events("Let me see")[:-1], done=False, then="hang"))
+    stream = kit.ChatClient(model, tools=town.tools()).prompt("How is it?").stream()
+
+    def read() -> str:
+        with closing(stream) as chunks:
+            return next(chunk.text for chunk in chunks if chunk.text)
+
+    first = ""
+    if kit.is_async:
+        async with aclosing(stream) as chunks:
+            async for chunk in chunks:
+                first = chunk.text
+                if first:
+                    break
+    else:
+        first = await kit.of(read)
+    assert "Let me see".startswith(first)
+    await kit.of(endpoint.gone.wait)
+    assert (town.seen, len(endpoint.requests)) == ([], 1)

@@ -1,0 +1,230 @@
+"""Turns that end without asking the model again, what memories are told of them, and turns that are resumed."""
+
+from __future__ import annotations
+
+import pytest
+
+from threadkeep.chat import (
+    AnswerNotStored,
+    ChatClientResponse,
+    Message,
+    Role,
+    Text,
+    ToolCall,
+    ToolCallLimitExceeded,
+    ToolCallLimits,
+    ToolFailed,
+    ToolOutput,
+    ToolResult,
+    UnknownTool,
+    Usage,
+    tool,
+    user,
+)
+from threadkeep.chat.context_keys import RESUME
+from threadkeep.chat.tools.executions import PARTIAL_RESULTS, TOOL_ID, TOOL_NAME, closed
+from threadkeep.chat.types.responses import RETURN_DIRECT, TOOL_CALL_LIMIT_EXCEEDED, TOOL_ITERATIONS_EXCEEDED
+
+from ..kits import Kit, Way, response_of, text_of
+from ..tool_loop import Runs, asks, failing, loop, memory, request, says
+
+
+def told(messages: tuple[Message, ...]) -> list[tuple[str, str, bool]]:
+    """The results of the TOOL message that comes first: call, text, whether it is an error."""
+    assert messages[0].role is Role.TOOL
+    return [(result.call_id, result.text, result.is_error) for result in messages[0].tool_results]
+
+
+@pytest.mark.row("L-15")
+@pytest.mark.row("L-44")
+async def test_a_return_direct_result_is_the_answer(kit: Kit, way: Way) -> None:
+    runs = Runs()
+    kept = memory(kit)
+    model = kit.ScriptedModel([asks("clock")])
+    answers = await way.ask(loop(kit, model, kept), request(runs.tool("clock", "9:10", return_direct=True)))
+    end = response_of(answers)
+    assert (text_of(answers), end.finish_reason, runs.made, len(model.prompts)) == ("9:10", RETURN_DIRECT, ["clock"], 1)
+    assert dict(end.generations[0].metadata) == {TOOL_ID: "c1", TOOL_NAME: "clock"}
+    [(asked, messages)] = kept.recorded
+    assert told(messages) == [("c1", "9:10", False)]
+    assert [message.text for message in messages[1:]] == ["9:10"]
+    assert asked.messages == (user("what time is it?"),)
+
+
+@pytest.mark.row("L-15")
+async def test_each_return_direct_result_is_a_generation(kit: Kit, way: Way) -> None:
+    runs = Runs()
+    kept = memory(kit)
+    structured = runs.tool("weather", ToolOutput(structured_json='{"rain": true}'), return_direct=True)
+    clock = runs.tool("clock", ToolOutput((Text("9:"), Text("10"))), return_direct=True)
+    answers = await way.ask(loop(kit, kit.ScriptedModel([asks("weather", "clock")]), kept), request(structured, clock))
+    assert [each.message.text for each in response_of(answers).generations] == ['{"rain": true}', "9:10"]
+    assert [message.text for message in kept.recorded[0][1][1:]] == ['{"rain": true}', "9:10"]
+
+
+@pytest.mark.row("L-14")
+async def test_usage_is_summed_when_a_later_round_returns_direct(kit: Kit, way: Way) -> None:
+    runs = Runs()
+    model = kit.ScriptedModel([asks("weather", usage=Usage(10, 20, 30)), asks("clock", usage=Usage(1, 2, 3))])
+    tools = (runs.tool("weather"), runs.tool("clock", "9:10", return_direct=True))
+    answers = await way.ask(loop(kit, model), request(*tools))
+    assert (text_of(answers), answers[-1].usage) == ("9:10", Usage(11, 22, 33))
+
+
+@pytest.mark.row("L-21")
+@pytest.mark.row("L-46")
+@pytest.mark.parametrize("concurrent", [False, True])
+async def test_a_breached_limit_ends_the_turn_and_says_so(kit: Kit, way: Way, concurrent: bool) -> None:
+    runs = Runs()
+    kept = memory(kit)
+    manager = kit.ToolCallingManager(limits=ToolCallLimits(per_tool=1), concurrent=concurrent)
+    model = kit.ScriptedModel([asks("weather", "clock", "clock", "weather")])
+    chain = loop(kit, model, kept, manager=manager)
+    answers = await way.ask(chain, request(runs.tool("clock"), runs.tool("weather")))
+    end = response_of(answers)
+    breach = "the tool 'clock' cannot be called again in this turn: the limit is 1"
+    assert (text_of(answers), end.finish_reason) == (breach, TOOL_CALL_LIMIT_EXCEEDED)
+    assert (sorted(runs.made), len(model.prompts)) == (["clock", "weather"], 1)
+    partial = end.generations[0].metadata[PARTIAL_RESULTS]
+    assert [(result.call_id, result.text) for result in partial] == [("c1", "weather says so"), ("c2", "clock says so")]
+    [(_, messages)] = kept.recorded
+    not_run = f"not run: {breach}"
+    assert told(messages) == [
+        ("c1", "weather says so", False),
+        ("c2", "clock says so", False),
+        ("c3", not_run, True),
+        ("c4", not_run, True),
+    ]
+    assert [message.text for message in messages[1:]] == [breach]
+
+
+async def test_the_model_is_asked_so_often_and_not_more(kit: Kit, way: Way) -> None:
+    runs = Runs()
+    kept = memory(kit)
+    model = kit.ScriptedModel([asks("clock", usage=Usage(1, 1, 2))] * 3)
+    answers = await way.ask(loop(kit, model, kept, max_iterations=3), request(runs.tool("clock")))
+    end = response_of(answers)
+    assert (end.finish_reason, end.text) == (
+        TOOL_ITERATIONS_EXCEEDED,
+        "the turn was ended: after 3 answers the model still called tools",
+    )
+    assert (len(model.prompts), runs.made, end.usage) == (3, ["clock", "clock"], Usage(3, 3, 6))
+    [(_, messages)] = kept.recorded
+    assert told(messages) == [("c1", f"not run: {end.text}", True)]
+    assert [message.text for message in messages[1:]] == [end.text]
+
+
+async def test_the_last_round_that_is_allowed_may_answer(kit: Kit, way: Way) -> None:
+    kept = memory(kit)
+    chain = loop(kit, kit.ScriptedModel([asks("clock"), "done"]), kept, max_iterations=2)
+    assert text_of(await way.ask(chain, request(Runs().tool("clock")))) == "done"
+    assert kept.recorded == []
+
+
+async def test_the_number_of_rounds_may_be_without_bound(kit: Kit, way: Way) -> None:
+    runs = Runs()
+    chain = loop(kit, kit.ScriptedModel([asks("clock")] * 60 + ["done"]), max_iterations=None, manager=unlimited(kit))
+    assert text_of(await way.ask(chain, request(runs.tool("clock")))) == "done"
+    assert len(runs.made) == 60
+
+
+def unlimited(kit: Kit) -> object:
+    return kit.ToolCallingManager(limits=ToolCallLimits(per_tool=None, total=None))
+
+
+@pytest.mark.row("L-42")
+async def test_an_unknown_tool_is_raised_and_no_call_is_left_without_a_result(kit: Kit, way: Way) -> None:
+    runs = Runs()
+    kept = memory(kit)
+    with pytest.raises(UnknownTool, match="'clocks', which is no tool of this request; it has: clock"):
+        await way.ask(loop(kit, kit.ScriptedModel([asks("clock", "clocks")]), kept), request(runs.tool("clock")))
+    assert runs.made == []
+    [(_, messages)] = kept.recorded
+    assert [(call, is_error) for call, _, is_error in told(messages)] == [("c1", True), ("c2", True)]
+    assert len(messages) == 1
+
+
+async def test_a_tool_that_fails_is_raised_when_asked_for_and_what_was_done_is_kept(kit: Kit, way: Way) -> None:
+    runs = Runs()
+    kept = memory(kit)
+    chain = loop(
+        kit,
+        kit.ScriptedModel([asks("clock", "broken", "clock")]),
+        kept,
+        manager=kit.ToolCallingManager(errors_to_model=False),
+    )
+    with pytest.raises(ToolFailed, match="the tool 'broken' failed: no battery") as failed:
+        await way.ask(chain, request(runs.tool("clock"), runs.tool("broken", failing(OSError("no battery")))))
+    assert isinstance(failed.value.__cause__, OSError)
+    assert runs.made == ["clock", "broken"]
+    assert [(call, is_error) for call, _, is_error in told(kept.recorded[0][1])] == [("c1", False), ("c2", True), ("c3", True)]
+
+
+async def test_a_memory_that_cannot_be_told_does_not_hide_why_the_turn_ended(kit: Kit, way: Way) -> None:
+    kept = memory(kit, error=OSError("no server"))
+    with pytest.raises(UnknownTool) as unknown:
+        await way.ask(loop(kit, kit.ScriptedModel([asks("clock")]), kept), request())
+    assert unknown.value.__notes__ == ["and the memory could not be told: no server"]
+    with pytest.raises(AnswerNotStored, match="no server") as ended:  # it is not given out as if it were stored
+        await way.ask(loop(kit, kit.ScriptedModel([asks("clock")]), kept), request(Runs().tool("clock", return_direct=True)))
+    assert ended.value.response.text == "clock says so"
+
+
+async def test_a_memory_is_told_with_what_the_round_left_in_the_context(kit: Kit, way: Way) -> None:
+    kept = memory(kit)
+    marking = kit.advisor(order=1, before=lambda request: request.with_context({"mark": 1}))
+    chain = loop(kit, kit.ScriptedModel([asks("clock")]), kept, marking)
+    await way.ask(chain, request(Runs().tool("clock", return_direct=True)).with_context({"mine": 2}))
+    [(asked, _)] = kept.recorded
+    assert dict(asked.context) == {"mine": 2, "mark": 1}
+
+
+def test_every_call_gets_one_result_even_if_ids_come_twice() -> None:
+    calls = [ToolCall("a", "clock"), ToolCall("a", "clock"), ToolCall("a", "weather"), ToolCall("b", "clock")]
+    done = tool(ToolResult("a", "weather", (Text("rain"),)), ToolResult("a", "clock", (Text("9:10"),)))
+    assert told((closed(calls, done, "no time"),)) == [
+        ("a", "9:10", False),
+        ("a", "not run: no time", True),
+        ("a", "rain", False),
+        ("b", "not run: no time", True),
+    ]
+
+
+async def test_a_memory_further_out_is_not_told(kit: Kit, way: Way) -> None:
+    kept = memory(kit)
+    chain = kit.AdvisorChain([kept, kit.ToolCallingAdvisor(order=5)], kit.ScriptedModel([asks("clock")]))
+    await way.ask(chain, request(Runs().tool("clock", return_direct=True)))
+    assert kept.recorded == []
+
+
+async def test_a_resumed_turn_begins_with_what_was_left_open(kit: Kit, way: Way) -> None:
+    runs = Runs()
+    left = ChatClientResponse(asks("clock"), {"history": "kept"})
+    kept = memory(kit, pending=left)
+    model = kit.ScriptedModel([asks("weather"), "done"])
+    asked = request(runs.tool("clock"), runs.tool("weather")).with_messages().with_context({RESUME: True})
+    answers = await way.ask(loop(kit, model, kept, internal_history=False), asked)
+    assert (text_of(answers), runs.made, kept.asked) == ("done", ["clock", "weather"], 1)
+    assert not any(answer.tool_calls for answer in answers)
+    assert [[message.role for message in each.messages] for each in kept.requests] == [[Role.TOOL], [Role.TOOL]]
+    assert [(each.context["history"], each.context[RESUME]) for each in kept.requests] == [("kept", False)] * 2
+
+
+async def test_a_resumed_turn_with_nothing_open_asks_further_in(kit: Kit, way: Way) -> None:
+    kept = memory(kit)
+    chain = loop(kit, kit.ScriptedModel(["done"]), kept)
+    assert text_of(await way.ask(chain, request().with_context({RESUME: True}))) == "done"
+    assert (kept.asked, kept.requests[0].context[RESUME]) == (1, True)
+    await way.ask(loop(kit, kit.ScriptedModel(["done"]), kept), request())
+    assert kept.asked == 1
+
+
+async def test_the_exception_holds_what_was_run(kit: Kit) -> None:
+    manager = kit.ToolCallingManager(limits=ToolCallLimits(total=1))
+    asked = request(Runs().tool("clock"))
+    with pytest.raises(ToolCallLimitExceeded) as breach:
+        await kit.of(manager.execute, asked.prompt, asks("clock", "clock"))
+    assert breach.value.partial is not None
+    assert [result.call_id for result in breach.value.partial.tool_results] == ["c1"]
+    with pytest.raises(ValueError, match="calls no tool"):
+        await kit.of(manager.execute, asked.prompt, says("hello"))

@@ -1,0 +1,296 @@
+"""What runs the tools: what it is given, what comes of it, and the spans that it leaves."""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import replace
+from typing import Any
+
+import pytest
+from opentelemetry import trace
+from opentelemetry.sdk.trace import TracerProvider
+from opentelemetry.sdk.trace.export import SimpleSpanProcessor
+from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
+
+from threadkeep.chat import (
+    ChatOptions,
+    ChatResponse,
+    Generation,
+    Media,
+    Prompt,
+    Role,
+    Text,
+    ToolCall,
+    ToolFailed,
+    ToolOptions,
+    ToolOutput,
+    ToolResult,
+    UnknownTool,
+    assistant,
+    function_tool,
+    system,
+    user,
+)
+from threadkeep.chat.tools.executions import ToolExecution
+
+from ..kits import Kit
+from ..tool_loop import Runs, asks, failing, request, says
+
+
+def calls(*made: ToolCall) -> ChatResponse:
+    return ChatResponse((Generation(assistant(tool_calls=made)),))
+
+
+async def execute(kit: Kit, response: ChatResponse, *tools: Any, **settings: Any) -> ToolExecution:
+    found: ToolExecution = await kit.of(kit.ToolCallingManager(**settings).execute, request(*tools).prompt, response)
+    return found
+
+
+@pytest.mark.row("L-40")
+async def test_settings_that_cannot_be_are_refused_by_name(kit: Kit) -> None:
+    for timeout in (0, -1):
+        with pytest.raises(ValueError, match="tool_timeout"):
+            kit.ToolCallingManager(tool_timeout=timeout)
+    with pytest.raises(ValueError, match="max_concurrency"):
+        kit.ToolCallingManager(max_concurrency=0)
+
+
+@pytest.mark.row("L-40")
+async def test_definitions_are_those_of_the_options(kit: Kit) -> None:
+    runs = Runs()
+    clock, weather = runs.tool("clock"), runs.tool("weather")
+    manager = kit.ToolCallingManager()
+    assert manager.definitions(ToolOptions(tools=(clock, weather))) == (clock.definition, weather.definition)
+    assert manager.definitions(None) == manager.definitions(ChatOptions()) == ()
+
+
+@pytest.mark.row("L-41")
+@pytest.mark.parametrize("response", [says("hello"), ChatResponse()])
+async def test_a_response_without_calls_is_refused(kit: Kit, response: ChatResponse) -> None:
+    with pytest.raises(ValueError, match="response: it calls no tool"):
+        await execute(kit, response, Runs().tool("clock"))
+
+
+@pytest.mark.row("L-42")
+async def test_a_tool_that_is_not_listed_is_refused_unless_a_resolver_knows_it(kit: Kit) -> None:
+    runs = Runs()
+    hidden = runs.tool("hidden")
+    with pytest.raises(UnknownTool, match="'hidden'") as unknown:
+        await execute(kit, asks("clock", "hidden"), runs.tool("clock"))
+    assert (unknown.value.name, runs.made) == ("hidden", [])
+    resolver = {"hidden": hidden, "clock": runs.tool("another clock")}.get
+    await execute(kit, asks("clock", "hidden"), runs.tool("clock"), resolver=resolver)
+    assert runs.made == ["clock", "hidden"]
+    with pytest.raises(UnknownTool, match="has: none"):
+        await execute(kit, asks("other"), resolver=resolver)
+
+
+@pytest.mark.row("L-42")
+async def test_options_that_are_not_for_tools_have_none(kit: Kit) -> None:
+    with pytest.raises(UnknownTool, match="has: none"):
+        await kit.of(kit.ToolCallingManager().execute, Prompt((user("hi"),), ChatOptions()), asks("clock"))
+
+
+@pytest.mark.row("L-43")
+@pytest.mark.parametrize("concurrent", [False, True])
+async def test_the_history_is_what_was_asked_the_calls_and_one_message_of_results(kit: Kit, concurrent: bool) -> None:
+    runs = Runs()
+    response = asks("clock", "weather", "clock", text="let me see")
+    asked = Prompt((system("be brief"), user("hi")), request(runs.tool("clock"), runs.tool("weather")).options)
+    found = await kit.of(kit.ToolCallingManager(concurrent=concurrent).execute, asked, response)
+    assert found.history[:3] == (*asked.messages, response.message)
+    assert (len(found.history), found.history[-1].role) == (4, Role.TOOL)
+    assert [(result.call_id, result.name) for result in found.results] == [("c1", "clock"), ("c2", "weather"), ("c3", "clock")]
+    assert [context.history for context in runs.contexts] == [found.history[:3]] * 3
+
+
+@pytest.mark.row("L-43")
+async def test_tools_made_of_functions_are_run(kit: Kit) -> None:
+    @function_tool
+    def add(a: int, b: int) -> int:
+        """Adds."""
+        return a + b
+
+    found = await execute(kit, calls(ToolCall("c1", "add", '{"a": 1, "b": 2}'), ToolCall("c2", "add", '{"a": "x"}')), add)
+    first, second = found.results
+    assert (first.text, first.is_error, second.is_error) == ("3", False, True)
+
+
+@pytest.mark.row("L-43")
+@pytest.mark.parametrize("concurrent", [False, True])
+@pytest.mark.parametrize("timeout", [None, 5.0])
+async def test_spans_of_tools_are_children_of_what_is_current(kit: Kit, concurrent: bool, timeout: float | None) -> None:
+    spans = InMemorySpanExporter()
+    provider = TracerProvider()
+    provider.add_span_processor(SimpleSpanProcessor(spans))
+    within: list[Any] = []
+    runs = Runs()
+    clock = runs.tool("clock", lambda: within.append(trace.get_current_span().get_span_context().span_id))
+    broken = runs.tool("broken", failing(OSError("a secret path")))
+    with provider.get_tracer("test").start_as_current_span("turn") as turn:
+        settings = {"tracer_provider": provider, "concurrent": concurrent, "tool_timeout": timeout}
+        await execute(kit, asks("clock", "broken", "clock"), clock, broken, **settings)
+    finished = [span for span in spans.get_finished_spans() if span.name != "turn"]
+    assert sorted(span.name for span in finished) == ["execute_tool broken", "execute_tool clock", "execute_tool clock"]
+    for span in finished:
+        assert span.parent is not None
+        assert span.parent.span_id == turn.get_span_context().span_id
+        assert (span.attributes or {})["gen_ai.operation.name"] == "execute_tool"
+    by_call = {str((span.attributes or {})["gen_ai.tool.call.id"]): span for span in finished}
+    assert (by_call["c2"].attributes or {})["error.type"] == "OSError"
+    assert "error.type" not in (by_call["c1"].attributes or {})
+    assert sorted(within) == sorted(by_call[call].context.span_id for call in ("c1", "c3"))
+    assert "secret" not in "".join(span.to_json() for span in finished)
+
+
+@pytest.mark.row("L-44")
+@pytest.mark.parametrize(
+    ("called", "expected"), [(["a"], True), (["a", "b"], True), (["a", "b", "no"], False), (["no"], False)]
+)
+async def test_results_are_the_answer_only_if_every_called_tool_says_so(kit: Kit, called: list[str], expected: bool) -> None:
+    runs = Runs()
+    tools = (runs.tool("a", return_direct=True), runs.tool("b", return_direct=True), runs.tool("no"))
+    assert (await execute(kit, asks(*called), *tools)).return_direct is expected
+
+
+@pytest.mark.row("L-45")
+@pytest.mark.parametrize("concurrent", [False, True])
+async def test_what_a_tool_raises_is_told_to_the_model_and_the_others_are_run(kit: Kit, concurrent: bool) -> None:
+    runs = Runs()
+    tools = (runs.tool("clock"), runs.tool("broken", failing(OSError("no battery"))), runs.tool("mute", failing(KeyError())))
+    found = await execute(kit, asks("broken", "mute", "clock"), *tools, concurrent=concurrent)
+    assert [(result.text, result.is_error) for result in found.results] == [
+        ("no battery", True),
+        ("KeyError", True),
+        ("clock says so", False),
+    ]
+
+
+@pytest.mark.row("L-45")
+async def test_a_tool_may_say_itself_that_it_failed(kit: Kit) -> None:
+    said = ToolOutput((Text("no such city"),), is_error=True)
+    [result] = (await execute(kit, asks("weather"), Runs().tool("weather", said), errors_to_model=False)).results
+    assert result == ToolResult("c1", "weather", (Text("no such city"),), is_error=True)
+
+
+@pytest.mark.row("L-45")
+async def test_errors_are_raised_when_that_is_asked_for(kit: Kit) -> None:
+    runs = Runs()
+    tools = (runs.tool("clock"), runs.tool("broken", failing(OSError("no battery"))))
+    for concurrent, made in ((False, ["clock", "broken"]), (True, ["broken", "clock", "clock"])):
+        runs.made.clear()
+        with pytest.raises(ToolFailed, match="no battery") as failed:
+            await execute(kit, asks("clock", "broken", "clock"), *tools, errors_to_model=False, concurrent=concurrent)
+        assert (sorted(runs.made), failed.value.name) == (sorted(made), "broken")
+        assert failed.value.partial is not None
+        kept = [result.call_id for result in failed.value.partial.tool_results]
+        assert kept == (["c1", "c3"] if concurrent else ["c1"])
+
+
+@pytest.mark.row("L-49")
+@pytest.mark.parametrize("written", ["", "  ", "\n"])
+async def test_arguments_that_were_not_written_are_an_empty_object(kit: Kit, written: str) -> None:
+    runs = Runs()
+    found = await execute(kit, calls(ToolCall("c1", "clock", written)), runs.tool("clock"))
+    assert runs.arguments == ["{}"]
+    assert found.history[1].tool_calls[0].arguments == written  # what the model wrote stays as it is
+
+
+@pytest.mark.row("L-49")
+@pytest.mark.parametrize(
+    "written", ['{"a": {"b": [1, "\\u00e9", null]}, "c": 12345678901234567890}', "{not json", "[1]", "null"]
+)
+async def test_arguments_reach_the_tool_as_they_were_written(kit: Kit, written: str) -> None:
+    runs = Runs()
+    await execute(kit, calls(ToolCall("c1", "clock", written)), runs.tool("clock"))
+    assert runs.arguments == [written]
+
+
+@pytest.mark.row("L-49")
+async def test_malformed_arguments_are_an_error_for_the_model(kit: Kit) -> None:
+    @function_tool
+    def add(a: int, b: int) -> int:
+        """Adds."""
+        return a + b
+
+    [result] = (await execute(kit, calls(ToolCall("c1", "add", '{"a": 1, "b"')), add)).results
+    assert result.is_error
+
+
+@pytest.mark.row("L-49")
+async def test_no_result_is_the_empty_text_and_other_results_are_kept_as_they_are(kit: Kit) -> None:
+    picture = Media("image/png", data=b"png")
+    outputs = {
+        "none": (lambda: None, ToolResult("c1", "none", (Text(""),))),
+        "empty": ("", ToolResult("c1", "empty", (Text(""),))),
+        "parts": (ToolOutput((Text("here"), picture)), ToolResult("c1", "parts", (Text("here"), picture))),
+        "json": (ToolOutput(structured_json='{"a": 1}'), ToolResult("c1", "json", (), '{"a": 1}')),
+    }
+    for name, (output, expected) in outputs.items():
+        assert (await execute(kit, asks(name), Runs().tool(name, output))).results == (expected,)
+    [result] = (await execute(kit, asks("number"), Runs().tool("number", 7))).results
+    assert (result.text, result.is_error) == ("a tool returns a text, a ToolOutput or None, not a int", True)
+
+
+@pytest.mark.row("L-49")
+async def test_the_first_generation_with_calls_is_the_one_that_counts(kit: Kit) -> None:
+    runs = Runs()
+    response = ChatResponse((*says("hm").generations, *asks("clock").generations, *asks("weather").generations))
+    found = await execute(kit, response, runs.tool("clock"), runs.tool("weather"))
+    assert (runs.made, found.history[1]) == (["clock"], asks("clock").message)
+
+
+async def test_a_copy_differs_in_what_is_changed(kit: Kit) -> None:
+    class Mine(kit.ToolCallingManager):  # type: ignore[name-defined]
+        pass
+
+    manager = Mine(errors_to_model=False, tool_timeout=3)
+    copied = manager.changed(errors_to_model=True)
+    assert type(copied) is Mine
+    found = await kit.of(copied.execute, request(Runs().tool("broken", failing(OSError("x")))).prompt, asks("broken"))
+    assert found.results[0].is_error
+    with pytest.raises(ToolFailed):
+        await kit.of(manager.execute, request(Runs().tool("broken", failing(OSError("x")))).prompt, asks("broken"))
+    with pytest.raises(TypeError):
+        manager.changed(colour="red")
+
+
+async def test_a_tool_that_has_to_be_awaited_is_an_error_where_nobody_awaits() -> None:
+    async def answer() -> str:
+        return "never"
+
+    kit = Kit(is_async=False)
+    [result] = (await execute(kit, asks("clock"), Runs().tool("clock", answer))).results
+    assert result.is_error
+    assert "AsyncChatClient" in result.text
+
+
+async def test_a_coroutine_function_runs_in_the_caller_s_loop_and_a_plain_one_does_not_hold_it_up() -> None:
+    kit = Kit(is_async=True)
+    loops: list[object] = []
+
+    async def answer(arguments: str, context: object) -> str:
+        loops.append(asyncio.get_running_loop())
+        return "here"
+
+    def blocking() -> str:
+        with pytest.raises(RuntimeError):
+            asyncio.get_running_loop()
+        return "elsewhere"
+
+    clock = Runs().tool("clock")
+    tools = (replace(clock, run=answer), Runs().tool("plain", blocking))
+    found = await execute(kit, asks("clock", "plain"), *tools)
+    assert [result.text for result in found.results] == ["here", "elsewhere"]
+    assert loops == [asyncio.get_running_loop()]
+
+
+async def test_a_text_that_no_provider_takes_does_not_end_the_turn(kit: Kit) -> None:
+    """A tool may list names of files that are no UTF-8, and its error may name one."""
+    runs = Runs()
+    tools = (
+        runs.tool("list", "caf\udce9.txt"),
+        runs.tool("open", failing(FileNotFoundError("no caf\udce9.txt"))),
+    )
+    found = await execute(kit, asks("list", "open"), *tools)
+    assert [each.text for each in found.results] == ["caf\ufffd.txt", "no caf\ufffd.txt"]

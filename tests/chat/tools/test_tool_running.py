@@ -1,0 +1,253 @@
+"""Tools at once, tools that are too slow, and turns that are given up."""
+
+from __future__ import annotations
+
+import asyncio
+import subprocess
+import sys
+import threading
+import time
+from contextvars import ContextVar
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from threadkeep.chat import Tool, ToolContext, ToolDefinition, ToolOptions, user
+from threadkeep.chat.tools import _running_aio, _running_threads
+from threadkeep.chat.types.requests import ChatClientRequest
+
+from ..kits import Kit, Way, text_of
+from ..tool_loop import Runs, asks, failing, loop, memory, request, slow
+
+
+@pytest.mark.parametrize("concurrent", [False, True])
+async def test_results_stand_in_the_order_of_the_calls(kit: Kit, way: Way, concurrent: bool) -> None:
+    runs = Runs()
+    model = kit.ScriptedModel([asks("slow", "broken", "quick"), "done"])
+    tools = (
+        runs.tool("slow", slow(kit, 0.1)),
+        runs.tool("broken", failing(OSError("no battery"))),
+        runs.tool("quick"),
+    )
+    await way.ask(loop(kit, model, concurrent=concurrent), request(*tools))
+    results = model.prompts[1].messages[-1].tool_results
+    assert [(result.call_id, result.text, result.is_error) for result in results] == [
+        ("c1", "at last", False),
+        ("c2", "no battery", True),
+        ("c3", "quick says so", False),
+    ]
+
+
+class Meeting:
+    """Tools that wait until so many of them run at once, and note how many did."""
+
+    def __init__(self, of: int) -> None:
+        self.most = self._now = 0
+        self._of = of
+        self._lock = threading.Lock()
+        self._met = threading.Event()
+
+    def tool(self, name: str) -> Tool:
+        def run(arguments: str, context: ToolContext) -> str:
+            with self._lock:
+                self._now += 1
+                self.most = max(self.most, self._now)
+                if self._now == self._of:
+                    self._met.set()
+            met = self._met.wait(5)
+            time.sleep(0.05)  # long enough for others to come, if they may
+            with self._lock:
+                self._now -= 1
+            return "met" if met else "alone"
+
+        return Tool(ToolDefinition(name), run)
+
+
+async def test_the_calls_of_a_round_run_at_once(kit: Kit, way: Way) -> None:
+    meeting = Meeting(of=3)
+    model = kit.ScriptedModel([asks("a", "b", "c"), "done"])
+    await way.ask(loop(kit, model, concurrent=True), request(*map(meeting.tool, "abc")))
+    assert [result.text for result in model.prompts[1].messages[-1].tool_results] == ["met"] * 3
+
+
+async def test_no_more_run_at_once_than_may(kit: Kit) -> None:
+    meeting = Meeting(of=2)
+    manager = kit.ToolCallingManager(concurrent=True, max_concurrency=2)
+    found = await kit.of(manager.execute, request(*map(meeting.tool, "abcdef")).prompt, asks(*"abcdef"))
+    assert [result.text for result in found.results] == ["met"] * 6
+    assert meeting.most == 2
+
+
+@pytest.mark.parametrize("concurrent", [False, True])
+async def test_a_tool_that_is_too_slow_is_given_up_and_the_model_is_told(kit: Kit, way: Way, concurrent: bool) -> None:
+    runs = Runs()
+    model = kit.ScriptedModel([asks("stuck", "clock"), "done"])
+    manager = kit.ToolCallingManager(tool_timeout=0.05, concurrent=concurrent)
+    tools = (runs.tool("stuck", slow(kit, 60)), runs.tool("clock", timeout=60.0))
+    began = time.monotonic()
+    answers = await way.ask(loop(kit, model, manager=manager), request(*tools))
+    assert time.monotonic() - began < 30
+    assert text_of(answers) == "done"
+    stuck, clock = model.prompts[1].messages[-1].tool_results
+    assert stuck.is_error
+    assert stuck.text == "no answer within 0.05 seconds; whether anything was done is not known"
+    assert (clock.text, clock.is_error) == ("clock says so", False)
+
+
+async def test_a_tool_s_own_timeout_wins(kit: Kit) -> None:
+    runs = Runs()
+    manager = kit.ToolCallingManager(tool_timeout=0.01)
+    patient = replace(runs.tool("slow", slow(kit, 0.1)), timeout=5.0)
+    found = await kit.of(manager.execute, request(patient).prompt, asks("slow"))
+    assert [result.text for result in found.results] == ["at last"]
+
+
+@pytest.mark.parametrize("timeout", [None, 5.0])
+async def test_a_tool_may_raise_a_timeout_of_its_own(kit: Kit, timeout: float | None) -> None:
+    runs = Runs()
+    manager = kit.ToolCallingManager(tool_timeout=timeout)
+    asked = request(runs.tool("far", failing(TimeoutError("the printer does not answer"))))
+    found = await kit.of(manager.execute, asked.prompt, asks("far"))
+    assert [result.text for result in found.results] == ["the printer does not answer"]
+
+
+async def test_a_tool_that_blocks_is_given_up_where_others_await() -> None:
+    kit = Kit(is_async=True)
+    release = threading.Event()
+    manager = kit.ToolCallingManager(tool_timeout=0.05)
+    try:
+        found = await manager.execute(request(Runs().tool("stuck", lambda: release.wait(10) and "")).prompt, asks("stuck"))
+    finally:
+        release.set()
+    assert found.results[0].is_error
+
+
+STUCK = """
+import asyncio, time
+from threadkeep.chat import *
+
+tool = Tool(ToolDefinition("stuck"), lambda arguments, context: time.sleep(600))
+prompt = Prompt((user("hi"),), ToolOptions(tools=(tool,)))
+response = ChatResponse((Generation(assistant(tool_calls=[ToolCall("c1", "stuck")])),))
+print(ToolCallingManager(tool_timeout=0.01).execute(prompt, response).results[0].is_error)
+print(asyncio.run(AsyncToolCallingManager(tool_timeout=0.01).execute(prompt, response)).results[0].is_error)
+"""
+
+
+def test_a_tool_that_never_ends_does_not_keep_the_program_from_ending() -> None:
+    ended = subprocess.run([sys.executable, "-c", STUCK], capture_output=True, text=True, timeout=120, check=True)
+    assert ended.stdout.split() == ["True", "True"]
+
+
+@pytest.mark.parametrize("error", [StopIteration("no more"), asyncio.CancelledError()])
+@pytest.mark.parametrize("concurrent", [False, True])
+async def test_nothing_that_a_tool_raises_is_taken_for_the_end_of_the_turn(error: BaseException, concurrent: bool) -> None:
+    async def raising() -> Any:
+        raise error
+
+    kit = Kit(is_async=True)
+    raised: Any = raising if isinstance(error, asyncio.CancelledError) else failing(error)
+    manager = kit.ToolCallingManager(concurrent=concurrent)
+    found = await asyncio.wait_for(
+        manager.execute(request(Runs().tool("odd", raised), Runs().tool("clock")).prompt, asks("odd", "clock")), 5
+    )
+    assert [result.is_error for result in found.results] == [True, False]
+
+
+@pytest.mark.parametrize("concurrent", [False, True])
+@pytest.mark.parametrize("streams", [False, True])
+async def test_cancelling_a_turn_cancels_its_tools_and_nothing_is_recorded(concurrent: bool, streams: bool) -> None:
+    kit = Kit(is_async=True)
+    started: list[str] = []
+    cancelled: list[str] = []
+    begun = asyncio.Event()
+
+    def forever(name: str) -> Any:
+        async def run() -> str:
+            started.append(name)
+            if len(started) == (2 if concurrent else 1):
+                begun.set()
+            try:
+                await asyncio.Event().wait()
+            except asyncio.CancelledError:
+                cancelled.append(name)
+                raise
+            return ""
+
+        return run
+
+    kept = memory(kit)
+    runs = Runs()
+    tools = (runs.tool("a", forever("a")), runs.tool("b", forever("b")))
+    model = kit.ScriptedModel([asks("a", "b")])
+    turn = asyncio.create_task(Way(kit, streams).ask(loop(kit, model, kept, concurrent=concurrent), request(*tools)))
+    await asyncio.wait_for(begun.wait(), 30)
+    turn.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await turn
+    assert sorted(cancelled) == sorted(started) == (["a", "b"] if concurrent else ["a"])
+    assert (len(model.prompts), kept.recorded) == (1, [])
+
+
+async def test_a_job_that_raises_ends_the_others() -> None:
+    """No tool does: what it raises is an outcome. But what takes the spans may fail."""
+    ended: list[str] = []
+
+    async def failing_later() -> None:
+        raise LookupError("no exporter")
+
+    async def forever() -> None:
+        try:
+            await asyncio.Event().wait()
+        finally:
+            ended.append("forever")
+
+    with pytest.raises(LookupError, match="no exporter"):
+        await _running_aio.gather([forever, failing_later], 2)
+    assert ended == ["forever"]
+
+
+def test_a_job_that_raises_keeps_those_that_wait_from_beginning() -> None:
+    begun: list[str] = []
+    with pytest.raises(LookupError, match="no exporter"):
+        _running_threads.gather([failing(LookupError("no exporter")), lambda: begun.append("next")], 1)
+    assert begun == []
+
+
+def test_jobs_of_one_thread_have_context_variables_of_their_own() -> None:
+    mark: ContextVar[int] = ContextVar("mark", default=0)
+
+    def job() -> int:
+        mark.set(mark.get() + 1)
+        return mark.get()
+
+    mark.set(5)
+    assert _running_threads.gather([job, job, job], 1) == [6, 6, 6]
+
+
+async def test_two_turns_over_one_advisor_do_not_mix(kit: Kit, way: Way) -> None:
+    """Each has its own tools, history, context and usage."""
+    started = threading.Barrier(2)
+    advisor = kit.ToolCallingAdvisor()
+
+    def asked(name: str) -> tuple[Any, ChatClientRequest]:
+        def run(arguments: str, context: ToolContext) -> str:
+            started.wait(5)
+            return f"{name}: {context.values['name']}, {len(context.history)}"
+
+        model = kit.ScriptedModel([asks("who"), asks("who"), f"done {name}"])
+        options = ToolOptions(tools=(Tool(ToolDefinition("who"), run),), tool_context={"name": name})
+        return model, ChatClientRequest((user(name),), options, {"for": name})
+
+    (one, first), (two, second) = asked("one"), asked("two")
+    answers = await asyncio.gather(
+        way.ask(kit.AdvisorChain([advisor], one), first), way.ask(kit.AdvisorChain([advisor], two), second)
+    )
+    assert [text_of(each) for each in answers] == ["done one", "done two"]
+    assert [dict(each[-1].context) for each in answers] == [{"for": "one"}, {"for": "two"}]
+    for name, model in (("one", one), ("two", two)):
+        last = model.prompts[-1].messages
+        assert [message.text for message in last if message.role == "user"] == [name]
+        texts = [result.text for message in last for result in message.tool_results]
+        assert texts == [f"{name}: {name}, 2", f"{name}: {name}, 4"]

@@ -1,0 +1,164 @@
+"""What clients were told and what they asked for: held against what the server has in the end."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import random
+from collections import Counter
+from collections.abc import AsyncIterator, Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Self
+
+import threadkeep
+from tests.support.conversations import as_sent
+from tests.support.servers.server_process import RECONNECT
+from threadkeep.v1.event_pb2 import SessionEvent
+from threadkeep.v1.event_service_pb2 import AppendedEvent
+
+from .crew import crew
+
+Batch = list[SessionEvent]
+
+
+def connect(address: str, *, timeout: float = 5.0) -> threadkeep.AsyncClient:
+    """A client that finds a restarted server at once and leaves retrying to its user."""
+    options = (*RECONNECT, ("grpc.enable_retries", 0))
+    return threadkeep.AsyncClient(address, app="faults", user_id="ledger", timeout=timeout, options=options)
+
+
+@dataclass
+class Ledger:
+    """`asked`: batches as they were first sent, by session. `told`: event id to acknowledged seq, by session."""
+
+    asked: dict[str, list[Batch]] = field(default_factory=dict)
+    told: dict[str, dict[str, int]] = field(default_factory=dict)
+    replays: int = 0
+    problems: Counter[str] = field(default_factory=Counter)
+
+    @property
+    def acknowledged(self) -> int:
+        return sum(map(len, self.told.values()))
+
+    def ask(self, session: str, writer: str) -> Batch:
+        """A new batch of one to five events whose ids the client makes, once."""
+        batches = self.asked.setdefault(session, [])
+        size = random.choice((1, 1, 1, 2, 5))
+        name = f"{writer}-{len(batches)}"
+        batch = [threadkeep.user(f"{name} {n} " + "x" * 200, event_id=f"{name}-{n}") for n in range(size)]
+        batches.append(batch)
+        return batch
+
+    def tell(self, session: str, appended: Sequence[AppendedEvent]) -> None:
+        """An acknowledgement; a replay must repeat what was told before."""
+        told = self.told.setdefault(session, {})
+        for event in appended:
+            assert told.setdefault(event.event_id, event.seq) == event.seq
+            self.replays += event.replayed
+
+    async def check(self, address: str) -> int:
+        """Compares every session with what is stored; how many events are. Holds G1 to G4."""
+        stored = 0
+        async with connect(address) as client:
+            for session in self.asked:
+                stored += self._check([event async for event in client.events(session, page_size=1000)], session)
+        return stored
+
+    def _check(self, events: Batch, session: str) -> int:
+        said = [event for event in events if not event.synthetic]
+        seqs = {event.event_id: event.seq for event in said}
+        contents = {event.event_id: as_sent(event) for event in said}
+        assert sorted(event.seq for event in events) == list(range(1, len(events) + 1)), "G3: seqs without gaps"
+        assert [event.seq for event in said] == sorted(seqs.values()), "G3: in order"
+        assert len(seqs) == len(said), "G2: no event twice"
+        for event_id, seq in self.told.get(session, {}).items():
+            assert seqs.get(event_id) == seq, f"G1: {event_id} was acknowledged at {seq}, is at {seqs.get(event_id)}"
+        asked = {event.event_id: as_sent(event) for batch in self.asked[session] for event in batch}
+        assert contents.items() <= asked.items(), "nothing but what was asked for, byte for byte"
+        for batch in self.asked[session]:
+            at = [seqs.get(event.event_id) for event in batch]
+            whole = at[0] is not None and at == list(range(at[0], at[0] + len(at)))
+            assert whole or not any(at), f"G4: a batch is torn: {at}"
+        return len(said)
+
+    def batches(self, session: str, writer: str) -> Iterator[Batch]:
+        """What the writer asked for and was never told of, then ever more."""
+        told = self.told.get(session, {})
+        own = [batch for batch in self.asked.get(session, []) if batch[0].event_id.startswith(writer)]
+        yield from (batch for batch in own if batch[0].event_id not in told)
+        while True:
+            yield self.ask(session, writer)
+
+
+async def append_each(ledger: Ledger, client: threadkeep.AsyncClient, session: str, writer: str) -> None:
+    """Appends batch after batch by unary calls, each until it is acknowledged; first what the writer was not told of."""
+    for batch in ledger.batches(session, writer):
+        await append_until_told(ledger, client, session, batch)
+
+
+async def append_until_told(ledger: Ledger, client: threadkeep.AsyncClient, session: str, batch: Batch) -> None:
+    while True:
+        try:
+            ledger.tell(session, (await client.append(session, *batch)).events)
+        except threadkeep.ThreadkeepError as error:
+            ledger.problems[_name(error)] += 1
+            await asyncio.sleep(0.05)
+        else:
+            return
+
+
+async def append_streaming(ledger: Ledger, client: threadkeep.AsyncClient, session: str, writer: str) -> None:
+    """Appends by AppendStream; what was not answered when a stream broke is sent again on the next."""
+    unanswered: list[Batch] = []
+
+    async def batches() -> AsyncIterator[tuple[str, Batch]]:
+        for batch in unanswered.copy():
+            yield session, batch
+        while True:
+            batch = ledger.ask(session, writer)
+            unanswered.append(batch)
+            yield session, batch
+
+    while True:
+        try:
+            async for result in client.append_stream(batches(), max_outstanding=8):
+                error = threadkeep.error_of(result)
+                if error is not None:
+                    raise error
+                unanswered.pop(0)
+                ledger.tell(session, result.appended.events)
+        except threadkeep.ThreadkeepError as error:
+            ledger.problems[_name(error)] += 1
+            await asyncio.sleep(0.05)
+
+
+def _name(error: threadkeep.ThreadkeepError) -> str:
+    """What the caller learned."""
+    return error.reason or error.code.name
+
+
+class Load:
+    """Writers that work until the context ends: on each session two that call and one that streams."""
+
+    def __init__(self, ledger: Ledger, client: threadkeep.AsyncClient, sessions: Sequence[str]) -> None:
+        self._ledger = ledger
+        self._client = client
+        self._sessions = sessions
+        self._stack = contextlib.AsyncExitStack()
+
+    async def __aenter__(self) -> Self:
+        work = []
+        for session in self._sessions:
+            await self._client.create_session(session, never_expires=True)
+            for n, kind in enumerate((append_each, append_each, append_streaming)):
+                work.append(kind(self._ledger, self._client, session, f"w{n}"))
+        self._writers = await self._stack.enter_async_context(crew(*work))
+        return self
+
+    async def until_acknowledged(self, more: int, seconds: float = 90) -> None:
+        """Until that many more events are acknowledged, as long as every writer is well."""
+        wanted = self._ledger.acknowledged + more
+        await self._writers.until(lambda: self._ledger.acknowledged >= wanted, seconds)
+
+    async def __aexit__(self, *_: object) -> None:
+        await self._stack.aclose()

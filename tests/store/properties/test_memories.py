@@ -1,0 +1,144 @@
+"""Whatever is added, ingested and forgotten, the SQL stores remember what the reference does, and find it alike."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import count
+from typing import Any
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tests.store.conftest import Both
+from tests.support.clock import NOW
+from tests.support.memories import candidates, forget, memory, remember
+from tests.support.runs.thoroughness import on_stores
+from tests.support.sessions import TENANT
+from threadkeep_server.domain.errors import MemoryIdConflict
+from threadkeep_server.domain.memories import MemoryFilter, MemoryScope
+from threadkeep_server.domain.search import ALL_FIELDS, Field
+from threadkeep_server.store.contract.store import Store
+
+EXAMPLES = on_stores(40)
+_names = count(1)
+
+WORDS = ["red", "Red", "wool", "shoe's", "東京", "Straße", "%", "_", "\x00"]
+IDS = st.sampled_from([f"m{number}" for number in range(6)])
+SESSIONS = st.sampled_from(["", "s1", "s2"])
+METADATA = st.sampled_from(["", "{}", '{"k": "1"}', '{"k": 1, "x": true}', '{"k": 1.0}', '{"x": null}'])
+TEXTS = st.lists(st.sampled_from(WORDS), min_size=1, max_size=4).map(" ".join)
+DRAFTS = st.builds(
+    memory,
+    TEXTS,
+    id=IDS,
+    author=st.sampled_from(["", "Ann", "Bob"]),
+    event_time=st.none() | st.integers(NOW - 2, NOW + 2),
+    session_id=SESSIONS,
+    event_id=st.sampled_from(["", "e"]),
+    metadata_json=METADATA,
+)
+BATCHES = st.lists(DRAFTS, min_size=1, max_size=5, unique_by=lambda draft: draft.id)
+USERS = st.sampled_from(["alice", "bob"])
+STEPS = st.one_of(
+    st.tuples(st.just("add"), USERS, BATCHES, st.booleans()),
+    st.tuples(st.just("add"), USERS, BATCHES, st.booleans()),
+    st.tuples(st.just("forget_ids"), USERS, st.lists(IDS, min_size=1, max_size=3)),
+    st.tuples(st.just("forget_session"), USERS, SESSIONS),
+    st.tuples(st.just("forget_all"), USERS),
+)
+FILTERS = st.builds(
+    MemoryFilter,
+    session_ids=st.frozensets(SESSIONS, max_size=2),
+    authors=st.frozensets(st.sampled_from(["", "Ann"]), max_size=2),
+    from_time=st.none() | st.integers(NOW - 2, NOW + 2),
+    to_time=st.none() | st.integers(NOW - 2, NOW + 2),
+    metadata=st.dictionaries(st.sampled_from(["k", "x"]), st.sampled_from(["1", "1.0", "true", "null"]), max_size=2),
+)
+TERMS = st.lists(st.sampled_from(["red", "wool", "shoe", "東", "東京", "strass", "no"]), max_size=3)
+FIELDS = st.sampled_from([ALL_FIELDS, Field.TEXT, Field.MEDIA])
+
+
+class Run:
+    """The memories of two users on one store."""
+
+    def __init__(self, store: Store, app: str) -> None:
+        self._store = store
+        self._app = app
+        self._now = NOW
+
+    async def do(self, step: tuple[Any, ...]) -> Any:
+        name, user, *arguments = step
+        self._now += 1
+        return await getattr(self, f"_{name}")(MemoryScope(self._app, user), *arguments)
+
+    async def _add(self, scope: MemoryScope, drafts: Sequence[Any], ingesting: bool) -> Any:
+        try:
+            return await remember(self._store, *drafts, scope=scope, now=self._now, ingesting=ingesting)
+        except MemoryIdConflict as refused:
+            return refused.metadata
+
+    async def _forget_ids(self, scope: MemoryScope, ids: Sequence[str]) -> Any:
+        return await forget(self._store, scope=scope, ids=ids)
+
+    async def _forget_session(self, scope: MemoryScope, session_id: str) -> Any:
+        return await forget(self._store, scope=scope, session_id=session_id)
+
+    async def _forget_all(self, scope: MemoryScope) -> Any:
+        return await forget(self._store, scope=scope)
+
+    async def pages(self, user: str, wanted: MemoryFilter, limit: int) -> Any:
+        """Page by page, without the keys, which are each store's own."""
+        told, cursor = [], None
+        while True:
+            page = await self._store.list_memories(TENANT, MemoryScope(self._app, user), wanted, limit, cursor)
+            told.append([(each.draft, each.record_time) for each in page.memories])
+            cursor = page.cursor
+            if cursor is None:
+                return told
+
+    async def holding(self, user: str, term: str, wanted: MemoryFilter, limit: int) -> Any:
+        scope = MemoryScope(self._app, user)
+        return [each.draft for each in await self._store.memories_holding(TENANT, scope, term, wanted, limit)]
+
+    async def candidates(self, user: str, terms: Sequence[str], wanted: MemoryFilter, fields: Field, limit: int) -> Any:
+        scope = MemoryScope(self._app, user)
+        told = await candidates(self._store, *terms, wanted=wanted, fields=fields, limit=limit, scope=scope)
+        by_key = {
+            each.key: each for each in await self._store.memories_by_key(TENANT, scope, [each.key for each in told.found])
+        }
+        found = sorted((by_key[each.key].draft.id, each.time, each.author, each.words) for each in told.found)
+        # Which of more than are wanted is the store's own.
+        return told.documents, dict(told.frequencies), told.complete, found if told.complete else len(found)
+
+
+@given(
+    st.lists(STEPS, min_size=1, max_size=12),
+    st.lists(FILTERS, min_size=1, max_size=3),
+    TERMS,
+    FIELDS,
+    st.integers(1, 4),
+    st.sampled_from(["red", "r", "strasse", "%", "_", "\ufffd", ""]),
+)
+@EXAMPLES
+def test_any_store_remembers_and_finds_what_the_reference_does(
+    both: Both,
+    steps: list[tuple[Any, ...]],
+    filters: list[MemoryFilter],
+    terms: list[str],
+    fields: Field,
+    limit: int,
+    term: str,
+) -> None:
+    async def compare() -> None:
+        app = f"app {next(_names)}"
+        tested, reference = Run(both.tested, app), Run(both.reference, app)
+        for step in steps:
+            assert await tested.do(step) == await reference.do(step)
+        for user in ("alice", "bob"):
+            for wanted in (MemoryFilter(), *filters):
+                assert await tested.pages(user, wanted, limit) == await reference.pages(user, wanted, limit)
+                assert await tested.holding(user, term, wanted, limit) == await reference.holding(user, term, wanted, limit)
+                asked = (user, terms, wanted, fields, limit)
+                assert await tested.candidates(*asked) == await reference.candidates(*asked)
+
+    both.runner.run(compare())

@@ -1,0 +1,156 @@
+"""A server in a process of its own, that can be killed and started again on the same port and the same database."""
+
+from __future__ import annotations
+
+import contextlib
+import itertools
+import json
+import os
+import select
+import signal
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any, Self
+
+import grpc
+from grpc_health.v1 import health_pb2, health_pb2_grpc
+
+from ..runs.scheduler import worker_number
+
+READY_WITHIN = 120.0
+# Clients of these tests see the server go and come many times a minute, so they look for it often.
+RECONNECT = (
+    ("grpc.initial_reconnect_backoff_ms", 50),
+    ("grpc.min_reconnect_backoff_ms", 50),
+    ("grpc.max_reconnect_backoff_ms", 200),
+    ("grpc.use_local_subchannel_pool", 1),
+)
+
+
+# Below the ports that the system gives to outgoing connections, and apart for each test process.
+_ports = itertools.cycle(range(10_000 + 2_000 * (worker_number() % 11), 12_000 + 2_000 * (worker_number() % 11)))
+for _ in range(os.getpid() % 2_000):  # other runs on the machine begin elsewhere
+    next(_ports)
+
+
+def free_port() -> int:
+    """A port for a server that is started again on it; what is started once binds port 0 instead."""
+    while True:
+        port = next(_ports)
+        with socket.socket() as probe, contextlib.suppress(OSError):
+            probe.bind(("127.0.0.1", port))
+            return port
+
+
+class Nursery:
+    """The process of fork_server.py."""
+
+    def __init__(self) -> None:
+        command = [sys.executable, str(Path(__file__).with_name("fork_server.py"))]
+        self._process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+
+    def ask(self, **request: Any) -> int:
+        assert self._process.stdin is not None
+        assert self._process.stdout is not None
+        print(json.dumps(request), file=self._process.stdin, flush=True)
+        return int(self._process.stdout.readline())
+
+    def close(self) -> None:
+        self._process.kill()
+        self._process.communicate()
+
+
+@contextlib.contextmanager
+def nursery() -> Iterator[Nursery]:
+    opened = Nursery()
+    try:
+        yield opened
+    finally:
+        opened.close()
+
+
+class ServerProcess:
+    """A server with these settings; a context manager that ends it. HTTP is off unless asked for.
+
+    `prelude` is Python that runs in the process before the server does.
+    """
+
+    def __init__(self, nursery: Nursery, root: Path, *, prelude: str = "", **settings: object) -> None:
+        self._nursery = nursery
+        self._prelude = prelude
+        self.port = free_port()
+        self.address = f"127.0.0.1:{self.port}"
+        self._root = root
+        self._log = root / f"server-{self.port}.log"
+        values = {"data_dir": root / "data", "grpc_address": self.address, "http_address": "", "log_format": "text"} | settings
+        self.http_address = str(values["http_address"])
+        kept = {name: value for name, value in os.environ.items() if not name.startswith("THREADKEEP_")}
+        self._env = kept | {f"THREADKEEP_{name.upper()}": str(value) for name, value in values.items()}
+        self._pid: int | None = None
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self._pid is not None:
+            self.kill()
+
+    @property
+    def log(self) -> str:
+        return self._log.read_text(errors="replace") if self._log.exists() else ""
+
+    @property
+    def pid(self) -> int:
+        assert self._pid is not None, "it is not running"
+        return self._pid
+
+    def launch(self) -> None:
+        """Starts the process and does not wait for it."""
+        assert self._pid is None, "it is running"
+        place = {"cwd": str(self._root), "log": str(self._log)}
+        self._pid = self._nursery.ask(env=self._env, prelude=self._prelude, **place)
+
+    def start(self) -> Self:
+        """Starts the process and returns when its health says SERVING."""
+        self.launch()
+        deadline = time.monotonic() + READY_WITHIN
+        with grpc.insecure_channel(self.address, RECONNECT) as channel:
+            check = health_pb2_grpc.HealthStub(channel).Check
+            while True:
+                with contextlib.suppress(grpc.RpcError):
+                    if check(health_pb2.HealthCheckRequest(), timeout=1).status == health_pb2.HealthCheckResponse.SERVING:
+                        return self
+                assert not self._ended(0.02), f"it ended:\n{self.log[-3000:]}"
+                assert time.monotonic() < deadline, f"it does not serve:\n{self.log[-3000:]}"
+
+    def kill(self) -> None:
+        """kill -9, whatever it is doing."""
+        os.kill(self.pid, signal.SIGKILL)
+        self.wait()
+
+    def terminate(self) -> int:
+        """SIGTERM, as a service manager would send it; the exit status."""
+        os.kill(self.pid, signal.SIGTERM)
+        return self.wait()
+
+    def wait(self) -> int:
+        """The exit status of a process that is to end by itself."""
+        assert self._ended(READY_WITHIN), f"it does not end:\n{self.log[-3000:]}"
+        pid, self._pid = self.pid, None
+        return self._nursery.ask(wait=pid)
+
+    def _ended(self, seconds: float) -> bool:
+        descriptor = os.pidfd_open(self.pid)
+        try:
+            return bool(select.select([descriptor], [], [], seconds)[0])
+        finally:
+            os.close(descriptor)
+
+
+def url_settings(database_url: str | None) -> Mapping[str, Any]:
+    """The settings for a database; None is the SQLite file in the data directory."""
+    return {} if database_url is None else {"database_url": database_url}

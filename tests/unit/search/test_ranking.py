@@ -1,0 +1,181 @@
+"""Each step of the ranking, by candidates that differ in it alone; and what holds for all of them."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+
+import pytest
+
+from tests.unit.search.ranking_cases import BARE, asked, candidate, order
+from threadkeep_server.domain.search import Candidates
+from threadkeep_server.search.query import Query
+from threadkeep_server.search.ranking.scoring import DEFAULT, POSITION_STEP, Weights, rank
+from threadkeep_server.store.sql.schema import tables
+
+
+def test_nothing_found_is_nothing_ranked() -> None:
+    assert rank(asked("tea"), Candidates([], 10)) == []
+
+
+def test_a_question_without_terms_ranks_what_is_latest_first() -> None:
+    assert order(Query("", {}), [candidate(1, "a"), candidate(3, "b"), candidate(2, "c")]) == [3, 2, 1]
+
+
+def test_equals_are_ranked_later_key_first() -> None:
+    assert order(asked("tea"), [candidate(key, "green tea") for key in (4, 9, 2)]) == [9, 4, 2]
+
+
+def test_bm25_is_what_its_formula_says() -> None:
+    found = [candidate(1, "tea tea cake"), candidate(2, "tea")]
+    scores = {each.key: each.score for each in rank(asked("tea"), Candidates(found, 100, {"tea": 10}), BARE)}
+    rarity = math.log(1 + (100 - 10 + 0.5) / (10 + 0.5))
+    for key, count, length in ((1, 2, 3), (2, 1, 1)):
+        saturated = count * 1.9 / (count + 0.9 * (0.6 + 0.4 * length / 2))
+        assert scores[key] == pytest.approx(rarity * saturated)
+
+
+def test_the_weight_of_a_term_is_a_factor() -> None:
+    candidates = Candidates([candidate(1, "tea")], 100, {"tea": 10})
+    once, twice = (rank(Query("", {"tea": weight}), candidates, BARE)[0].score for weight in (1.0, 2.0))
+    assert twice == pytest.approx(2 * once)
+
+
+def test_rare_terms_say_more() -> None:
+    assert (
+        order(
+            asked("tea samovar"), [candidate(1, "samovar"), candidate(2, "tea")], BARE, frequencies={"tea": 300, "samovar": 3}
+        )[0]
+        == 1
+    )
+
+
+def test_a_term_that_the_store_does_not_tell_counts_as_often_as_it_is_seen() -> None:
+    found = [candidate(1, "samovar"), candidate(2, "tea"), candidate(3, "tea")]
+    assert order(asked("tea samovar"), found, BARE, frequencies={})[0] == 1
+
+
+def test_what_is_said_counts_more_than_what_tools_answer() -> None:
+    found = [candidate(1, "tea"), candidate(2, "", fields={"results": "tea"}), candidate(3, "", fields={"calls": "tea"})]
+    assert order(asked("tea"), found, replace(BARE, b=0, calls=0.7)) == [1, 3, 2]
+
+
+def test_terms_side_by_side_in_their_order_say_more_than_apart() -> None:
+    together = candidate(1, "red kite x x x x x x x x")
+    swapped = candidate(2, "kite red x x x x x x x x")
+    close = candidate(3, "red x x x kite x x x x x")
+    apart = candidate(4, "red x x x x x x x x kite")
+    found = [apart, close, swapped, together]
+    assert order(asked("red kite"), found, replace(BARE, ordered=0.4, near=0.2)) == [1, 3, 2, 4]
+    assert order(asked("red kite"), found, replace(BARE, near=0.2)) == [3, 2, 1, 4], "near in any order, and no nearer"
+
+
+def test_terms_of_two_fields_or_candidates_are_not_side_by_side() -> None:
+    weights = replace(BARE, ordered=1.0, results=1.0, text=1.0)
+    across = [candidate(1, "x red", fields={"results": "kite"}), candidate(2, "red", fields={"results": "x kite"})]
+    assert len({scored.score for scored in rank(asked("red kite"), Candidates(across, 99), weights)}) == 1
+    next_to = [candidate(2, "kite"), candidate(1, "red")]
+    alone = [candidate(2, "kite"), candidate(1, "red")]
+    assert rank(asked("red kite"), Candidates(next_to, 99), weights) == rank(asked("red kite"), Candidates(alone, 99), BARE)
+
+
+def test_a_quoted_phrase_word_by_word_says_most() -> None:
+    query = asked("winter tale", phrases=(("the", "winter", "tale"),))
+    exact, close = candidate(1, "the winter tale x"), candidate(2, "winter tale the winter x")
+    assert order(query, [close, exact], replace(BARE, phrases=2.0)) == [1, 2]
+    assert order(query, [close, candidate(3, "x the winter"), candidate(4, "the winter")], replace(BARE, phrases=2.0))[0] == 2
+
+
+def test_stop_words_make_a_phrase_no_rarer() -> None:
+    found = [candidate(1, "the winter tale"), candidate(2, "winter tale")]
+    candidates = Candidates(found, 1000, {"winter": 10, "tale": 10})
+    weights = replace(BARE, b=0, phrases=2.0)
+    longer = asked("winter tale", phrases=(("the", "winter", "tale"),))
+    shorter = asked("winter tale", phrases=(("winter", "tale"),))
+    scores = [{each.key: each.score for each in rank(query, candidates, weights)} for query in (longer, shorter)]
+    assert scores[0][1] == scores[1][1]
+    only_such = asked("winter tale", phrases=(("the",),))
+    assert order(only_such, found, weights) == [1, 2]
+
+
+def test_whom_the_question_names_has_likely_said_the_answer() -> None:
+    query = asked("caroline camp", names=frozenset({"carolin"}), terms={"carolin": 1.0, "camp": 1.0})
+    hers = candidate(1, "i went to camp yesterday", author="Caroline")
+    called = candidate(2, "carolin how was your camp", author="Melanie")
+    other = candidate(3, "i went to camp yesterday", author="Melanie")
+    assert order(query, [hers, other, called]) == [1, 2, 3]
+    plain = order(query, [hers, other, called], replace(DEFAULT, speaker=0))
+    assert plain[0] == 2, "without it, whom is called is found"
+
+
+def test_a_name_of_nobody_who_speaks_is_a_term_as_others() -> None:
+    query = asked("porto", names=frozenset({"porto"}))
+    found = [candidate(1, "porto", author="Ann"), candidate(2, "x", author="Ann")]
+    candidates = Candidates(found, 100, {"porto": 5})
+    assert rank(query, candidates, BARE) == rank(query, candidates, replace(BARE, speaker=2.0))
+
+
+def test_what_is_of_the_time_asked_about_is_lifted() -> None:
+    query = asked("tea", spans=((100, 200), (900, 900)))
+    found = [candidate(key, "tea", time=time) for key, time in ((1, 100), (2, 200), (3, 900), (4, 99), (5, 201))]
+    assert order(query, found, replace(BARE, spans=1.0)) == [3, 2, 1, 5, 4]
+
+
+def test_more_of_the_question_is_worth_more_than_one_term_often() -> None:
+    found = [candidate(1, "tea tea tea tea"), candidate(2, "tea cake")]
+    frequencies = {"tea": 5, "cake": 200}
+    assert order(asked("tea cake"), found, BARE, frequencies=frequencies) == [1, 2]
+    assert order(asked("tea cake"), found, replace(BARE, coverage=0.9), frequencies=frequencies) == [2, 1]
+
+
+def test_what_the_best_have_in_common_is_asked_for_too() -> None:
+    best = [candidate(key, "kayak river kayak river paddle") for key in (1, 2, 3)]
+    rest = [candidate(10 + n, f"river w{n} v{n} u{n}") for n in range(8)]
+    alike, unlike = candidate(30, "river paddle z"), candidate(31, "river sofa z")
+    query = asked("kayak river", pairs=())
+    placed = order(query, [*best, *rest, alike, unlike], replace(BARE, feedback=0.3))
+    assert placed.index(30) < placed.index(31)
+    assert order(query, [*best, *rest, alike, unlike], BARE).index(30) > placed.index(30)
+
+
+def test_an_answer_is_found_by_its_question() -> None:
+    question = candidate(1, "which kayak did you buy", session=7, seq=5)
+    answer, far = candidate(2, "buy x x x", session=7, seq=6), candidate(4, "buy x x x", session=7, seq=9)
+    elsewhere = candidate(5, "buy x x x", session=8, seq=6)
+    weights = replace(BARE, neighbours=0.5)
+    assert order(asked("kayak buy"), [far, elsewhere, answer, question], weights) == [1, 2, 5, 4]
+    inserted = candidate(6, "buy x x x", session=7, seq=5.5)
+    assert order(asked("kayak buy"), [far, inserted, question], weights)[:2] == [1, 6]
+
+
+def test_a_candidate_that_matches_nothing_is_ranked_by_what_stands_beside_it() -> None:
+    strong, weak = candidate(1, "kayak", session=7, seq=5), candidate(2, "yes", session=7, seq=6)
+    unrelated = candidate(3, "no", session=8, seq=6)
+    ranked = rank(asked("kayak"), Candidates([strong, weak, unrelated], 100, {"kayak": 3}))
+    scores = {each.key: each.score for each in ranked}
+    assert scores[1] > scores[2] > scores[3] == 0
+
+
+def test_a_session_with_good_candidates_lifts_all_of_its_own() -> None:
+    good = [candidate(key, "kayak paddle", session=7, seq=key * 10) for key in (1, 2, 3)]
+    inside, outside = candidate(4, "kayak x", session=7, seq=90), candidate(5, "kayak x", session=8, seq=90)
+    assert order(asked("kayak paddle"), [*good, outside, inside], BARE)[-2:] == [5, 4]
+    assert order(asked("kayak paddle"), [*good, outside, inside], replace(BARE, session=0.1))[-2:] == [4, 5]
+
+
+def test_a_candidate_has_five_fields() -> None:
+    broken = candidate(1, "tea")
+    broken.words = "tea"
+    with pytest.raises(ValueError, match="5 fields"):
+        rank(asked("tea"), Candidates([broken], 1))
+
+
+def test_positions_follow_those_of_the_store() -> None:
+    assert POSITION_STEP == tables.POSITION_STEP
+
+
+@pytest.mark.parametrize("weights", [DEFAULT, BARE, Weights(k1=1.2, b=1)])
+def test_terms_of_any_script_are_counted(weights: Weights) -> None:
+    found = [candidate(1, "京都 都へ へ引"), candidate(2, "東京 京へ へ引"), candidate(3, "crème ภา าษ 🎉")]
+    for wanted, key in (("京都", 1), ("東京", 2), ("crème", 3), ("าษ", 3), ("🎉", 3)):
+        assert order(asked(wanted), found, weights)[0] == key
