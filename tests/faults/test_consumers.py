@@ -57,15 +57,15 @@ async def test_members_share_the_work_and_handle_every_change_once(running: Sequ
     steady = [group.join(next(addresses), on_stub=n == 0) for n in range(3)]
     writers = Writers()
     async with writers.at_work([server.address for server in running]):
-        await group.until(lambda laws: laws.handled.keys() == set(steady), 10)
+        await group.until(lambda laws: laws.handled.keys() == set(steady))
         late = group.join(next(addresses))
-        await group.until(lambda laws: late in laws.handled, 10)
+        await group.until(lambda laws: late in laws.handled)
         await group.leave(steady[1])
         before = group.look().handled.copy()
         others = {steady[0], steady[2], late}
-        await group.until(lambda laws: all(laws.handled[each] > before[each] for each in others), 10)
-    await until_all_handled(group, await writers.facts(running[0].address), 10)
-    await group.until(lambda laws: len(laws.confirmed) == laws.handled[steady[0]], 10)
+        await group.until(lambda laws: all(laws.handled[each] > before[each] for each in others))
+    await until_all_handled(group, await writers.facts(running[0].address))
+    await group.until(lambda laws: len(laws.confirmed) == laws.handled[steady[0]])
     assert group.laws.repeats == 0
     assert group.laws.handled[steady[1]] == group.look().handled[steady[1]], "who has left does nothing"
     assert not writers.problems

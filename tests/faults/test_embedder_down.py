@@ -26,7 +26,7 @@ from .harness.search_laws import caught_up, check_found, check_tables, events_of
 from .harness.searching import BATCH, EMBEDDED, Embeddings, chance, embedding_with, embeddings, remember, tell
 
 IMPATIENT = """
-from threadkeep_server.service import embedding
+from threadkeep_server.service.search import embedding
 embedding._FIRST_DELAY_S, embedding._LONGEST_DELAY_S, embedding._COUNTED_EVERY_S = 0.2, 0.6, 0.2
 from threadkeep_server.providers.embedders.options import EmbedderOptions
 EmbedderOptions.__init__.__kwdefaults__["backoff"] = 0.05

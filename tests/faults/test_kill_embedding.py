@@ -44,7 +44,7 @@ HashingEmbedder.embed = slowly
 """
 INDEX_SLOWLY = """
 import time
-from threadkeep_server.store.sql import indexer
+from threadkeep_server.store.sql.search import indexer
 indexer._EVENTS_AT_ONCE = indexer._EVENTS_AT_ONCE_BUSY = 4
 step = indexer.Indexer.step
 def slowly(self, *arguments, **how):

@@ -33,15 +33,15 @@ SOON = timedelta(seconds=1)
 # Ingesting takes long enough for the server to die in the middle of it, and a dead server's lease is soon over.
 SLOWLY = """
 import time
-from threadkeep_server.service import ingestion, memory
+from threadkeep_server.service.memory import ingestion, memories
 ingestion._LEASE_NS, ingestion._SAVED_EVERY_NS = 10**9, 10**8
 ingestion._POLL_S, ingestion._GATHER_S = 0.2, 0.05
-memory._EVENTS_AT_ONCE = 2
-drafts = memory.MemoryService._drafts
+memories._EVENTS_AT_ONCE = 2
+drafts = memories.MemoryService._drafts
 def slowly(self, *arguments):
     time.sleep(0.01)
     return drafts(self, *arguments)
-memory.MemoryService._drafts = slowly
+memories.MemoryService._drafts = slowly
 """
 
 

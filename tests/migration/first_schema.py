@@ -108,7 +108,7 @@ def upgrade(connection: Connection, version: int) -> None:
 
 def _migrate(connection: Connection, revision: str) -> None:
     config = Config()
-    config.set_main_option("script_location", str(Path(sql_package.__path__[0]) / "migrations"))
+    config.set_main_option("script_location", str(Path(sql_package.__path__[0]) / "schema" / "migrations"))
     config.attributes["connection"] = connection
     command.upgrade(config, revision)
 

@@ -56,7 +56,7 @@ async def test_a_trigger_that_fails_does_not_fail_the_reply(
         raise RuntimeError("my secret")
 
     for form in ("_async", "_sync"):
-        monkeypatch.setattr(f"threadkeep.chat.{form}.compacting.fires", broken)
+        monkeypatch.setattr(f"threadkeep.chat.{form}.memory.compacting.fires", broken)
     model = talk.kit.ScriptedModel(["a0"])
     assert text_of(await talk.ask(model, talk.memory(**TWO_TURNS), "q0")) == "a0"
     assert await talk.log() == ["user: q0", "assistant: a0"]

@@ -33,7 +33,7 @@ def test_changed_missing_and_extra_files_are_drift(tool: ModuleType, tmp_path: P
         (tmp_path / "_async" / name).write_text("async def f() -> None:\n    await g()\n")
     (tmp_path / "_sync/a.py").write_text("def f() -> None:\n    h()\n")
     (tmp_path / "_sync/c.py").write_text("")
-    assert tool.drift(tmp_path) == ["a.py: differs", "b.py: missing", "c.py: not generated"]
+    assert tool.drift(tmp_path) == ["_sync/a.py: differs", "_sync/b.py: missing", "_sync/c.py: not generated"]
     assert tool.generated(tmp_path)[tmp_path / "_sync/b.py"] == tool.HEADER + "def f() -> None:\n    g()\n"
 
 
