@@ -16,6 +16,8 @@ WORKERS ?= 5
 PARALLEL := $(PYTEST) --numprocesses $(WORKERS) --no-loadscope-reorder
 ARGS ?=
 export UV_PYTHON_DOWNLOADS := never
+# The tests start hundreds of Python processes; without cached bytecode each compiles what it imports.
+unexport PYTHONDONTWRITEBYTECODE
 
 .PHONY: help
 help: ## Print this help
@@ -65,7 +67,7 @@ check: lint ## What to run while working: lint, unit tests, the store on the ref
 
 .PHONY: test
 test: setup postgres ## Run the tests of every part on SQLite and PostgreSQL (WORKERS=5 processes)
-	$(PARALLEL) --durations=30 $(ARGS)
+	$(PARALLEL) --durations=30 -m "not linters" $(ARGS)
 	@$(BIN)/python -m tests.conformance.matrix --counts
 
 .PHONY: test-long
@@ -112,6 +114,10 @@ test-scenarios: setup postgres ## Run the long stories: a session of a million t
 .PHONY: test-sdk
 test-sdk: setup ## Test the clients: their own tests, packages, quickstarts, a page in a browser
 	$(PARALLEL) tests/sdk $(ARGS)
+
+.PHONY: lint-clients
+lint-clients: setup ## Run the linters and build the documentation of the Rust client
+	$(PYTEST) tests/sdk -m linters $(ARGS)
 
 .PHONY: test-conformance
 test-conformance: setup postgres ## Run the conformance cases in every language on both engines; ends with how many passed

@@ -35,11 +35,13 @@ def cargo(*arguments: str, seconds: float = BUILD_WITHIN, **environment: str) ->
     return readme.run(("cargo", *arguments), CRATE, ENVIRONMENT | environment, seconds=seconds)
 
 
+@pytest.mark.linters
 def test_formatted_and_linted() -> None:
     cargo("fmt", "--check", seconds=60)
     cargo("clippy", "--quiet", "--all-targets", "--all-features", "--", "-D", "warnings")
 
 
+@pytest.mark.linters
 def test_documented() -> None:
     cargo("doc", "--quiet", "--no-deps", RUSTDOCFLAGS="-D warnings")
 

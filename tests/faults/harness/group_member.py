@@ -1,6 +1,6 @@
 """A member of a consumer in a process of its own, which writes what it does into a journal.
 
-`python -m tests.faults.harness.group_member SETTINGS`, where the settings are JSON; on SIGTERM it leaves. It works with the SDK,
+`python -m tests.faults.harness.group_member SETTINGS`: SETTINGS is JSON; SIGTERM makes it leave. It works with the SDK,
 or on the generated stub, where it sees which of its acknowledgements are confirmed.
 """
 

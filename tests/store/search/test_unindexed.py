@@ -20,6 +20,7 @@ from tests.support.codec import CODEC
 from tests.support.databases.emptied import Emptied, open_emptied
 from tests.support.databases.postgres import PostgresCluster
 from tests.support.databases.scratch import scratch_folder
+from tests.support.runs.thoroughness import LONG
 from threadkeep_server.store.contract.store import Store
 from threadkeep_server.store.sql.engine import postgres as postgres_engine
 from threadkeep_server.store.sql.engine import sqlite
@@ -28,6 +29,7 @@ from threadkeep_server.store.sql.search.text_index import ScopedTexts
 from threadkeep_server.store.sql.store import open_store
 
 OFF = SqlOptions(search_index=False)
+# The short form tries each engine and each kind of missing index once; the long form tries every pair.
 
 
 class RecallRows(AppSearchRows, CandidateRows, CandidateChangeRows, CandidateScopeRows, CandidateLimitRows):
@@ -53,6 +55,8 @@ def opened_without_trigrams() -> Iterator[Path]:
 class TestSqliteWithoutTrigrams(TextRows, SearchRows, SearchPagingRows, RecallRows):
     """A SQLite that was built without FTS5."""
 
+    __test__ = LONG
+
     @pytest.fixture
     async def store(
         self, opened_without_trigrams: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
@@ -72,6 +76,8 @@ async def with_the_index_off(shared_postgres_url: str) -> AsyncIterator[Emptied]
 @pytest.mark.postgres
 @pytest.mark.asyncio(loop_scope="module")
 class TestPostgresWithTheIndexOff(TextRows, SearchRows, SearchPagingRows, RecallRows):
+    __test__ = LONG
+
     @pytest_asyncio.fixture(loop_scope="module")
     async def store(self, with_the_index_off: Emptied) -> Store:
         return await with_the_index_off.store()
